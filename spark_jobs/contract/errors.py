@@ -1,0 +1,106 @@
+"""Every error a user meets: what is wrong, the data that proves it, and what to do next.
+
+Terminal errors need a person; `TransientError` and its subclasses may be retried by Airflow.
+An error carries its data as attributes, so that reports, tests and notifiers never parse prose.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, ClassVar
+
+
+class ExitCode(IntEnum):
+    """What a step or the `tidemill` command says to the shell and to Airflow."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    HELD = 3
+    REFUSED = 4
+
+
+class TidemillError(Exception):
+    """Base of all our errors.
+
+    Args:
+        what: One sentence that names the spec's field or the file.
+        remedy: What the reader does next, with the command where there is one.
+        **data: The facts, kept as attributes and in `data`.
+    """
+
+    exit_code: ClassVar[ExitCode] = ExitCode.FAILED
+
+    def __init__(self, what: str, *, remedy: str, **data: Any) -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+        self.data = data
+        for name, value in data.items():
+            setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only reached for names that were not given: keeps `error.path` typed for mypy.
+        raise AttributeError(name)
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.remedy}"
+
+    @property
+    def code(self) -> str:
+        """The stable name of the error: that of its class."""
+        return type(self).__name__
+
+    def as_dict(self) -> dict[str, Any]:
+        """The error as plain data for a run report."""
+        return {
+            "code": self.code,
+            "what": self.what,
+            "remedy": self.remedy,
+            "transient": isinstance(self, TransientError),
+            "data": {name: _plain(value) for name, value in self.data.items()},
+        }
+
+
+class UsageError(TidemillError):
+    """The command or its environment is wrong."""
+
+    exit_code = ExitCode.USAGE
+
+
+class SpecError(UsageError):
+    """A spec does not load; carries `path`, `line` and `field`."""
+
+
+class Refused(TidemillError):
+    """Going on would lose or double rows, so nothing was started."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class Held(TidemillError):
+    """The gate holds an increment; a person decides."""
+
+    exit_code = ExitCode.HELD
+
+
+class TransientError(TidemillError):
+    """Nothing is wrong with data or spec: the same step may work when tried again."""
+
+
+class LeaseHeld(TransientError):
+    """Another live process writes to this pipeline; carries `holder` and `epoch`."""
+
+
+class LeaseLost(TransientError):
+    """A newer epoch has fenced this process out; carries `epoch` and `newer`."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    return str(value)

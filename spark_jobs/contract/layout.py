@@ -1,0 +1,94 @@
+"""Where everything of one pipeline lies under `TIDEMILL_ROOT`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from spark_jobs.contract.errors import UsageError
+
+PIPELINE_NAME = re.compile(r"[a-z][a-z0-9_]*")
+FIRST_GENERATION = "live-0001"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths of one pipeline.
+
+    Sink directories begin with an underscore and lie inside the table's root: Delta may then name
+    their files, and a full VACUUM by anybody leaves held files and `_spark_metadata` alone.
+
+    Args:
+        root: `TIDEMILL_ROOT`, an absolute local directory.
+        name: The pipeline's name.
+    """
+
+    root: Path
+    name: str
+
+    def __post_init__(self) -> None:
+        if not PIPELINE_NAME.fullmatch(self.name):
+            raise UsageError(
+                f"'{self.name}' is no pipeline name.",
+                remedy="Use a lower-case letter, then letters, digits and underscores.",
+                name=self.name,
+            )
+
+    @property
+    def home(self) -> Path:
+        return self.root / self.name
+
+    @property
+    def table(self) -> Path:
+        return self.home / "table"
+
+    @property
+    def rejected(self) -> Path:
+        return self.home / "rejected"
+
+    @property
+    def increments(self) -> Path:
+        return self.home / "increments"
+
+    @property
+    def journal(self) -> Path:
+        return self.home / "journal"
+
+    @property
+    def lease(self) -> Path:
+        return self.home / "lease"
+
+    @property
+    def notices(self) -> Path:
+        return self.home / "notices"
+
+    @property
+    def runs(self) -> Path:
+        return self.home / "runs"
+
+    @property
+    def docs(self) -> Path:
+        return self.home / "docs"
+
+    def sink(self, generation: str) -> Path:
+        return self.table / f"_{generation}"
+
+    def checkpoint(self, generation: str) -> Path:
+        return self.home / "checkpoints" / generation
+
+    def note(self, generation: str) -> Path:
+        return self.home / "checkpoints" / f"{generation}.json"
+
+    def ledger(self, generation: str) -> Path:
+        return self.home / "ledger" / generation
+
+    def run(self, run_id: str) -> Path:
+        """The folder of one run; whatever a run id holds, it stays one path component."""
+        component = quote(run_id, safe="+:")
+        if component in ("", ".", ".."):
+            raise UsageError(
+                f"'{run_id}' is no run id.", remedy="Give --run-id a name.", run_id=run_id
+            )
+        return self.runs / component

@@ -1,0 +1,192 @@
+"""From a YAML file to a `Spec`: two functions, so that the second is tested without files.
+
+Every complaint names the file, the line and the field, and says what to write instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.layout import PIPELINE_NAME
+from spark_jobs.contract.spec import Spec
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+Location = tuple[Any, ...]
+
+
+def load_spec(path: Path, environ: Mapping[str, str] = os.environ) -> Spec:
+    """The spec in a file.
+
+    Args:
+        path: `<pipeline>.yaml`.
+        environ: Where the variables that the spec declares under `env:` are looked up.
+
+    Raises:
+        SpecError: with `path`, `line` (1-based, or None) and `field`.
+    """
+    if not PIPELINE_NAME.fullmatch(path.stem):
+        raise SpecError(
+            f"{path}: a spec's file name is the pipeline's name, and '{path.stem}' is none.",
+            remedy="Use a lower-case letter, then letters, digits and underscores.",
+            path=path,
+            line=None,
+            field=None,
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(
+            f"{path}: cannot be read ({error}).",
+            remedy="Check the file and its permissions.",
+            path=path,
+            line=None,
+            field=None,
+        ) from error
+    return parse_spec(text, path=path, environ=environ)
+
+
+def parse_spec(text: str, *, path: Path, environ: Mapping[str, str]) -> Spec:
+    """The spec in a text; `path` is only for messages."""
+    lines: dict[Location, int] = {}
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None:
+            _index(node, (), lines, path)
+        document = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise _error(
+            path, line, None, f"is not YAML ({error.problem})", "Mend the syntax."
+        ) from error
+    if not isinstance(document, dict):
+        raise _error(path, 1, None, "is empty or no mapping", "Start from a shipped spec.")
+    document = _expand(document, _declared(document), (), lines, path, environ)
+    try:
+        return Spec.model_validate(document)
+    except ValidationError as error:
+        raise _translate(error, lines, path) from error
+
+
+def _index(node: yaml.Node, at: Location, lines: dict[Location, int], path: Path) -> None:
+    lines[at] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            place = (*at, key.value)
+            if place in lines:
+                raise _error(
+                    path, key.start_mark.line + 1, _field(place), "is given twice", "Keep one."
+                )
+            _index(value, place, lines, path)
+            lines[place] = key.start_mark.line + 1
+    elif isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            _index(item, (*at, number), lines, path)
+
+
+def _declared(document: Mapping[Hashable, Any]) -> Mapping[str, str | None]:
+    declared = document.get("env")
+    return declared if isinstance(declared, dict) else {}
+
+
+def _expand(
+    value: Any,
+    declared: Mapping[str, str | None],
+    at: Location,
+    lines: Mapping[Location, int],
+    path: Path,
+    environ: Mapping[str, str],
+) -> Any:
+    """Replace `${NAME}` by the environment's value, for names the spec declares and no others."""
+    if isinstance(value, dict) and at != ("env",):
+        return {
+            key: _expand(item, declared, (*at, key), lines, path, environ)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            _expand(item, declared, (*at, number), lines, path, environ)
+            for number, item in enumerate(value)
+        ]
+    if not isinstance(value, str):
+        return value
+
+    def look_up(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in declared:
+            raise _error(
+                path,
+                lines.get(at),
+                _field(at),
+                f"uses ${{{name}}}, which the spec does not declare",
+                f"Add '{name}:' under 'env:', with a default or without.",
+            )
+        found = environ.get(name, declared[name])
+        if found is None:
+            raise _error(
+                path,
+                lines.get(at),
+                _field(at),
+                f"uses ${{{name}}}, which is not set",
+                f"Set {name} in the environment, or give it a default under 'env:'.",
+            )
+        return found
+
+    return _VARIABLE.sub(look_up, value)
+
+
+def _translate(error: ValidationError, lines: Mapping[Location, int], path: Path) -> SpecError:
+    first = error.errors()[0]
+    at = tuple(part for part in first["loc"] if part != "[key]")
+    if first["type"] == "extra_forbidden":
+        near = get_close_matches(str(at[-1]), _fields_at(at[:-1]), n=1)
+        remedy = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(_fields_at(at[:-1]))}."
+        what = "is no known key"
+    elif first["type"] == "missing":
+        what, remedy = "is missing", "Add it."
+    else:
+        what = f"is refused: {first['msg'].removeprefix('Value error, ')}"
+        remedy = "Change the value."
+    line = next((lines[at[:end]] for end in range(len(at), -1, -1) if at[:end] in lines), None)
+    return _error(path, line, _field(at), what, remedy)
+
+
+def _fields_at(at: Sequence[Any]) -> list[str]:
+    """The keys that the model at a location of the document knows."""
+    model: Any = Spec
+    for part in at:
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            by_alias = {field.alias or name: field for name, field in model.model_fields.items()}
+            model = by_alias[part].annotation if part in by_alias else None
+        else:
+            model = next((arg for arg in reversed(get_args(model)) if arg is not type(None)), None)
+            if model is Ellipsis:
+                return []
+        while model is not None and not isinstance(model, type) and type(None) in get_args(model):
+            model = next(arg for arg in get_args(model) if arg is not type(None))
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return [field.alias or name for name, field in model.model_fields.items()]
+    return []
+
+
+def _field(at: Location) -> str:
+    return ".".join(str(part) for part in at)
+
+
+def _error(path: Path, line: int | None, field: str | None, what: str, remedy: str) -> SpecError:
+    place = f"{path}:{line}" if line else str(path)
+    return SpecError(
+        f"{place}: {field or 'the spec'} {what}.",
+        remedy=remedy,
+        path=path,
+        line=line,
+        field=field,
+    )
