@@ -167,9 +167,8 @@ def _fields_at(at: Sequence[Any]) -> list[str]:
             by_alias = {field.alias or name: field for name, field in model.model_fields.items()}
             model = by_alias[part].annotation if part in by_alias else None
         else:
-            model = next((arg for arg in reversed(get_args(model)) if arg is not type(None)), None)
-            if model is Ellipsis:
-                return []
+            items = [arg for arg in get_args(model) if arg not in (type(None), Ellipsis)]
+            model = items[-1] if items else None
         while model is not None and not isinstance(model, type) and type(None) in get_args(model):
             model = next(arg for arg in get_args(model) if arg is not type(None))
     if isinstance(model, type) and issubclass(model, BaseModel):

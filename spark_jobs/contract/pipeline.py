@@ -1,0 +1,77 @@
+"""A pipeline as every step sees it: its spec, its three files, and its place under the root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.load import load_spec
+from spark_jobs.contract.project import Project, find
+from spark_jobs.contract.spec import Spec
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """One pipeline, loaded.
+
+    Args:
+        name: The stem of its spec's file.
+        spec: What to run.
+        project: The folder its three files lie in.
+        layout: Its paths under `TIDEMILL_ROOT`.
+    """
+
+    name: str
+    spec: Spec
+    project: Project
+    layout: Layout
+
+    @property
+    def spec_file(self) -> Path:
+        return self.project.spec(self.name)
+
+    @property
+    def transform_file(self) -> Path:
+        return self.project.transform(self.spec.transform or self.name)
+
+    @property
+    def suite_file(self) -> Path:
+        return self.project.suite(self.spec.gate.suite or self.name)
+
+
+def open_pipeline(name: str, environ: Mapping[str, str] = os.environ) -> Pipeline:
+    """Load a pipeline by name.
+
+    Raises:
+        UsageError: no such pipeline, or `TIDEMILL_ROOT` is unset or no absolute local path.
+        SpecError: its spec does not load.
+    """
+    project = find(name, environ)
+    spec = load_spec(project.spec(name), environ)
+    return Pipeline(name, spec, project, Layout(root(environ), name))
+
+
+def root(environ: Mapping[str, str] = os.environ) -> Path:
+    """`TIDEMILL_ROOT` as a path.
+
+    Raises:
+        UsageError: it is unset, relative or a URL.
+    """
+    given = environ.get("TIDEMILL_ROOT", "")
+    if "://" in given:
+        raise UsageError(
+            f"TIDEMILL_ROOT is '{given}', but only local directories are supported so far.",
+            remedy="Set it to an absolute path on a disk that Airflow and Spark share.",
+            root=given,
+        )
+    if not given or not Path(given).is_absolute():
+        raise UsageError(
+            f"TIDEMILL_ROOT is '{given}', which is no absolute path.",
+            remedy="Set it to the directory that holds all pipelines' data, such as /srv/tidemill.",
+            root=given,
+        )
+    return Path(given)

@@ -1,0 +1,88 @@
+"""Where pipelines are found: this repository first, then the user's own folders.
+
+`TIDEMILL_PROJECTS` lists further folders (separated like PATH), each laid out like this repository:
+`dags/specs/`, `spark_jobs/transforms/`, `expectations/`. So a user's pipelines survive an upgrade.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from spark_jobs.contract.errors import UsageError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Project:
+    """One folder with pipelines: three files of the same stem each."""
+
+    home: Path
+
+    @property
+    def specs(self) -> Path:
+        return self.home / "dags" / "specs"
+
+    @property
+    def expectations(self) -> Path:
+        return self.home / "expectations"
+
+    def spec(self, name: str) -> Path:
+        return self.specs / f"{name}.yaml"
+
+    def transform(self, name: str) -> Path:
+        return self.home / "spark_jobs" / "transforms" / f"{name}.py"
+
+    def suite(self, name: str) -> Path:
+        return self.expectations / "suites" / f"{name}.json"
+
+
+def search_path(environ: Mapping[str, str] = os.environ) -> tuple[Project, ...]:
+    """The folders in the order in which they are searched; the first one with a name wins."""
+    given = environ.get("TIDEMILL_PROJECTS", "")
+    homes = [REPOSITORY, *(Path(home).resolve() for home in given.split(os.pathsep) if home)]
+    return tuple(Project(home) for home in dict.fromkeys(homes))
+
+
+def spec_files(environ: Mapping[str, str] = os.environ) -> Iterator[tuple[Project, Path]]:
+    """Every spec file on the search path, sorted by name within its folder.
+
+    Raises:
+        UsageError: two folders hold a pipeline of the same name.
+    """
+    seen: dict[str, Path] = {}
+    for project in search_path(environ):
+        for path in sorted(project.specs.glob("*.yaml")):
+            if path.stem in seen:
+                raise UsageError(
+                    f"{path} and {seen[path.stem]} define the same pipeline.",
+                    remedy="Rename one of them, with its transform and suite.",
+                    path=path,
+                    other=seen[path.stem],
+                )
+            seen[path.stem] = path
+            yield project, path
+
+
+def find(name: str, environ: Mapping[str, str] = os.environ) -> Project:
+    """The project that holds a pipeline.
+
+    Raises:
+        UsageError: no such pipeline; carries the `nearest` name that exists, or None.
+    """
+    known: list[str] = []
+    for project, path in spec_files(environ):
+        if path.stem == name:
+            return project
+        known.append(path.stem)
+    nearest = next(iter(get_close_matches(name, known, n=1)), None)
+    raise UsageError(
+        f"There is no pipeline '{name}'.",
+        remedy=f"Did you mean '{nearest}'?" if nearest else f"Known: {', '.join(known) or 'none'}.",
+        name=name,
+        nearest=nearest,
+    )

@@ -1,0 +1,108 @@
+"""The run report: the JSON document that a step leaves for Airflow and for people."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import ExitCode, Held, Refused, TidemillError
+
+Step = Literal["doctor", "ingest", "gate", "publish"]
+
+
+class Outcome(StrEnum):
+    """How a step ended."""
+
+    DONE = "done"
+    SKIPPED = "skipped"
+    HELD = "held"
+    WAITING = "waiting"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+class Report(BaseModel):
+    """What a step did.
+
+    Attributes:
+        pipeline: Its name.
+        run_id: Airflow's run id, or the one `tidemill run` made.
+        step: Which of the four.
+        outcome: How it ended; `waiting` is a passed increment behind a held one.
+        reason: One sentence for the task log.
+        started: UTC.
+        finished: UTC.
+        facts: What the step found or did, by step.
+        error: `TidemillError.as_dict()` where there was one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pipeline: str
+    run_id: str
+    step: Step
+    outcome: Outcome
+    reason: str
+    started: datetime
+    finished: datetime
+    facts: dict[str, Any] = {}
+    error: dict[str, Any] | None = None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        return {
+            Outcome.HELD: ExitCode.HELD,
+            Outcome.WAITING: ExitCode.HELD,
+            Outcome.REFUSED: ExitCode.REFUSED,
+            Outcome.FAILED: ExitCode.FAILED,
+        }.get(self.outcome, ExitCode.DONE)
+
+    @property
+    def transient(self) -> bool:
+        return bool(self.error and self.error["transient"])
+
+
+def path_of(run_folder: Path, step: Step) -> Path:
+    return run_folder / f"{step}.json"
+
+
+def write(report: Report, run_folder: Path) -> Path:
+    """Put the report in place whole; a later try of the same step replaces it."""
+    run_folder.mkdir(parents=True, exist_ok=True)
+    target = path_of(run_folder, report.step)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    draft.write_text(report.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    draft.replace(target)
+    return target
+
+
+def read(run_folder: Path, step: Step) -> Report | None:
+    """The report of a step, or None where it has not reported."""
+    path = path_of(run_folder, step)
+    return Report.model_validate_json(path.read_bytes()) if path.exists() else None
+
+
+def of_error(
+    error: TidemillError, *, pipeline: str, run_id: str, step: Step, started: datetime
+) -> Report:
+    """The report of a step that ended with an error."""
+    outcome = Outcome.FAILED
+    if isinstance(error, Refused):
+        outcome = Outcome.REFUSED
+    elif isinstance(error, Held):
+        outcome = Outcome.HELD
+    return Report(
+        pipeline=pipeline,
+        run_id=run_id,
+        step=step,
+        outcome=outcome,
+        reason=error.what,
+        started=started,
+        finished=datetime.now(UTC),
+        error=error.as_dict(),
+    )

@@ -1,0 +1,33 @@
+"""The JSON Schema of specs, so that editors complete and check them.
+
+`python -m spark_jobs.contract.schema` writes `dags/specs/spec.schema.json`; a test keeps it equal.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.contract.project import REPOSITORY
+from spark_jobs.contract.spec import Spec
+
+PATH = REPOSITORY / "dags" / "specs" / "spec.schema.json"
+
+
+def spec_schema() -> dict[str, Any]:
+    schema = Spec.model_json_schema(by_alias=True, mode="validation")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "Tidemill pipeline spec",
+    }
+
+
+def write(path: Path = PATH) -> Path:
+    path.write_text(json.dumps(spec_schema(), indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,49 @@
+"""The Spark settings that the promise rests on, each with its reason.
+
+Both the Airflow operator (on the command line of spark-submit) and the session use them; a spec's
+`spark.conf` may add to them and may not change them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from spark_jobs.contract.spec import Spec
+
+RETAINED_BATCHES = 1000
+
+# Small increments end before the optimising compiler pays: C1 alone halves the CPU-seconds.
+SMALL_BACKLOG_BYTES = 100 * 2**20
+QUICK_START = "-XX:TieredStopAtLevel=1"
+
+
+def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
+    """Settings that no spec may change.
+
+    Args:
+        spec: For its time zone.
+        cores: Shuffle partitions of a new generation; the machine's cores where not given.
+    """
+    return {
+        # Dates are cut in the spec's zone, whatever machine the driver runs on.
+        "spark.sql.session.timeZone": spec.timezone,
+        # INT96, Spark's default, reads as nanoseconds: Delta readers then refuse the table.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # A wrong cast or an overflow is an error, never a silent null.
+        "spark.sql.ansi.enabled": "true",
+        # 200 partitions cost ten seconds and 400 files a run; a checkpoint keeps the first number.
+        "spark.sql.shuffle.partitions": str(cores or os.cpu_count() or 1),
+        # Spark's logs must outlive whatever one run may commit before our ledger has it.
+        "spark.sql.streaming.minBatchesToRetain": str(RETAINED_BATCHES),
+        # Two runs of one query in one session would stop each other without a word.
+        "spark.sql.streaming.stopActiveRunOnRestart": "false",
+        # Nobody looks at it during a batch run; it costs a port and start-up time.
+        "spark.ui.enabled": "false",
+    }
+
+
+def driver_java_options(backlog_bytes: int | None) -> str:
+    """JVM options for the driver, by the bytes that wait to be read (None: unknown)."""
+    small = backlog_bytes is not None and backlog_bytes < SMALL_BACKLOG_BYTES
+    return QUICK_START if small else ""
