@@ -1,1 +1,1 @@
-"""What both sides agree on: spec, layout, report and errors; standard library, pydantic and yaml only."""
+"""What both sides agree on: spec, layout, report, errors. Standard library, pydantic and yaml."""

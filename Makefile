@@ -1,0 +1,107 @@
+# Everything runs in .venv, which `make setup` builds from the lock files; all other targets call it.
+#
+#   make PYTHON=python3.12 setup    builds it with another Python
+#   make lock UV_ARGS=--upgrade     moves every pin that pyproject.toml leaves open
+
+SHELL := bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV   := .venv
+RUN    := $(VENV)/bin/python -m
+UV     := $(VENV)/bin/uv --quiet
+DONE   := $(VENV)/.done
+
+# An Airflow, a Spark or an environment of the caller's own must not leak into ours.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONSAFEPATH PIP_USER PIP_TARGET PIP_PREFIX UV_SYSTEM_PYTHON
+unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYSPARK_SUBMIT_ARGS
+# Without bytecode every start of Airflow compiles it all anew.
+unexport PYTHONDONTWRITEBYTECODE
+export AIRFLOW_HOME := $(CURDIR)/.airflow
+
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(DONE)-project ## Build .venv as the lock files say and find a Java; quick when nothing changed
+	@$(RUN) spark_jobs.contract.java
+
+.PHONY: demo
+demo: setup ## Run the demo pipeline through Airflow: several increments, one of them held and released
+	@$(RUN) tidemill.demo
+
+.PHONY: up
+up: setup ## Start Airflow with its UI on what the demo left
+	@$(RUN) tidemill.up
+
+.PHONY: test
+test: setup ## Run every test
+	@$(RUN) pytest
+
+.PHONY: test-one
+test-one: setup ## Run the tests of one pipeline: make test-one P=retail
+	@[ -n "$(P)" ] || { echo 'Say which pipeline: make test-one P=retail' >&2; exit 2; }
+	@$(RUN) pytest -k '$(P)'
+
+# The JAVA_HOME that does not exist makes a test that starts a JVM without its mark fail here.
+.PHONY: check
+check: $(DONE)-project ## Lint, types, import contracts, unit and DAG-integrity tests, all without a JVM
+	@$(VENV)/bin/ruff check --quiet .
+	@$(VENV)/bin/ruff format --check --quiet .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports --no-logo
+	@JAVA_HOME=/make-check-starts-no-jvm $(RUN) pytest -q -m 'not jvm and not airflow and not slow'
+
+.PHONY: bench
+bench: setup ## Measure ingest, a whole increment and an idle run against hand-written glue
+	@$(RUN) tests.bench
+
+.PHONY: schema
+schema: $(DONE)-project ## Write the JSON Schema of the specs, which editors complete from
+	@$(RUN) spark_jobs.contract.schema
+
+LOCK := pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+.PHONY: lock
+lock: $(DONE)-installer ## Resolve pyproject.toml into the lock files again, keeping pins that still hold
+	@printf 'uv\nsetuptools\nwheel\n' | $(UV) $(LOCK) $(UV_ARGS) -o requirements-setup.lock -
+	@$(UV) $(LOCK) $(UV_ARGS) --extra dev -c requirements-setup.lock -o requirements.lock pyproject.toml
+
+.PHONY: clean
+clean: ## Delete what demo, tests and tools left behind, but not .venv
+	@rm -rf .airflow .tidemill build dist *.egg-info .hypothesis .*_cache \
+		metastore_db spark-warehouse derby.log
+	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@command -v '$(PYTHON)' >/dev/null || { \
+		echo "There is no '$(PYTHON)' here: install Python 3.11 to 3.14, or name one, as in 'PYTHON=python3.12 make setup'." >&2; exit 2; }
+	@'$(PYTHON)' -c '$(SUPPORTED)' || { \
+		echo "'$(PYTHON)' is $$('$(PYTHON)' -V 2>&1), and Tidemill needs Python 3.11 to 3.14: name one, as in 'PYTHON=python3.12 make setup'." >&2; exit 2; }
+	@'$(PYTHON)' -c 'import venv, ensurepip' 2>/dev/null || { \
+		echo "'$(PYTHON)' cannot build virtual environments: install its venv package, such as 'apt install python3-venv'." >&2; exit 2; }
+	@'$(PYTHON)' -m venv --clear $(VENV)
+
+# pip installs only the installer and the build back end; both are pinned by hash like all the rest.
+$(DONE)-installer: requirements-setup.lock | $(VENV)/bin/python
+	@$(VENV)/bin/python -c '$(SUPPORTED)' || { \
+		echo "$(VENV) is built on $$($(VENV)/bin/python -V), and Tidemill needs Python 3.11 to 3.14: delete $(VENV) and run 'make setup' again." >&2; exit 2; }
+	@echo 'Setting up $(VENV), some minutes the first time ...'
+	@$(RUN) pip install --quiet --disable-pip-version-check --require-hashes -r requirements-setup.lock
+	@touch $@
+
+# uv does not read pip's settings, and where there is a mirror it is pip that knows it.
+$(DONE)-packages: requirements.lock $(DONE)-installer
+	@index="$${PIP_INDEX_URL:-$$($(RUN) pip config get global.index-url 2>/dev/null)}"; \
+		[ -z "$$index" ] || export UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$index}"; \
+		$(UV) pip sync --python $(VENV)/bin/python --require-hashes --no-build-isolation requirements.lock
+	@touch $@
+
+$(DONE)-project: pyproject.toml $(DONE)-packages
+	@$(UV) pip install --python $(VENV)/bin/python --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,1 @@
+"""The Airflow side: DAG builder, operators and notifiers."""

@@ -1,0 +1,1 @@
+"""The steps of a pipeline: doctor, ingest, gate and publish."""

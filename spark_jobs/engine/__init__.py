@@ -1,0 +1,1 @@
+"""The Spark side: session, sources, ingest and sinks."""

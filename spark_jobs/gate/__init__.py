@@ -1,0 +1,1 @@
+"""Great Expectations judging one sealed increment."""

@@ -1,0 +1,1 @@
+"""From a passed increment to a version of the published table."""
