@@ -1,0 +1,70 @@
+"""Good rows and rejected rows: told apart before the transform, committed in one batch.
+
+A row is rejected when it does not parse, has no event time, has no partition, or breaks a row rule.
+It goes into its own partition of the same sink, with the reason, the file and the record.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.contract.spec import Spec
+from spark_jobs.engine.source import CORRUPT, ORIGIN
+
+REJECT = "_reject"
+REJECTED = "_rejected"
+REJECT_TYPE = "struct<reason: string, file: string, record: string>"
+
+
+def tag(source: DataFrame, spec: Spec) -> DataFrame:
+    """Source rows with their partition columns, and `_reject` (null for a good row)."""
+    columns = [F.col(name) for name in spec.source.columns]
+    has_time = F.col(CORRUPT).isNull() & F.col(spec.event_time.column).isNotNull()
+    partitions = [
+        F.when(has_time, F.expr(expression)).alias(name)
+        for name, expression in spec.output.partition_by.items()
+    ]
+    located = source.select(*columns, CORRUPT, ORIGIN, *partitions)
+    # Every source column is named here: Spark prunes columns that nobody asks for, and a value that
+    # is never parsed is never found to be malformed.
+    record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns)))
+    reason = _reason(spec, located)
+    reject = F.when(
+        reason.isNotNull(),
+        F.struct(reason.alias("reason"), F.col(ORIGIN).alias("file"), record.alias("record")),
+    )
+    return located.select(*columns, *spec.output.partition_by, reject.alias(REJECT))
+
+
+def good(tagged: DataFrame) -> DataFrame:
+    """What the transform sees."""
+    return tagged.where(F.col(REJECT).isNull()).drop(REJECT)
+
+
+def committed(tagged: DataFrame, transformed: DataFrame, partitions: list[str]) -> DataFrame:
+    """What the sink writes: the transform's rows and the rejected ones, told apart by `_rejected`."""
+    fine = transformed.withColumn(REJECT, F.lit(None).cast(REJECT_TYPE))
+    kept = {field.name: field.dataType for field in transformed.schema.fields}
+    nothing = [
+        F.col(name) if name in partitions else F.lit(None).cast(kept[name]).alias(name)
+        for name in transformed.columns
+    ]
+    refused = tagged.where(F.col(REJECT).isNotNull()).select(*nothing, REJECT)
+    return fine.withColumn(REJECTED, F.lit(False)).unionByName(
+        refused.withColumn(REJECTED, F.lit(True))
+    )
+
+
+def _reason(spec: Spec, located: DataFrame) -> Column:
+    """Why a row is rejected, the first reason that applies; null for a good row."""
+    reason = F.when(F.col(CORRUPT).isNotNull(), F.lit("malformed"))
+    reason = reason.when(F.col(spec.event_time.column).isNull(), F.lit("no event time"))
+    text = {field.name for field in located.schema.fields if field.dataType.typeName() == "string"}
+    for name in spec.output.partition_by:
+        # Spark writes '' as the null partition, which no interval covers.
+        missing = F.col(name).isNull() | (F.col(name) == "") if name in text else F.col(name).isNull()
+        reason = reason.when(missing, F.lit(f"no partition {name}"))
+    for name, rule in spec.row_rules.items():
+        reason = reason.when(~F.coalesce(F.expr(rule), F.lit(False)), F.lit(f"rule {name}"))
+    return reason

@@ -1,0 +1,72 @@
+"""The user's transform: a pure function from DataFrame to DataFrame, found by file."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.spec import ENGINE_PREFIX, Spec
+
+Transform = Callable[[DataFrame], DataFrame]
+
+
+def load_transform(path: Path) -> Transform:
+    """The function `transform` in a file.
+
+    Raises:
+        SpecError: the file or the function is missing, or the file does not import.
+    """
+    if not path.is_file():
+        raise _error(path, "does not exist", "Write it, with a function transform(rows).")
+    module_spec = importlib.util.spec_from_file_location(f"tidemill_transform_{path.stem}", path)
+    if module_spec is None or module_spec.loader is None:
+        raise _error(path, "is no Python file", "Name it <pipeline>.py.")
+    module = importlib.util.module_from_spec(module_spec)
+    try:
+        module_spec.loader.exec_module(module)
+    except Exception as error:
+        raise _error(path, f"does not import ({error!r})", "Mend it.") from error
+    function = getattr(module, "transform", None)
+    if not callable(function):
+        raise _error(path, "has no function 'transform'", "Add: def transform(rows): …")
+    return cast(Transform, function)
+
+
+def apply(transform: Transform, rows: DataFrame, spec: Spec, path: Path) -> DataFrame:
+    """Run the transform and check what it made of the engine's columns.
+
+    Raises:
+        SpecError: a partition column was dropped or computed anew, a name is kept for the engine,
+            or no column is left beside the partitions.
+    """
+    result = transform(rows)
+    reserved = [name for name in result.columns if name.startswith(ENGINE_PREFIX)]
+    if reserved:
+        raise _error(path, f"returns column '{reserved[0]}'", "Names with '_' are the engine's.")
+    before, after = _identities(rows), _identities(result)
+    for name in spec.output.partition_by:
+        if after.get(name) != before[name]:
+            raise _error(
+                path,
+                f"drops or recomputes partition column '{name}'",
+                "Keep it as it is; what it holds is said in the spec, output.partition_by.",
+            )
+    if not set(result.columns) - set(spec.output.partition_by):
+        raise _error(path, "returns partition columns only", "Return at least one more column.")
+    return result
+
+
+def _identities(frame: DataFrame) -> dict[str, int]:
+    """Column -> the id that Spark's analyser follows it by; a recomputed column has a new one."""
+    output = frame._jdf.queryExecution().analyzed().output()  # type: ignore[operator]
+    attributes = (output.apply(position) for position in range(output.size()))
+    return {attribute.name(): attribute.exprId().id() for attribute in attributes}
+
+
+def _error(path: Path, what: str, remedy: str) -> SpecError:
+    return SpecError(f"{path}: the transform {what}.", remedy=remedy, path=path, field="transform")

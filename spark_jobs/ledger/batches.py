@@ -1,0 +1,229 @@
+"""The ledger: what every committed batch read and wrote, kept for ever.
+
+Spark's own logs forget: offsets and commits expire, compacted sink entries carry no batch id, and
+the file source's number is not the batch id. So each batch is written down once, from those logs,
+after it was committed and before the next query starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.checkpoint import Checkpoint, SourceFile, read_checkpoint
+from spark_jobs.ledger.footers import read_footers
+from spark_jobs.ledger.partition_values import partition_values
+from spark_jobs.ledger.sink_log import SinkFile, read_sink_log
+
+REJECTED = "_rejected"
+
+
+class InputFile(BaseModel):
+    """A file that a batch read; `size` is None if it changed between listing and bookkeeping."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    size: int | None
+    modified_ms: int
+
+
+class OutputFile(BaseModel):
+    """A file that a batch wrote; `path` is relative to the sink directory, as it is on disk."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    size: int
+    rows: int
+    uncompressed_bytes: int
+    rejected: bool
+    partition: dict[str, str | None]
+
+
+class Start(BaseModel):
+    """One start of the query: which code, spec and columns its batches were made with.
+
+    Attributes:
+        epoch: Of the lease it ran under.
+        produced: The last batch in the sink's log when it started; later ones are its own.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    epoch: int
+    run_id: str
+    spec_hash: str
+    code_hash: str
+    table_schema: dict[str, Any]
+    produced: int
+    at: datetime
+
+
+class Batch(BaseModel):
+    """One committed batch of a generation.
+
+    Attributes:
+        offsets: Source number -> its offset after the batch.
+        rows_in: Rows read; None where the driver died before it said so.
+        wake: Whether the next run must happen without new input.
+        start: The epoch of the `Start` that made its files.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    generation: str
+    batch: int
+    offsets: dict[str, Any]
+    inputs: tuple[InputFile, ...]
+    outputs: tuple[OutputFile, ...]
+    rows_in: int | None
+    rows: int
+    rejected: int
+    late: int = 0
+    watermark_before_ms: int
+    watermark_after_ms: int
+    wake: Literal["none", "next_run"] = "none"
+    static: dict[str, Any] = {}
+    start: int
+    run_id: str
+    spec_hash: str
+    code_hash: str
+    committed: datetime
+
+
+class Ledger:
+    """The ledger of one generation.
+
+    Args:
+        layout: Of the pipeline.
+        generation: Such as `live-0001`.
+    """
+
+    def __init__(self, layout: Layout, generation: str) -> None:
+        self.generation = generation
+        self.folder = layout.ledger(generation)
+        self.sink = layout.sink(generation)
+        self.checkpoint = layout.checkpoint(generation)
+
+    def latest(self) -> int:
+        """The last batch written down, -1 where there is none."""
+        return max((number for number, _ in documents.numbered(self.folder)), default=-1)
+
+    def batches(self, first: int = 0, last: int | None = None) -> list[Batch]:
+        found = (
+            documents.read(path, Batch)
+            for number, path in documents.numbered(self.folder)
+            if number >= first and (last is None or number <= last)
+        )
+        return [batch for batch in found if batch is not None]
+
+    def starts(self) -> list[Start]:
+        found = (
+            documents.read(path, Start) for _, path in documents.numbered(self.folder / "starts")
+        )
+        return [start for start in found if start is not None]
+
+    def start(self, start: Start) -> None:
+        """Write down, before a query starts, what it runs with."""
+        documents.put_if_absent(self.folder / "starts" / f"{start.epoch:06d}.json", start)
+
+    def complete(self, rows_in: Mapping[int, int] | None = None) -> list[Batch]:
+        """Write down every committed batch that is not in the ledger yet.
+
+        Args:
+            rows_in: Batch -> rows read, for the batches whose progress was seen.
+
+        Returns:
+            The batches written now, in order.
+
+        Raises:
+            Refused: one of Spark's logs is torn, moved or incomplete.
+        """
+        checkpoint = read_checkpoint(self.checkpoint)
+        latest = self.latest()
+        missing = sorted(number for number in checkpoint.commits if number > latest)
+        if not missing:
+            return []
+        log = read_sink_log(self.sink)
+        inputs = checkpoint.inputs()
+        known = self._known_paths()
+        starts = self.starts()
+        written = []
+        for number in missing:
+            files = log.files_of(number, known)
+            batch = self._batch(number, checkpoint, files, inputs, starts, rows_in or {})
+            documents.put_if_absent(self.folder / f"{number:06d}.json", batch)
+            known |= {file.path for file in files}
+            written.append(batch)
+        return written
+
+    def _known_paths(self) -> set[Path]:
+        return {self.sink / file.path for batch in self.batches() for file in batch.outputs}
+
+    def _batch(
+        self,
+        number: int,
+        checkpoint: Checkpoint,
+        files: tuple[SinkFile, ...],
+        inputs: Mapping[int, tuple[SourceFile, ...]],
+        starts: list[Start],
+        rows_in: Mapping[int, int],
+    ) -> Batch:
+        offsets = checkpoint.offsets[number]
+        commit = checkpoint.commits[number]
+        made_by = [start for start in starts if start.produced < number][-1]
+        outputs = self._outputs(files)
+        return Batch(
+            generation=self.generation,
+            batch=number,
+            offsets=dict(offsets.sources),
+            inputs=tuple(_input(file) for file in inputs.get(number, ())),
+            outputs=outputs,
+            rows_in=rows_in.get(number),
+            rows=sum(file.rows for file in outputs if not file.rejected),
+            rejected=sum(file.rows for file in outputs if file.rejected),
+            watermark_before_ms=offsets.watermark_ms,
+            watermark_after_ms=commit.next_watermark_ms,
+            start=made_by.epoch,
+            run_id=made_by.run_id,
+            spec_hash=made_by.spec_hash,
+            code_hash=made_by.code_hash,
+            committed=datetime.now(UTC),
+        )
+
+    def _outputs(self, files: tuple[SinkFile, ...]) -> tuple[OutputFile, ...]:
+        footers = read_footers([file.path for file in files])
+        outputs = []
+        for file, footer in zip(files, footers, strict=True):
+            values = partition_values(file.path, self.sink)
+            outputs.append(
+                OutputFile(
+                    path=str(file.path.relative_to(self.sink)),
+                    size=file.size,
+                    rows=footer.rows,
+                    uncompressed_bytes=footer.uncompressed_bytes,
+                    rejected=values.pop(REJECTED) == "true",
+                    partition=values,
+                )
+            )
+        return tuple(outputs)
+
+
+def _input(file: SourceFile) -> InputFile:
+    try:
+        status = file.path.stat()
+    except FileNotFoundError:
+        return InputFile(path=str(file.path), size=None, modified_ms=file.modified_ms)
+    unchanged = status.st_mtime_ns // 1_000_000 == file.modified_ms
+    return InputFile(
+        path=str(file.path),
+        size=status.st_size if unchanged else None,
+        modified_ms=file.modified_ms,
+    )

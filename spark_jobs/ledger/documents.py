@@ -1,0 +1,92 @@
+"""Documents that are written once: exclusive create and link, whole or not at all.
+
+Ledger, increments, journal, notes and leases are made of these. Nothing is ever renamed over
+another, so a writer that was paused and woke too late cannot undo what came after it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from spark_jobs.contract.errors import Refused
+
+Document = TypeVar("Document", bound=BaseModel)
+
+
+class TornDocument(Refused):
+    """A document of ours cannot be read back; carries `path`."""
+
+
+def put_if_absent(path: Path, document: BaseModel) -> bool:
+    """Write a document unless one is there.
+
+    Returns:
+        True if this call wrote it, False if there was one already.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.draft")
+    try:
+        with draft.open("x", encoding="utf-8") as file:
+            json.dump(document.model_dump(mode="json", by_alias=True), file, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+        _sync(path.parent)
+        return True
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read(path: Path, model: type[Document]) -> Document | None:
+    """The document at a path, or None where there is none.
+
+    Raises:
+        TornDocument: it is there and is not what was written.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        return model.model_validate_json(content)
+    except ValidationError as error:
+        raise TornDocument(
+            f"{path} is damaged ({error.errors()[0]['msg']}).",
+            remedy="Restore it from a backup of TIDEMILL_ROOT; no program of ours rewrites it.",
+            path=path,
+        ) from error
+
+
+def numbered(folder: Path, suffix: str = ".json") -> Iterator[tuple[int, Path]]:
+    """The documents named by number in a folder, in order."""
+    found = []
+    if folder.is_dir():
+        for entry in os.scandir(folder):
+            number = entry.name.removesuffix(suffix)
+            if entry.name.endswith(suffix) and number.isdecimal():
+                found.append((int(number), folder / entry.name))
+    yield from sorted(found)
+
+
+def as_json(document: BaseModel) -> dict[str, Any]:
+    """Plain data for `--json` and for commit metadata."""
+    return document.model_dump(mode="json")
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,192 @@
+"""The lease: one writer per pipeline, and an epoch that fences whoever lost it.
+
+Epoch n is the file `<n>.json`, created exclusively; `<n>.released` closes it, `<n>.beat` is touched
+by its holder. A holder is dead when its process is provably gone, or when its beat has not changed
+for the time limit on the *observer's* own clock. A pause defeats any check made before a write, so
+writes are fenced where they happen: every Delta commit carries the epoch and refuses an older one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import LeaseHeld, LeaseLost
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.process import ProcessId, launcher, this_process
+
+BEAT_SECONDS = 2.0
+TIME_LIMIT_SECONDS = 60.0
+
+
+class Holder(BaseModel):
+    """Who holds an epoch: the process that writes, and the task that started it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    epoch: int
+    step: str
+    run_id: str
+    process: ProcessId
+    launcher: ProcessId | None
+    since: datetime
+
+
+class Released(BaseModel):
+    """The end of an epoch."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Lease:
+    """An epoch that this process holds."""
+
+    folder: Path
+    epoch: int
+
+    def check(self) -> None:
+        """Stop a writer that was fenced out.
+
+        Raises:
+            LeaseLost: somebody took a newer epoch.
+        """
+        newest = newest_epoch(self.folder)
+        if newest > self.epoch:
+            raise LeaseLost(
+                f"Epoch {self.epoch} of the lease was taken over by epoch {newest}.",
+                remedy="Nothing to do: the newer run carries on.",
+                epoch=self.epoch,
+                newer=newest,
+            )
+
+
+def newest_epoch(folder: Path) -> int:
+    """The number of the newest epoch, 0 where there was none."""
+    return max((number for number, _ in documents.numbered(folder)), default=0)
+
+
+def current_holder(folder: Path) -> Holder | None:
+    """Who holds the lease now, dead or alive; None where it is free."""
+    epoch = newest_epoch(folder)
+    if epoch == 0 or (folder / f"{epoch:06d}.released").exists():
+        return None
+    return documents.read(folder / f"{epoch:06d}.json", Holder)
+
+
+@contextmanager
+def hold(
+    folder: Path,
+    *,
+    step: str,
+    run_id: str,
+    patience: float = 30.0,
+    time_limit: float = TIME_LIMIT_SECONDS,
+    on_loss: Callable[[], None] | None = None,
+) -> Iterator[Lease]:
+    """Hold the lease while a step writes.
+
+    A live holder whose launcher is gone is a driver that outlived its task: it is ended. A live
+    holder with a live launcher is waited for.
+
+    Args:
+        folder: `Layout.lease`.
+        step: Which step writes.
+        run_id: For which run.
+        patience: Seconds to wait for a live holder.
+        time_limit: Seconds without a beat after which a holder on another host is dead.
+        on_loss: Called from the beating thread when a newer epoch appears.
+
+    Raises:
+        LeaseHeld: a live holder did not end in time; transient.
+    """
+    lease = _acquire(folder, step, run_id, patience, time_limit)
+    done = threading.Event()
+    beat = threading.Thread(target=_beat, args=(lease, done, on_loss), daemon=True)
+    beat.start()
+    try:
+        yield lease
+    finally:
+        done.set()
+        beat.join()
+        documents.put_if_absent(
+            folder / f"{lease.epoch:06d}.released", Released(at=datetime.now(UTC))
+        )
+
+
+def _acquire(folder: Path, step: str, run_id: str, patience: float, time_limit: float) -> Lease:
+    give_up = time.monotonic() + patience
+    watch = _Watch(folder, time_limit)
+    while True:
+        holder = current_holder(folder)
+        if holder is None or watch.dead(holder):
+            epoch = newest_epoch(folder) + 1
+            mine = Holder(
+                epoch=epoch,
+                step=step,
+                run_id=run_id,
+                process=this_process(),
+                launcher=launcher(),
+                since=datetime.now(UTC),
+            )
+            if documents.put_if_absent(folder / f"{epoch:06d}.json", mine):
+                return Lease(folder, epoch)
+        elif holder.process.here and holder.launcher is not None and holder.launcher.gone:
+            holder.process.end()
+        elif time.monotonic() > give_up:
+            raise LeaseHeld(
+                f"{holder.step} of run {holder.run_id} (process {holder.process.pid} on "
+                f"{holder.process.host}) is writing to this pipeline.",
+                remedy="Wait for it; the retry takes over when it ends.",
+                holder=holder.model_dump(mode="json"),
+                epoch=holder.epoch,
+            )
+        else:
+            time.sleep(0.2)
+
+
+class _Watch:
+    """Tells a dead holder from a silent one by this observer's monotonic clock only."""
+
+    def __init__(self, folder: Path, time_limit: float) -> None:
+        self.folder = folder
+        self.time_limit = time_limit
+        self.seen: tuple[int, int] | None = None
+        self.since = 0.0
+
+    def dead(self, holder: Holder) -> bool:
+        if holder.process.gone:
+            return True
+        if holder.process.here:
+            return False
+        now = (holder.epoch, _beat_of(self.folder, holder.epoch))
+        if now != self.seen:
+            self.seen, self.since = now, time.monotonic()
+        return time.monotonic() - self.since > self.time_limit
+
+
+def _beat_of(folder: Path, epoch: int) -> int:
+    try:
+        return (folder / f"{epoch:06d}.beat").stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _beat(lease: Lease, done: threading.Event, on_loss: Callable[[], None] | None) -> None:
+    while not done.wait(BEAT_SECONDS):
+        (lease.folder / f"{lease.epoch:06d}.beat").touch()
+        try:
+            lease.check()
+        except LeaseLost:
+            if on_loss is not None:
+                on_loss()
+            return

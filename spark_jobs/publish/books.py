@@ -1,0 +1,79 @@
+"""The books: what was sealed, what lies on disk, and what becomes visible must be one number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.ledger.batches import Batch, OutputFile
+from spark_jobs.ledger.footers import Footer, read_footers
+from spark_jobs.ledger.increments import hash_of_files
+from spark_jobs.ledger.journal import Event
+
+
+class BooksDisagree(Refused):
+    """Rows or files differ between the sealed set and the disk; carries what differs."""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A file of an increment whose footer agrees with the ledger."""
+
+    file: OutputFile
+    path: Path
+    footer: Footer
+
+
+def audit(event: Event, batches: Sequence[Batch], sink: Path) -> list[Audited]:
+    """Prove an event's files before anything is committed.
+
+    Rows committed (ledger) = rows in the footers = rows that become visible + rejected rows.
+
+    Args:
+        event: What the journal says goes out.
+        batches: The ledger's batches `event.first` to `event.last`.
+        sink: The generation's sink directory.
+
+    Raises:
+        BooksDisagree: the set is not the judged one, a file is missing or changed, or a sum differs.
+    """
+    if hash_of_files(batches) != event.files_hash:
+        raise BooksDisagree(
+            f"The files of increment {event.increment:06d} are not those that were judged.",
+            remedy="Compare its sealed.json with the ledger; nothing was published.",
+            increment=event.increment,
+        )
+    files = [file for batch in batches for file in batch.outputs]
+    missing = [file.path for file in files if not (sink / file.path).is_file()]
+    if missing:
+        raise BooksDisagree(
+            f"{sink / missing[0]} is gone, and {len(missing)} files of the increment with it.",
+            remedy="Restore them from a backup; nothing was published.",
+            increment=event.increment,
+            missing=missing,
+        )
+    footers = read_footers([sink / file.path for file in files])
+    audited = [Audited(f, sink / f.path, t) for f, t in zip(files, footers, strict=True)]
+    for one in audited:
+        if (one.footer.rows, one.footer.size) != (one.file.rows, one.file.size):
+            raise BooksDisagree(
+                f"{one.path} holds {one.footer.rows} rows in {one.footer.size} bytes; "
+                f"{one.file.rows} rows in {one.file.size} bytes were judged.",
+                remedy="Restore the file from a backup; nothing was published.",
+                path=one.path,
+                increment=event.increment,
+            )
+    visible = sum(one.footer.rows for one in audited if not one.file.rejected)
+    rejected = sum(one.footer.rows for one in audited if one.file.rejected)
+    if (visible, rejected) != (event.rows, event.rejected):
+        raise BooksDisagree(
+            f"Increment {event.increment:06d} was judged with {event.rows} rows and "
+            f"{event.rejected} rejected, and has {visible} and {rejected}.",
+            remedy="Nothing was published; restore increments/ and ledger/ from a backup.",
+            increment=event.increment,
+            visible=visible,
+            rejected=rejected,
+        )
+    return audited
