@@ -48,14 +48,22 @@ test-one: setup ## Run the tests of one pipeline: make test-one P=retail
 	@[ -n "$(P)" ] || { echo 'Say which pipeline: make test-one P=retail' >&2; exit 2; }
 	@$(RUN) pytest -k '$(P)'
 
-# The JAVA_HOME that does not exist makes a test that starts a JVM without its mark fail here.
-.PHONY: check
-check: $(DONE)-project ## Lint, types, import contracts, unit and DAG-integrity tests, all without a JVM
+.PHONY: check lint types imports unit
+check: lint types imports unit ## Lint, types, import contracts, unit and DAG-integrity tests; no JVM
+
+lint: $(DONE)-project
 	@$(VENV)/bin/ruff check --quiet .
 	@$(VENV)/bin/ruff format --check --quiet .
+
+types: $(DONE)-project
 	@$(VENV)/bin/mypy
+
+imports: $(DONE)-project
 	@$(VENV)/bin/lint-imports --no-logo
-	@JAVA_HOME=/make-check-starts-no-jvm $(RUN) pytest -q -m 'not jvm and not airflow and not slow'
+
+# With a JAVA_HOME that does not exist, a test that starts a JVM without the mark for it fails here.
+unit: $(DONE)-project
+	@JAVA_HOME=/no-jvm-in-make-check $(RUN) pytest -q -m 'not jvm and not airflow and not slow'
 
 .PHONY: bench
 bench: setup ## Measure ingest, a whole increment and an idle run against hand-written glue
