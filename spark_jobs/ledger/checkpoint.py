@@ -1,0 +1,202 @@
+"""Spark's checkpoint of one query, read without a JVM: its id, planned and committed batches."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.ledger.commit_log import CommitEntry, read_commit
+from spark_jobs.ledger.metadata_log import LogEntries, batch_files, torn
+from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
+from spark_jobs.ledger.sink_log import SinkLog
+from spark_jobs.ledger.source_log import SourceFile, files_between, read_file_source_log
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointWithoutMetadata",
+    "CommitEntry",
+    "NotAFileSource",
+    "OffsetEntry",
+    "OffsetsExpired",
+    "SourceFile",
+    "first_write_leftovers",
+    "read_checkpoint",
+]
+
+# `.0.<uuid>.tmp`, its checksum `..0.<uuid>.tmp.crc`, and the checksum of the entry itself.
+_FIRST_WRITE = re.compile(r"\.0\.[^/]+\.tmp|\.\.0\.[^/]+\.tmp\.crc|\.0\.crc")
+
+
+class CheckpointWithoutMetadata(Refused):
+    """A checkpoint has batches but lost the file with the query's id; carries `checkpoint`."""
+
+
+class OffsetsExpired(Refused):
+    """The offsets of a batch are no longer in the checkpoint; carries `checkpoint`, `batch`."""
+
+
+class NotAFileSource(Refused):
+    """The inputs of a source without a list of files were asked for; carries `source`, `offset`."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The checkpoint of one query; entries are read when asked for.
+
+    Args:
+        path: Its directory.
+        query_id: Spark's id of the query, None before its first start.
+        offsets: Batch -> what was planned; Spark keeps the latest `minBatchesToRetain`.
+        commits: Batch -> what was committed.
+    """
+
+    path: Path
+    query_id: str | None
+    offsets: LogEntries[OffsetEntry]
+    commits: LogEntries[CommitEntry]
+
+    @property
+    def latest_offsets(self) -> int | None:
+        """The last batch that was planned."""
+        return max(self.offsets, default=None)
+
+    @property
+    def latest_commit(self) -> int | None:
+        """The last batch that was committed."""
+        return max(self.commits, default=None)
+
+    @property
+    def virgin(self) -> bool:
+        """Whether no batch was ever planned."""
+        return not self.offsets and not self.commits
+
+    def inputs(self, source: int | str = 0) -> Mapping[int, tuple[SourceFile, ...]]:
+        """The files that each batch read from a file source, for every batch with offsets.
+
+        Asking for a batch raises what `inputs_of` raises; a batch without data has no files.
+        """
+        log = read_file_source_log(self.path, source)
+        return LogEntries(self.offsets.files, lambda _, batch: self.inputs_of(batch, log, source))
+
+    def inputs_of(
+        self,
+        batch: int,
+        log: Mapping[int, tuple[SourceFile, ...]],
+        source: int | str = 0,
+        after: int | None = None,
+    ) -> tuple[SourceFile, ...]:
+        """The files that one batch read from a file source.
+
+        Args:
+            batch: A batch that was planned.
+            log: Of the source, from `read_file_source_log`.
+            source: Its number or name.
+            after: The source's offset before the batch (-1 for none), where the caller knows it
+                from the ledger; by default it is read from the batch before.
+
+        Raises:
+            OffsetsExpired: Spark no longer has the offsets of this batch or the one before it.
+            NotAFileSource: its offsets are no file source's.
+            GapInSourceLog: the log lacks an offset that the batch has read.
+            TornLogEntry: one of the entries is empty or cut off.
+        """
+        if after is None:
+            after = self._log_offset(batch - 1, source) if batch else -1
+        return files_between(log, after, self._log_offset(batch, source), self.path)
+
+    def _log_offset(self, batch: int, source: int | str) -> int:
+        if batch not in self.offsets:
+            raise OffsetsExpired(
+                f"{self.path} no longer has the offsets of batch {batch}.",
+                remedy="Restore the pipeline's ledger from a backup: it has them if a run ended "
+                "since. Then raise spark.sql.streaming.minBatchesToRetain.",
+                checkpoint=self.path,
+                batch=batch,
+            )
+        offset = self.offsets[batch].sources.get(str(source))
+        if offset is None:
+            return -1
+        if not isinstance(offset, dict) or "logOffset" not in offset:
+            raise NotAFileSource(
+                f"Source {source} in {self.path} has offsets that list no files.",
+                remedy="Ask for the inputs of file sources only.",
+                source=source,
+                offset=offset,
+            )
+        return int(offset["logOffset"])
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint; one that is not there is virgin.
+
+    The two latest entries of each log are parsed at once, because Spark reads those when it
+    starts; the others when they are asked for.
+
+    Raises:
+        TornLogEntry: an entry or `metadata` is empty or cut off.
+        CheckpointWithoutMetadata: there are batches but no `metadata`.
+        UnsupportedLogVersion: an entry has a version that is newer than Spark 4.2's.
+    """
+    offsets = LogEntries(batch_files(path / "offsets"), read_offsets)
+    commits = LogEntries(batch_files(path / "commits"), read_commit)
+    query_id = _query_id(path / "metadata")
+    if query_id is None and (offsets or commits):
+        raise CheckpointWithoutMetadata(
+            f"{path} has batches but no 'metadata' with the query's id.",
+            remedy=f'Write {{"id":"<query id>"}} into {path / "metadata"}; the query id stands in '
+            f"the generation's note, {path}.json.",
+            checkpoint=path,
+        )
+    checkpoint = Checkpoint(path, query_id, offsets, commits)
+    _parse(offsets)
+    _parse(commits)
+    return checkpoint
+
+
+def _parse(entries: Mapping[int, object]) -> None:
+    for batch in sorted(entries)[-2:]:
+        entries[batch]
+
+
+def _query_id(file: Path) -> str | None:
+    try:
+        return str(json.loads(file.read_bytes())["id"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        repair = "Restore it from a backup, or write the query id of the generation's note into it."
+        raise torn(file, None, "it holds no query id", repair) from error
+
+
+def first_write_leftovers(path: Path, log: SinkLog) -> tuple[Path, ...]:
+    """What a driver left that died in its very first write, and that bricks the checkpoint.
+
+    Before batch 0 Spark wants `offsets/` to be empty and takes its own temporary file for data:
+    every retry ends with STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY (SPARK-53103). A checksum
+    without its entry ends it with CONCURRENT_STREAM_LOG_UPDATE. Nothing was committed then, so
+    that deleting these files, and only these, loses nothing.
+
+    Args:
+        path: The checkpoint directory; no driver may be running on it.
+        log: What the sink has committed.
+
+    Returns:
+        The files to delete; none where something was planned or committed, or where anything else
+        lies in `offsets/`, `commits/` or `state/`, for that is no mere leftover.
+    """
+    written = [*batch_files(path / "offsets"), *batch_files(path / "commits")]
+    foreign = [file for name in ("commits", "state") for file in _content(path / name)]
+    leftovers = _content(path / "offsets")
+    if written or foreign or log.latest is not None:
+        return ()
+    if not all(_FIRST_WRITE.fullmatch(file.name) for file in leftovers):
+        return ()
+    return leftovers
+
+
+def _content(directory: Path) -> tuple[Path, ...]:
+    return tuple(sorted(directory.iterdir())) if directory.is_dir() else ()

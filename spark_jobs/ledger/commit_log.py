@@ -1,0 +1,36 @@
+"""The checkpoint's `commits/`: which batches are done.
+
+Version 2 adds ids of state files, version 3 the sink's name; neither changes what is read here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from spark_jobs.ledger.metadata_log import read_log_file, removal
+
+
+@dataclass(frozen=True)
+class CommitEntry:
+    """What Spark wrote after a batch was done.
+
+    Args:
+        batch: Its id.
+        next_watermark_ms: In force from the next batch on.
+    """
+
+    batch: int
+    next_watermark_ms: int
+
+
+def read_commit(file: Path, batch: int) -> CommitEntry:
+    repair = (
+        f"Make sure that the sink's log has batch {batch}, then {removal(file)}: Spark runs the "
+        f"batch again, and the sink skips what it already has."
+    )
+    entry = read_log_file(file, batch, (1, 2, 3), repair)
+    try:
+        return CommitEntry(batch, entry.json(0)["nextBatchWatermarkMs"])
+    except KeyError as error:
+        raise entry.torn(f"line 2 lacks {error}") from error

@@ -1,0 +1,155 @@
+"""What the footer of a Parquet file says: rows, sizes, schema and statistics.
+
+Statistics are kept only where no engine can be misled by them: a NaN is in no footer's minimum or
+maximum but sorts above all in Spark, and long strings are cut off by convention. A wrong maximum
+lets data skipping drop a file that has matching rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spark_jobs.contract.errors import Refused
+
+# Delta writers cut strings off after this many characters; a longer one may be cut off already.
+LONGEST_EXACT_STRING = 32
+
+
+class TornParquet(Refused):
+    """A file is no whole Parquet file; carries `file`, `size` in bytes and `reason`."""
+
+
+class MissingDataFile(Refused):
+    """A file that a log or ledger names is not there; carries `file`."""
+
+
+@dataclass(frozen=True)
+class Footer:
+    """The footer of one Parquet file.
+
+    Args:
+        rows: In the file.
+        size: Of the file, in bytes.
+        uncompressed_bytes: Of all its row groups.
+        schema: As Arrow.
+        null_counts: Flat column -> its nulls, None where a row group does not say. Columns inside
+            structs, lists and maps are in none of these three.
+        min_values: Flat column -> its least value, for the types that cannot mislead.
+        max_values: The same columns -> their greatest value.
+    """
+
+    rows: int
+    size: int
+    uncompressed_bytes: int
+    schema: pa.Schema
+    null_counts: Mapping[str, int | None]
+    min_values: Mapping[str, Any]
+    max_values: Mapping[str, Any]
+
+
+def read_footers(paths: Iterable[Path], *, threads: int | None = None) -> tuple[Footer, ...]:
+    """The footers of many files, in their order.
+
+    Args:
+        paths: Parquet files.
+        threads: How many are read at the same time; None lets Python choose by the cores.
+
+    Raises:
+        TornParquet: one of them is no whole Parquet file.
+        MissingDataFile: one of them is not there.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        return tuple(pool.map(read_footer, paths))
+
+
+def read_footer(path: Path) -> Footer:
+    """The footer of a Parquet file.
+
+    Raises:
+        TornParquet: it is empty, cut off or something else.
+        MissingDataFile: it is not there.
+    """
+    try:
+        size = path.stat().st_size
+        metadata = pq.read_metadata(path)
+        schema = metadata.schema.to_arrow_schema()
+    except FileNotFoundError as error:
+        raise MissingDataFile(
+            f"{path} is not there, though it was committed.",
+            remedy="Restore it from a backup; nothing of ours deletes a committed file.",
+            file=path,
+        ) from error
+    except (pa.ArrowException, OSError) as error:
+        raise TornParquet(
+            f"{path} ({size} bytes) is no whole Parquet file.",
+            remedy="Restore it from a backup if it was committed; if not, leave it to upkeep.",
+            file=path,
+            size=size,
+            reason=str(error),
+        ) from error
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    null_counts: dict[str, int | None] = {}
+    min_values: dict[str, Any] = {}
+    max_values: dict[str, Any] = {}
+    for number, name in _flat_columns(metadata.schema):
+        statistics = [group.column(number).statistics for group in groups]
+        null_counts[name] = _null_count(statistics)
+        bounds = _bounds(statistics, schema.field(name).type)
+        if bounds is not None:
+            min_values[name], max_values[name] = bounds
+    return Footer(
+        rows=metadata.num_rows,
+        size=size,
+        uncompressed_bytes=sum(group.total_byte_size for group in groups),
+        schema=schema,
+        null_counts=null_counts,
+        min_values=min_values,
+        max_values=max_values,
+    )
+
+
+def _flat_columns(schema: pq.ParquetSchema) -> Iterator[tuple[int, str]]:
+    for number in range(len(schema)):
+        column = schema.column(number)
+        # A name may hold a dot, so the path alone does not tell `a.b` from `b` inside `a`.
+        if column.path == column.name and column.max_repetition_level == 0:
+            yield number, column.name
+
+
+def _null_count(statistics: list[Any]) -> int | None:
+    if any(group is None or not group.has_null_count for group in statistics):
+        return None
+    return sum(int(group.null_count) for group in statistics)
+
+
+def _bounds(statistics: list[Any], kind: pa.DataType) -> tuple[Any, Any] | None:
+    if not statistics or not _exact(kind):
+        return None
+    if any(group is None or not group.has_min_max for group in statistics):
+        return None
+    try:
+        least = min(group.min for group in statistics)
+        greatest = max(group.max for group in statistics)
+    except (ValueError, OverflowError):
+        # A date that Python has no words for, such as one after the year 9999.
+        return None
+    if isinstance(least, str) and max(len(least), len(greatest)) > LONGEST_EXACT_STRING:
+        return None
+    return least, greatest
+
+
+def _exact(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_date32(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_string(kind)
+        or (pa.types.is_timestamp(kind) and kind.unit == "us")
+    )

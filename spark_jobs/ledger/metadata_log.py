@@ -1,0 +1,152 @@
+"""Spark's metadata logs: one file per batch, a version line, then lines of JSON.
+
+`offsets/`, `commits/`, `sources/<id>/` and `_spark_metadata/` are all of this kind (Spark's
+`HDFSMetadataLog`). Hadoop's local file system does not sync a file before it renames it, so a
+power cut can leave an entry empty; Spark notices only those that it happens to read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from spark_jobs.contract.errors import Refused
+
+Entry = TypeVar("Entry", covariant=True)
+
+_VERSION = re.compile(r"v([1-9][0-9]*)")
+
+
+class TornLogEntry(Refused):
+    """A file of one of Spark's logs is empty or cut off; carries `file`, `batch`, `reason`."""
+
+
+class UnsupportedLogVersion(Refused):
+    """A log was written in a format we do not read; carries `file`, `batch`, `version`."""
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """One entry of a log, read but not yet understood.
+
+    Args:
+        file: Where it lies.
+        batch: The id it is named by.
+        version: From its first line.
+        lines: The lines after the first.
+        repair: What a person does if the entry turns out to be torn.
+    """
+
+    file: Path
+    batch: int
+    version: int
+    lines: tuple[str, ...]
+    repair: str
+
+    def json(self, line: int) -> dict[str, Any]:
+        """A line as a JSON object.
+
+        Raises:
+            TornLogEntry: it is missing or is no JSON object.
+        """
+        if line >= len(self.lines):
+            raise self.torn(f"it ends after line {len(self.lines) + 1}")
+        try:
+            value = json.loads(self.lines[line])
+        except ValueError as error:
+            raise self.torn(f"line {line + 2} is not JSON") from error
+        if not isinstance(value, dict):
+            raise self.torn(f"line {line + 2} is no JSON object")
+        return value
+
+    def torn(self, reason: str) -> TornLogEntry:
+        return torn(self.file, self.batch, reason, self.repair)
+
+
+def torn(file: Path, batch: int | None, reason: str, repair: str) -> TornLogEntry:
+    return TornLogEntry(
+        f"{file} is torn: {reason}.", remedy=repair, file=file, batch=batch, reason=reason
+    )
+
+
+def removal(file: Path) -> str:
+    """How to take an entry away: with a checksum left behind, Spark refuses to write it again."""
+    return f"delete both {file} and {file.with_name(f'.{file.name}.crc').name} beside it"
+
+
+def batch_files(directory: Path, suffix: str = "") -> dict[int, Path]:
+    """The entries of a log by batch id, in order; checksums and temporary files are left out."""
+    found = {}
+    if directory.is_dir():
+        for entry in os.scandir(directory):
+            stem = entry.name.removesuffix(suffix)
+            if entry.name.endswith(suffix) and stem.isascii() and stem.isdecimal():
+                found[int(stem)] = directory / entry.name
+    return dict(sorted(found.items()))
+
+
+def read_log_file(file: Path, batch: int, versions: Collection[int], repair: str) -> LogFile:
+    """Read one entry.
+
+    Args:
+        file: The entry.
+        batch: Its id.
+        versions: The format versions that the caller understands.
+        repair: What a person does if the entry is torn.
+
+    Raises:
+        FileNotFoundError: there is none (any more).
+        TornLogEntry: it is empty, not UTF-8 or lacks the version line.
+        UnsupportedLogVersion: it is of another version.
+    """
+    try:
+        first, *lines = file.read_text("utf-8").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise torn(file, batch, "it is not UTF-8", repair) from error
+    if not first and not lines:
+        raise torn(file, batch, "it is empty", repair)
+    version = _VERSION.fullmatch(first)
+    if version is None:
+        raise torn(file, batch, "its first line is no version", repair)
+    if int(version[1]) not in versions:
+        raise UnsupportedLogVersion(
+            f"{file} has the version {first}; known are "
+            f"{', '.join(f'v{known}' for known in versions)}.",
+            remedy="Run the pipeline with the Spark version it was run with so far.",
+            file=file,
+            batch=batch,
+            version=int(version[1]),
+        )
+    return LogFile(file, batch, int(version[1]), tuple(lines), repair)
+
+
+@dataclass(frozen=True, eq=False)
+class LogEntries(Mapping[int, Entry]):
+    """The entries of a log by batch id, each read when it is asked for.
+
+    A long-lived log has thousands of entries of which a step needs the last few.
+
+    Args:
+        files: Batch id -> its file.
+        parse: Reads and understands one entry.
+    """
+
+    files: Mapping[int, Path]
+    parse: Callable[[Path, int], Entry]
+
+    def __getitem__(self, batch: int) -> Entry:
+        return self.parse(self.files[batch], batch)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __contains__(self, batch: object) -> bool:
+        return batch in self.files

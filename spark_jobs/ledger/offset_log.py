@@ -1,0 +1,66 @@
+"""The checkpoint's `offsets/`: what Spark planned for each batch, before it ran.
+
+Version 1 lists the sources' offsets by order, version 2 (`spark.sql.streaming.offsetLog.
+formatVersion`) by number or name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.ledger.metadata_log import read_log_file, removal
+
+
+@dataclass(frozen=True)
+class OffsetEntry:
+    """What Spark planned for a batch, written before it runs.
+
+    Args:
+        batch: Its id.
+        watermark_ms: Of event time, in force during the batch; milliseconds since the epoch.
+        timestamp_ms: The batch's own time.
+        conf: The settings that must not change over the life of the checkpoint.
+        sources: Source id ("0", "1" … or its name) -> its offset after the batch, as the source's
+            own JSON; None for a source that has none yet.
+    """
+
+    batch: int
+    watermark_ms: int
+    timestamp_ms: int
+    conf: Mapping[str, str]
+    sources: Mapping[str, Any]
+
+
+def read_offsets(file: Path, batch: int) -> OffsetEntry:
+    repair = (
+        f"If commits/ has no {batch} and the sink's log has no batch {batch}, {removal(file)}: "
+        f"Spark plans the batch again. Else restore it from a backup."
+    )
+    entry = read_log_file(file, batch, (1, 2), repair)
+    metadata = entry.json(0)
+    sources = {}
+    for number, line in enumerate(entry.lines[1:]):
+        # Version 2 names its sources, `orders:{…}`; version 1 only has their order.
+        name, colon, offset = line.partition(":") if entry.version > 1 else (str(number), ":", line)
+        if not colon:
+            raise entry.torn(f"line {number + 3} names no source")
+        try:
+            sources[name] = None if offset == "-" else json.loads(offset)
+        except ValueError as error:
+            raise entry.torn(f"line {number + 3} is not JSON") from error
+    if not sources:
+        raise entry.torn("it names no source")
+    try:
+        return OffsetEntry(
+            batch,
+            metadata["batchWatermarkMs"],
+            metadata["batchTimestampMs"],
+            metadata["conf"],
+            sources,
+        )
+    except KeyError as error:
+        raise entry.torn(f"line 2 lacks {error}") from error

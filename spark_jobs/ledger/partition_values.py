@@ -1,0 +1,65 @@
+"""What Spark's escaping of paths means: names on disk, and the partition values in them.
+
+Spark escapes twice. A partition value becomes a directory name with `%` escapes (`a:b` ->
+`k=a%3Ab`), and a log records the path as a URI, which escapes that name again (`k=a%253Ab`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from spark_jobs.contract.errors import Refused
+
+# What Spark writes for null, and for '' as well.
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+class NotAPartitionDirectory(Refused):
+    """A file of a sink lies in a directory that is not `name=value`; carries `file`, `name`."""
+
+
+class NotALocalFile(Refused):
+    """A log names a file that is on no local file system; carries `uri`."""
+
+
+def disk_path(uri: str) -> str:
+    """The path on disk of a file as one of Spark's logs records it.
+
+    Raises:
+        NotALocalFile: the URI is of another file system.
+    """
+    # Hadoop prints `file:/a` or `file:///a`; whatever follows a lone `//` is a host.
+    path = uri.removeprefix("file://") if uri.startswith("file://") else uri.removeprefix("file:")
+    if path != uri and path.startswith("/"):
+        return unquote(path)
+    raise NotALocalFile(
+        f"{uri} is not on a local file system.",
+        remedy="Give TIDEMILL_ROOT and the sources as local directories.",
+        uri=uri,
+    )
+
+
+def partition_values(file: Path, sink: Path) -> dict[str, str | None]:
+    """The partition values of a file, by column, as Spark printed them.
+
+    Args:
+        file: A file as it is on disk, below `sink`.
+        sink: The sink directory.
+
+    Raises:
+        ValueError: the file is not below the sink.
+        NotAPartitionDirectory: one of the directories between is no `name=value`.
+    """
+    values: dict[str, str | None] = {}
+    for name in file.relative_to(sink).parent.parts:
+        column, equals, value = name.partition("=")
+        if not equals or not column:
+            raise NotAPartitionDirectory(
+                f"{file} lies in '{name}', which is no partition of {sink}.",
+                remedy=f"Move what is not the pipeline's out of {sink}.",
+                file=file,
+                name=name,
+            )
+        values[unquote(column)] = None if value == NULL_PARTITION else unquote(value)
+    return values

@@ -1,0 +1,205 @@
+"""What a file sink has committed: the log in its `_spark_metadata`, read without a JVM.
+
+Every batch has an entry, also one that wrote no file. A compaction batch has no entry of its own:
+its files stand in its `.compact`, after those of all batches before it and without batch ids.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.ledger.compactible_log import GapInSinkLog, compactible_log
+from spark_jobs.ledger.metadata_log import LogEntries, LogFile, read_log_file, removal
+from spark_jobs.ledger.partition_values import disk_path
+
+METADATA_DIRECTORY = "_spark_metadata"
+
+
+class SinkMoved(Refused):
+    """The log names files elsewhere; carries `file`, `batch`, `recorded` and `actual`.
+
+    Paths in the log are absolute. Spark reads a moved directory with a given schema as no rows.
+    """
+
+
+class UnknownSinkAction(Refused):
+    """An entry does not add a file; carries `file`, `batch` and `action`.
+
+    Spark 4.2 writes `add` only and does not look at the action when it reads.
+    """
+
+
+class FilesOfBatchUnknown(Refused):
+    """Which files a batch wrote can no longer be told; carries `sink` and `batch`."""
+
+
+@dataclass(frozen=True)
+class SinkFile:
+    """A file that the sink has committed.
+
+    Args:
+        path: On disk.
+        size: In bytes, as committed.
+        modified_ms: Milliseconds since the epoch, as committed.
+    """
+
+    path: Path
+    size: int
+    modified_ms: int
+
+
+@dataclass(frozen=True)
+class SinkLog:
+    """The log of a file sink.
+
+    Args:
+        sink: The sink directory.
+        latest: The last batch, None if there is none.
+        compacted_upto: The batch of the latest compact file.
+        single: Batch -> its files, for batches whose own entry is still there.
+        compact: Batch -> its files and those of all batches before it, in order.
+        files: Everything committed, in order.
+    """
+
+    sink: Path
+    latest: int | None
+    compacted_upto: int | None
+    single: Mapping[int, tuple[SinkFile, ...]]
+    compact: Mapping[int, tuple[SinkFile, ...]]
+    files: tuple[SinkFile, ...]
+
+    def files_of(self, batch: int, known: Container[Path] = frozenset()) -> tuple[SinkFile, ...]:
+        """The files that one batch wrote.
+
+        To complete a ledger, ask for the batches that it lacks in order, and add the files of each
+        to `known` before asking for the next.
+
+        Args:
+            batch: A batch up to `latest`.
+            known: The paths of *all* files of *all* earlier batches, from the ledger. Needed only
+                for a compaction batch, and only if entries since the compaction before it are gone.
+
+        Raises:
+            FilesOfBatchUnknown: the entry is gone, or what came before it is not known.
+            TornLogEntry: an entry that is needed cannot be read.
+        """
+        if batch in self.single:
+            return self.single[batch]
+        if batch not in self.compact:
+            raise self._unknown(batch)
+        everything = self.compact[batch]
+        earlier = self._readable_before(batch)
+        if earlier is not None:
+            return tuple(file for file in everything if file.path not in earlier)
+        own = tuple(file for file in everything if file.path not in known)
+        # The batch's own files come last, so anything else left over is a gap in what is known.
+        earlier_count = len(everything) - len(own)
+        if own != everything[earlier_count:] or (own and not earlier_count):
+            raise self._unknown(batch)
+        return own
+
+    def _readable_before(self, batch: int) -> set[Path] | None:
+        """The files of all earlier batches, or None if the log itself no longer tells."""
+        start = max((other for other in self.compact if other < batch), default=-1)
+        between = range(start + 1, batch)
+        if not all(other in self.single for other in between):
+            return None
+        files = {file.path for file in self.compact[start]} if start >= 0 else set()
+        for other in between:
+            files.update(file.path for file in self.single[other])
+        return files
+
+    def _unknown(self, batch: int) -> FilesOfBatchUnknown:
+        return FilesOfBatchUnknown(
+            f"{self.sink / METADATA_DIRECTORY} no longer tells which files batch {batch} wrote.",
+            remedy="Restore the pipeline's ledger from a backup: it has them if a run ended since.",
+            sink=self.sink,
+            batch=batch,
+        )
+
+
+def read_sink_log(sink: Path) -> SinkLog:
+    """Read what a file sink has committed, as `spark.read` sees it.
+
+    Args:
+        sink: The sink directory; one without a log has committed nothing.
+
+    Raises:
+        TornLogEntry: an entry is empty or cut off.
+        MissingCompactLog: a compact file that must be there is missing.
+        GapInSinkLog: the entry of another batch is missing.
+        SinkMoved: the log was written for another directory.
+        UnknownSinkAction: an entry does not add a file.
+        UnsupportedLogVersion: the log is of another version than 1.
+    """
+    sink = Path(os.path.abspath(sink))  # noqa: PTH100 - `resolve` would leave the recorded name
+    log = compactible_log(sink / METADATA_DIRECTORY)
+    parse = partial(_read_entry, sink=sink)
+    single, compact = LogEntries(log.plain, parse), LogEntries(log.compact, parse)
+
+    def files() -> Iterator[SinkFile]:
+        if log.compacted_upto is not None:
+            yield from compact[log.compacted_upto]
+        for batch in log.tail(GapInSinkLog):
+            yield from single[batch]
+
+    return SinkLog(sink, log.latest, log.compacted_upto, single, compact, tuple(files()))
+
+
+def _read_entry(file: Path, batch: int, sink: Path) -> tuple[SinkFile, ...]:
+    repair = (
+        f"If the checkpoint has no commits/{batch}, {removal(file)}: Spark writes the batch again. "
+        f"Else restore it from a backup of {sink}."
+    )
+    entry = read_log_file(file, batch, (1,), repair)
+    return tuple(_files(entry, sink))
+
+
+def _files(entry: LogFile, sink: Path) -> Iterator[SinkFile]:
+    for number in range(len(entry.lines)):
+        status = entry.json(number)
+        try:
+            path, size, modified_ms = status["path"], status["size"], status["modificationTime"]
+            is_directory, action = status["isDir"], status["action"]
+        except KeyError as error:
+            raise entry.torn(f"line {number + 2} lacks {error}") from error
+        if action != "add":
+            raise UnknownSinkAction(
+                f"{entry.file} has a file with the action '{action}'.",
+                remedy="Restore it from a backup: Spark 4.2 only ever writes 'add'.",
+                file=entry.file,
+                batch=entry.batch,
+                action=action,
+            )
+        if not is_directory:
+            yield SinkFile(_below(sink, disk_path(path), entry), size, modified_ms)
+
+
+def _below(sink: Path, recorded: str, entry: LogFile) -> Path:
+    prefix = f"{sink}/"
+    if recorded.startswith(prefix):
+        return Path(recorded)
+    directory = _sink_of(Path(recorded))
+    if directory.resolve() == sink.resolve():
+        return sink / Path(recorded).relative_to(directory)
+    raise SinkMoved(
+        f"{entry.file} names files in {directory}, but the sink is {sink}.",
+        remedy=f"Move it back to {directory}: Spark's log holds absolute paths.",
+        file=entry.file,
+        batch=entry.batch,
+        recorded=directory,
+        actual=sink,
+    )
+
+
+def _sink_of(file: Path) -> Path:
+    """The directory above the partition directories of a file."""
+    directory = file.parent
+    while "=" in directory.name:
+        directory = directory.parent
+    return directory
