@@ -20,6 +20,7 @@ class Outcome(StrEnum):
 
     DONE = "done"
     SKIPPED = "skipped"
+    NEEDS_SPARK = "needs_spark"
     HELD = "held"
     WAITING = "waiting"
     REFUSED = "refused"
@@ -33,7 +34,8 @@ class Report(BaseModel):
         pipeline: Its name.
         run_id: Airflow's run id, or the one `tidemill run` made.
         step: Which of the four.
-        outcome: How it ended; `waiting` is a passed increment behind a held one.
+        outcome: How it ended; `waiting` is a passed increment behind a held one,
+            `needs_spark` a gate that was told to start no JVM.
         reason: One sentence for the task log.
         started: UTC.
         finished: UTC.

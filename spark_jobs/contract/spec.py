@@ -121,6 +121,17 @@ class FileSource(_Model):
             raise ValueError(msg)
         return ddl
 
+    @field_validator("path")
+    @classmethod
+    def _local(cls, path: str) -> str:
+        if "://" in path or not PurePosixPath(path).is_absolute():
+            msg = f"'{path}' must be an absolute path of a local directory"
+            raise ValueError(msg)
+        if ".." in PurePosixPath(path).parts or "\0" in path:
+            msg = f"'{path}' leaves its root; write it without '..'"
+            raise ValueError(msg)
+        return path
+
     @field_validator("options")
     @classmethod
     def _not_the_engines(cls, options: dict[str, Any]) -> dict[str, Any]:

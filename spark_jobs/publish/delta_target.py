@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from spark_jobs.contract.layout import Layout
-from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.note import Note
 from spark_jobs.publish import commit
@@ -30,13 +27,11 @@ class DeltaTarget:
     Args:
         layout: Of the pipeline.
         note: Of the generation that is published.
-        table_schema: The columns of the newest start, as Spark's JSON schema.
         epoch: Of the lease.
     """
 
     layout: Layout
     note: Note
-    table_schema: Mapping[str, Any]
     epoch: int
     kind: str = "delta"
 
@@ -49,11 +44,10 @@ class DeltaTarget:
         # The rejected copies go first: the table's own commit is the point of truth, and a reader
         # of the books counts rejected rows up to its batch.
         RejectedTable(self.layout, app, self.epoch).apply(event, audited)
-        metadata = commit_metadata(event, batches)
         files = [one for one in audited if not one.file.rejected and one.file.rows]
 
         def publish(table: DeltaTable | None) -> None:
-            self._commit(table, event, app, files, metadata)
+            self._commit(table, event, app, files, batches)
 
         commit.compare_and_commit(self.layout.table, event, app, self.epoch, publish)
         return self.version(event)
@@ -75,11 +69,14 @@ class DeltaTarget:
         event: Event,
         app: str,
         files: list[Audited],
-        metadata: dict[str, str],
+        batches: list[Batch],
     ) -> None:
         partitions = list(self.note.partition_by)
-        schema = table.schema() if table else born_schema(dict(self.table_schema))
-        added = new_columns(schema, partitions, [one.footer for one in files], ENGINE_COLUMNS)
+        starts = {batch.start for batch in batches}
+        schema = table.schema() if table else self._born_schema(event, max(starts))
+        added = new_columns(
+            schema, partitions, [one.footer for one in files], ENGINE_COLUMNS, len(starts) > 1
+        )
         if table is not None and added:
             # A commit of its own; the adds then start from a snapshot that is compared anew.
             table.alter.add_columns(added)
@@ -97,7 +94,9 @@ class DeltaTarget:
             )
             for one in files
         ]
-        properties = commit.properties(event, app, self.epoch, metadata)
+        properties = commit.properties(
+            event, app, self.epoch, commit_metadata(event, batches)
+        )
         if table is None:
             create_table_with_add_actions(
                 str(self.layout.table),
@@ -112,6 +111,11 @@ class DeltaTarget:
             table.create_write_transaction(
                 list(actions), "append", schema, partitions, commit_properties=properties
             )
+
+
+    def _born_schema(self, event: Event, epoch: int) -> Schema:
+        starts = Ledger(self.layout, event.generation).starts()
+        return born_schema(next(s.table_schema for s in starts if s.epoch == epoch))
 
 
 def commit_metadata(event: Event, batches: list[Batch]) -> dict[str, str]:

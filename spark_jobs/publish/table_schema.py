@@ -39,8 +39,17 @@ def new_columns(
     partitions: Collection[str],
     footers: Iterable[Footer],
     engine_columns: Collection[str],
+    mixed: bool = False,
 ) -> list[Field]:
     """The nullable columns that must be added to the table before the files are.
+
+    Args:
+        table: The table's schema.
+        partitions: Its partition columns, which the files do not hold.
+        footers: Of the files.
+        engine_columns: Columns in the files that are not the table's business.
+        mixed: Whether the files were written by several versions of the code, the older of which
+            may lack a column that a newer one added.
 
     Raises:
         SchemaChanged: a column has another type, or one of the table's is missing.
@@ -56,7 +65,7 @@ def new_columns(
             elif _text(there.type) != _text(field.type):
                 raise _changed(name, _text(there.type), _text(field.type))
         for name in known:
-            if name not in present and name not in partitions:
+            if name not in present and name not in partitions and not mixed:
                 raise _changed(name, _text(known[name].type), None)
     return list(added.values())
 

@@ -1,0 +1,129 @@
+"""Ingest: run the query until the available data is used up, and write down what it committed."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.engine.progress import Progress, of_spark, why
+from spark_jobs.engine.query import Plan, plan, start
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.batches import Batch, Start
+from spark_jobs.ledger.checkpoint import first_write_leftovers
+from spark_jobs.ledger.generation import Generation, open_generation
+from spark_jobs.ledger.lease import Lease
+from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
+
+POLL_SECONDS = 0.3
+Say = Callable[[str], None]
+
+
+def ingest(
+    session: SparkSession, pipeline: Pipeline, lease: Lease, run_id: str, say: Say
+) -> list[Batch]:
+    """Run one pipeline's query over what is there now.
+
+    Args:
+        session: Opened with `engine_conf`.
+        pipeline: What to run.
+        lease: Held by the caller for as long as this runs.
+        run_id: Of the DAG run.
+        say: Gets a line per batch, for the task log.
+
+    Returns:
+        The batches that are new in the ledger, those of a driver that died included.
+
+    Raises:
+        Refused: the generation's parts do not belong together.
+        QueryFailed: the same error will come again.
+        QueryInterrupted: a retry may help.
+    """
+    generation = open_generation(pipeline)
+    try:
+        planned = plan(session, pipeline)
+    except PySparkException as error:
+        raise of_spark(error) from error
+    note = _bind(pipeline, generation, planned)
+    for leftover in first_write_leftovers(note.checkpoint, generation.log):
+        say(f"removing {leftover}: left by a driver that died in its very first write")
+        leftover.unlink()
+    ledger = generation.ledger
+    written = ledger.complete()
+    for batch in written:
+        say(f"batch {batch.batch}: committed by an earlier driver, now in the ledger")
+    lease.check()
+    ledger.start(_start_of(pipeline, generation, planned, lease, run_id))
+    try:
+        query = start(planned, pipeline, generation.name)
+    except PySparkException as error:
+        raise of_spark(error) from error
+    progress = Progress()
+    try:
+        running = True
+        while running:
+            running = query.isActive and not query.awaitTermination(POLL_SECONDS)
+            progress.look(query)
+            for batch in ledger.complete(progress.rows_in):
+                written.append(batch)
+                say(progress.line(batch))
+    except PySparkException:
+        # awaitTermination raises the query's own error; it is told apart below.
+        for batch in ledger.complete(progress.rows_in):
+            written.append(batch)
+    finally:
+        query.stop()
+    failure = why(query)
+    if failure is not None:
+        raise failure
+    return written
+
+
+def _bind(pipeline: Pipeline, generation: Generation, planned: Plan) -> Note:
+    """The generation's note; written, with the checkpoint's id, before a first query starts."""
+    layout, spec = pipeline.layout, pipeline.spec
+    note = generation.note
+    if note is None:
+        note = Note(
+            generation=generation.name,
+            query_id=str(uuid.uuid4()),
+            checkpoint=layout.checkpoint(generation.name),
+            sink=layout.sink(generation.name),
+            table_schema=planned.table_schema.jsonValue(),
+            partition_by=spec.output.partition_by,
+            event_time=spec.event_time.column,
+            spec_hash=hash_of_spec(spec),
+            code_hash=hash_of_file(pipeline.transform_file),
+            born=datetime.now(UTC),
+        )
+        documents.put_if_absent(layout.note(FIRST_GENERATION), note)
+    if generation.checkpoint.query_id is None:
+        # Spark takes the id it finds here, so note and checkpoint are bound from the first moment.
+        note.checkpoint.mkdir(parents=True, exist_ok=True)
+        draft = note.checkpoint.parent / f".{generation.name}.metadata.{os.getpid()}"
+        draft.write_text(json.dumps({"id": note.query_id}), encoding="utf-8")
+        draft.replace(note.checkpoint / "metadata")
+    return note
+
+
+def _start_of(
+    pipeline: Pipeline, generation: Generation, planned: Plan, lease: Lease, run_id: str
+) -> Start:
+    schema: dict[str, Any] = planned.table_schema.jsonValue()
+    return Start(
+        epoch=lease.epoch,
+        run_id=run_id,
+        spec_hash=hash_of_spec(pipeline.spec),
+        code_hash=hash_of_file(pipeline.transform_file),
+        table_schema=schema,
+        produced=-1 if generation.log.latest is None else generation.log.latest,
+        at=datetime.now(UTC),
+    )

@@ -1,0 +1,64 @@
+"""The streaming query of a pipeline: source -> transform -> sink, on one screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.types import StructType
+
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.spec import Trigger
+from spark_jobs.engine.rows import REJECTED, committed, good, tag
+from spark_jobs.engine.source import read_stream
+from spark_jobs.engine.transform import apply, load_transform
+
+ROWS_READ = "tidemill_rows"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query that is ready to start.
+
+    Args:
+        rows: What the sink writes: good and rejected rows.
+        table_schema: The published columns.
+    """
+
+    rows: DataFrame
+    table_schema: StructType
+
+
+def plan(session: SparkSession, pipeline: Pipeline) -> Plan:
+    """Build the query without starting it.
+
+    Raises:
+        SpecError: schema, expressions or transform do not fit together.
+    """
+    spec = pipeline.spec
+    path = pipeline.transform_file
+    source = read_stream(session, spec.source, spec.trigger)
+    tagged = tag(source, spec)
+    counted = tagged.observe(ROWS_READ, F.count(F.lit(1)).alias("rows"))
+    transformed = apply(load_transform(path), good(counted), spec, path)
+    rows = committed(tagged, transformed, list(spec.output.partition_by))
+    return Plan(rows, transformed.schema)
+
+
+def start(plan: Plan, pipeline: Pipeline, generation: str) -> StreamingQuery:
+    """Start the query on its checkpoint and its sink directory."""
+    spec, layout = pipeline.spec, pipeline.layout
+    writer = (
+        plan.rows.writeStream.format(spec.output.format)
+        .outputMode(spec.output.mode)
+        .partitionBy(REJECTED, *spec.output.partition_by)
+        .option("path", str(layout.sink(generation)))
+        .option("checkpointLocation", str(layout.checkpoint(generation)))
+        .option("maxRecordsPerFile", spec.output.maxRecordsPerFile)
+        .queryName(pipeline.name)
+    )
+    if spec.trigger is Trigger.ONCE:
+        return writer.trigger(once=True).start()
+    return writer.trigger(availableNow=True).start()

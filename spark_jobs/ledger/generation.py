@@ -1,0 +1,158 @@
+"""Whether a generation's parts still belong together: note, checkpoint, sink log, ledger.
+
+Each mismatch here is a way in which Spark succeeds and rows are gone (failure-modes rows 3 to 14).
+All of it is read from files; no JVM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
+from spark_jobs.ledger.note import Note, read_note
+from spark_jobs.ledger.sink_log import SinkLog, read_sink_log
+
+
+class CheckpointLost(Refused):
+    """The sink holds batches that the checkpoint knows nothing of; Spark would skip as many."""
+
+
+class CheckpointForeign(Refused):
+    """The checkpoint is another query's; carries `expected` and `found`."""
+
+
+class SinkLost(Refused):
+    """The checkpoint has committed batches that the sink's log does not hold."""
+
+
+class SinkElsewhere(Refused):
+    """The sink directory is not where the generation was born; carries `born` and `now`."""
+
+
+class GenerationUnbound(Refused):
+    """There is a checkpoint or a sink, and no note that binds them."""
+
+
+class LedgerAhead(Refused):
+    """Our ledger knows batches that the checkpoint has not committed: it was set back."""
+
+
+class IntervalsChanged(Refused):
+    """Event time or partitions were changed; rows would move to other intervals."""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A generation whose parts agree.
+
+    Args:
+        name: Such as `live-0001`.
+        note: None before the first start.
+        checkpoint: Spark's logs of what was planned and committed.
+        log: The sink's log.
+        ledger: Ours.
+    """
+
+    name: str
+    note: Note | None
+    checkpoint: Checkpoint
+    log: SinkLog
+    ledger: Ledger
+
+    @property
+    def committed(self) -> int:
+        """The last committed batch, -1 for none."""
+        return max(self.checkpoint.commits, default=-1)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a planned batch awaits its commit."""
+        return max(self.checkpoint.offsets, default=-1) > self.committed
+
+
+def open_generation(pipeline: Pipeline, name: str = FIRST_GENERATION) -> Generation:
+    """Read a generation and prove that its parts belong together.
+
+    Raises:
+        Refused: they don't; the class says how, the remedy what to do.
+    """
+    layout = pipeline.layout
+    note = read_note(layout, name)
+    checkpoint = read_checkpoint(layout.checkpoint(name))
+    sink = layout.sink(name)
+    if note is not None and note.sink != sink:
+        raise SinkElsewhere(
+            f"{layout.note(name)} binds the sink {note.sink}, and it is now {sink}.",
+            remedy="Move TIDEMILL_ROOT back: Spark's log holds absolute paths and would read 0 rows.",
+            born=note.sink,
+            now=sink,
+        )
+    log = read_sink_log(sink)
+    generation = Generation(name, note, checkpoint, log, Ledger(layout, name))
+    _prove(pipeline, generation)
+    return generation
+
+
+def _prove(pipeline: Pipeline, generation: Generation) -> None:
+    layout, note, log = pipeline.layout, generation.note, generation.log
+    place = layout.checkpoint(generation.name)
+    written = -1 if log.latest is None else log.latest
+    if note is None:
+        if written >= 0 or generation.checkpoint.query_id is not None:
+            raise GenerationUnbound(
+                f"{layout.note(generation.name)} is missing, but checkpoint or sink exist.",
+                remedy="Restore it from a backup; without it nobody knows that they belong together.",
+                note=layout.note(generation.name),
+            )
+        return
+    _prove_intervals(pipeline, note)
+    found = generation.checkpoint.query_id
+    if written >= 0 and (found is None or generation.checkpoint.virgin):
+        raise CheckpointLost(
+            f"{place} is empty, but {log.sink} holds batches up to {written}: a new checkpoint "
+            "would skip that many batches in silence.",
+            remedy=f"Restore {place} from a backup, or set {layout.home} aside to begin anew.",
+            checkpoint=place,
+            written=written,
+        )
+    if found is not None and found != note.query_id:
+        raise CheckpointForeign(
+            f"{place} belongs to query {found}, not to {note.query_id}.",
+            remedy=f"Restore the checkpoint that {layout.note(generation.name)} names.",
+            expected=note.query_id,
+            found=found,
+        )
+    if generation.ledger.latest() > generation.committed:
+        raise LedgerAhead(
+            f"{place} ends at batch {generation.committed}, the ledger at "
+            f"{generation.ledger.latest()}: the checkpoint was set back.",
+            remedy=f"Restore the newest backup of {place}.",
+            committed=generation.committed,
+            ledger=generation.ledger.latest(),
+        )
+    if written < generation.committed:
+        raise SinkLost(
+            f"{place} has committed batch {generation.committed}, but {log.sink} holds "
+            f"batches up to {written}.",
+            remedy=f"Restore {log.sink} with its _spark_metadata from a backup.",
+            committed=generation.committed,
+            written=written,
+        )
+
+
+def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
+    spec = pipeline.spec
+    today = (spec.output.partition_by, spec.event_time.column)
+    born = (note.partition_by, note.event_time)
+    if today != born:
+        raise IntervalsChanged(
+            f"{pipeline.spec_file}: output.partition_by or event_time.column differ from "
+            f"those of {note.generation} ({born[0]}, {born[1]}).",
+            remedy="Change them back, or publish under a new pipeline name.",
+            born=born,
+            today=today,
+        )

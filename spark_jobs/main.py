@@ -1,0 +1,91 @@
+"""The command line of every step: `main.py STEP PIPELINE --run-id RUN` -> exit code.
+
+Airflow starts it as a process (ingest through spark-submit). Only the pipeline's name, the step and
+the run id cross over; what happened comes back as a report file in the run's folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import get_args
+
+if sys.path and Path(sys.path[0]) == Path(__file__).resolve().parent:
+    # Run as a script: our sub-packages must not stand where top-level modules are looked for.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from spark_jobs.contract.errors import ExitCode, TidemillError
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.contract.report import Report, Step
+from spark_jobs.steps.step import Run, StepFunction, perform
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one step.
+
+    Args:
+        argv: Without the program's name; `sys.argv` where not given.
+
+    Returns:
+        An `ExitCode`.
+    """
+    parser = argparse.ArgumentParser(prog="main.py", description=__doc__)
+    parser.add_argument("step", choices=get_args(Step))
+    parser.add_argument("pipeline")
+    parser.add_argument("--run-id", required=True)
+    parser.add_argument("--no-spark", action="store_true", help="never start a JVM")
+    given = parser.parse_args(argv)
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        pipeline = open_pipeline(given.pipeline)
+        run = Run(pipeline, given.run_id, say, spark=not given.no_spark)
+        report = perform(given.step, step_function(given.step), run)
+    except TidemillError as error:
+        say(f"{error.code}: {error}")
+        return int(error.exit_code)
+    say(sentence(report))
+    return int(report.exit_code)
+
+
+def step_function(step: Step) -> StepFunction:
+    """The function of a step, imported only when it is needed: some pull in Spark or GX."""
+    if step == "doctor":
+        from spark_jobs.steps.doctor import doctor
+
+        return doctor
+    if step == "ingest":
+        from spark_jobs.steps.ingest import ingest
+
+        return ingest
+    if step == "gate":
+        from spark_jobs.steps.gate import gate
+
+        return gate
+    from spark_jobs.steps.publish import publish
+
+    return publish
+
+
+def sentence(report: Report) -> str:
+    """A report as one line."""
+    remedy = f" {report.error['remedy']}" if report.error else ""
+    code = f" [{report.error['code']}]" if report.error else ""
+    return f"{report.step} {report.outcome}: {report.reason}{code}{remedy}"
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"tidemill: {line}\n")
+    sys.stdout.flush()
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    # An exception, so that the query is stopped and the lease released on the way out.
+    raise SystemExit(int(ExitCode.FAILED))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Seeded generators of sample input, one per shipped pipeline."""

@@ -1,0 +1,206 @@
+"""Doctor: may this run go on, and is there anything to do? No JVM, no write, about a second."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.contract.errors import Refused, TidemillError
+from spark_jobs.contract.report import Outcome
+from spark_jobs.contract.spec import SilentLoss
+from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.generation import Generation, open_generation
+from spark_jobs.ledger.increments import Increments, State
+from spark_jobs.ledger.inputs import Found, InputChanged, InputTooOld, Scan, scan
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.lease import current_holder
+from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.steps.step import Ended, Run
+
+
+class RootUnusable(Refused):
+    """`TIDEMILL_ROOT` does not exist or cannot be written to; carries `root`."""
+
+
+class FilesMissing(Refused):
+    """Committed files that nobody has published yet are gone; carries `missing`."""
+
+
+class FeedOverdue(TidemillError):
+    """Nothing arrived for longer than the spec's `expect` allows; carries `last_arrival`."""
+
+
+def doctor(run: Run, now: datetime | None = None) -> Ended:
+    """Look at everything a run depends on.
+
+    Args:
+        run: The run; nothing is written but its report.
+        now: The time to judge `expect` by; the clock's where not given.
+
+    Returns:
+        `done` with what there is to do, or `skipped` with the reason.
+
+    Raises:
+        Refused: going on would lose rows in silence.
+        FeedOverdue: the feed stopped arriving.
+    """
+    pipeline, layout = run.pipeline, run.pipeline.layout
+    _check_root(layout.root)
+    _end_outlived_driver(run)
+    generation = open_generation(pipeline)
+    batches = generation.ledger.batches()
+    increments = Increments(layout.increments).all()
+    published = {event.increment for event in Journal(layout.journal).events()}
+    _check_unpublished_files(generation, batches, _first_unpublished(increments, published))
+    found = scan(pipeline.spec.source, batches)
+    _check_silent_losses(run, found)
+    facts: dict[str, Any] = {
+        "new_files": len(found.new),
+        "backlog_bytes": found.backlog_bytes,
+        "last_arrival": found.last_arrival.isoformat() if found.last_arrival else None,
+    }
+    work = _work(run, generation, found)
+    if work:
+        return Ended(Outcome.DONE, "; ".join(work), {**facts, "work": work})
+    _check_overdue(run, found, batches, now or datetime.now(UTC))
+    held = [i for i in increments if i.state is State.HELD and i.number not in published]
+    if held:
+        since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed
+        reason = f"nothing new; increment {held[0].number:06d} is held since {since:%Y-%m-%d %H:%M}"
+        return Ended(Outcome.SKIPPED, reason, facts)
+    return Ended(Outcome.SKIPPED, "nothing new since the last run", facts)
+
+
+def _check_root(root: Path) -> None:
+    if not root.is_dir() or not os.access(root, os.W_OK | os.X_OK):
+        raise RootUnusable(
+            f"TIDEMILL_ROOT '{root}' does not exist or cannot be written to.",
+            remedy=f"mkdir -p '{root}', or correct TIDEMILL_ROOT.",
+            root=root,
+        )
+
+
+def _end_outlived_driver(run: Run) -> None:
+    holder = current_holder(run.pipeline.layout.lease)
+    if holder is None or holder.process.gone or not holder.process.here:
+        return
+    if holder.launcher is not None and holder.launcher.gone:
+        run.say(f"ending {holder.step} of run {holder.run_id}, which outlived its task")
+        holder.process.end()
+
+
+def _check_unpublished_files(generation: Generation, batches: list[Batch], first: int) -> None:
+    sink = generation.log.sink
+    files = [f.path for batch in batches if batch.batch >= first for f in batch.outputs]
+    missing = [path for path in files if not (sink / path).is_file()]
+    if missing:
+        raise FilesMissing(
+            f"{sink / missing[0]} was committed, is not published yet, and is gone "
+            f"({len(missing)} of {len(files)} files).",
+            remedy="Restore it from a backup; Spark would not write it again.",
+            missing=missing,
+        )
+
+
+def _first_unpublished(increments: list[Any], published: set[int]) -> int:
+    waiting = [i.sealed.first for i in increments if i.number not in published]
+    sealed = max((i.sealed.last for i in increments), default=-1)
+    return min(waiting, default=sealed + 1)
+
+
+def _check_silent_losses(run: Run, found: Scan) -> None:
+    source = run.pipeline.spec.source
+    _rate(
+        run,
+        source.changed,
+        found.changed,
+        InputChanged,
+        "changed after it was read; what it holds now is never read",
+        "Deliver the new content under a new name and put the old file back "
+        "(or set sources.*.changed: warn).",
+    )
+    _rate(
+        run,
+        source.too_old,
+        found.too_old,
+        InputTooOld,
+        "is older than maxFileAge lets Spark see, and is never read",
+        "touch the file, or remove maxFileAge from the spec.",
+    )
+
+
+def _rate(
+    run: Run,
+    rating: SilentLoss,
+    files: tuple[Found, ...],
+    error: type[Refused],
+    what: str,
+    remedy: str,
+) -> None:
+    if not files or rating is SilentLoss.IGNORE:
+        return
+    text = f"{files[0].path} {what} ({len(files)} such files)."
+    if rating is SilentLoss.WARN:
+        run.say(f"warning: {text}")
+        return
+    raise error(text, remedy=remedy, files=[str(file.path) for file in files])
+
+
+def _work(run: Run, generation: Generation, found: Scan) -> list[str]:
+    """What there is to do, each as a phrase; empty if a run would change nothing."""
+    layout = run.pipeline.layout
+    increments = Increments(layout.increments)
+    journal = Journal(layout.journal)
+    events = journal.events()
+    gone_out = {event.increment for event in events}
+    work = []
+    if found.new:
+        work.append(f"{len(found.new)} new files")
+    if generation.unfinished:
+        work.append("a batch was planned and not committed")
+    if generation.committed > increments.last_sealed(generation.name):
+        work.append("committed batches await the gate")
+    for increment in increments.all():
+        if increment.number in gone_out:
+            continue
+        if increment.state is State.SEALED:
+            work.append(f"increment {increment.number:06d} awaits its verdict")
+        elif not increment.may_go_out:
+            break
+        else:
+            work.append(f"increment {increment.number:06d} awaits publishing")
+    if any(journal.applied(event.seq) is None for event in events):
+        work.append("the table lags behind the journal")
+    own = read_run_increment(layout.run(run.run_id))
+    if own is not None and own not in gone_out and not work:
+        work.append(f"increment {own:06d} of this run is judged again")
+    return work
+
+
+def _check_overdue(run: Run, found: Scan, batches: list[Batch], now: datetime) -> None:
+    expect = run.pipeline.spec.expect
+    if expect is None:
+        return
+    arrivals = [batch.committed for batch in batches if batch.inputs]
+    if found.last_arrival is not None:
+        arrivals.append(found.last_arrival)
+    last = max(arrivals, default=_first_look(run))
+    if last is not None and now - last > expect.every + expect.grace:
+        raise FeedOverdue(
+            f"{run.pipeline.spec.source.path}: nothing arrived since {last:%Y-%m-%d %H:%M} UTC, "
+            f"and expect.every is {expect.every} with a grace of {expect.grace}.",
+            remedy="Ask whoever delivers the feed; the next file ends this state.",
+            last_arrival=last,
+            every=expect.every,
+        )
+
+
+def _first_look(run: Run) -> datetime | None:
+    """When this pipeline was first looked at, for a feed of which nothing ever came."""
+    runs = run.pipeline.layout.runs
+    if not runs.is_dir():
+        return None
+    oldest = min((entry.stat().st_mtime for entry in os.scandir(runs)), default=None)
+    return None if oldest is None else datetime.fromtimestamp(oldest, UTC)

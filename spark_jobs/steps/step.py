@@ -1,0 +1,85 @@
+"""What every step has in common: it ends with a report, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.report import Outcome, Report, Step
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a step function ended, if not by an error.
+
+    Args:
+        outcome: How.
+        reason: One sentence for the task log.
+        facts: For the report.
+    """
+
+    outcome: Outcome
+    reason: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One step of one run.
+
+    Args:
+        pipeline: What runs.
+        run_id: Airflow's, or the one `tidemill run` made.
+        say: Gets lines for the task log.
+        spark: Whether the step may start a JVM.
+    """
+
+    pipeline: Pipeline
+    run_id: str
+    say: Say
+    spark: bool = True
+
+
+StepFunction = Callable[[Run], Ended]
+
+
+def perform(step: Step, function: StepFunction, run: Run) -> Report:
+    """Run a step function and leave its report in the run's folder.
+
+    Errors of ours become a report; anything else becomes one too and is raised again.
+    """
+    started = datetime.now(UTC)
+    name = run.pipeline.name
+    folder = run.pipeline.layout.run(run.run_id)
+    reports.path_of(folder, step).unlink(missing_ok=True)
+    try:
+        ended = function(run)
+    except TidemillError as error:
+        report = reports.of_error(
+            error, pipeline=name, run_id=run.run_id, step=step, started=started
+        )
+    else:
+        report = Report(
+            pipeline=name,
+            run_id=run.run_id,
+            step=step,
+            outcome=ended.outcome,
+            reason=ended.reason,
+            started=started,
+            finished=datetime.now(UTC),
+            facts=ended.facts,
+        )
+    try:
+        reports.write(report, folder)
+    except OSError:
+        # The root cannot be written to: then the exit code and the log are all there is.
+        if report.error is None:
+            raise
+    return report
