@@ -80,33 +80,45 @@ class Checkpoint:
         Asking for a batch raises what `inputs_of` raises; a batch without data has no files.
         """
         log = read_file_source_log(self.path, source)
-        return LogEntries(self.offsets.files, lambda _, batch: self.inputs_of(batch, log, source))
+        return LogEntries(
+            self.offsets.files,
+            lambda _, batch: self._inputs(batch, log, source, self._offset_before(batch, source)),
+        )
 
     def inputs_of(
-        self,
-        batch: int,
-        log: Mapping[int, tuple[SourceFile, ...]],
-        source: int | str = 0,
-        after: int | None = None,
+        self, batch: int, source: int | str = 0, *, after: int | None = None
     ) -> tuple[SourceFile, ...]:
         """The files that one batch read from a file source.
 
         Args:
             batch: A batch that was planned.
-            log: Of the source, from `read_file_source_log`.
-            source: Its number or name.
+            source: Its number, or its name where the query names its sources.
             after: The source's offset before the batch (-1 for none), where the caller knows it
                 from the ledger; by default it is read from the batch before.
 
         Raises:
             OffsetsExpired: Spark no longer has the offsets of this batch or the one before it.
             NotAFileSource: its offsets are no file source's.
-            GapInSourceLog: the log lacks an offset that the batch has read.
+            GapInSourceLog: the source's log lacks an offset that the batch has read.
+            MissingCompactLog: that log lacks a compact file.
             TornLogEntry: one of the entries is empty or cut off.
         """
+        log = read_file_source_log(self.path, source)
         if after is None:
-            after = self._log_offset(batch - 1, source) if batch else -1
+            after = self._offset_before(batch, source)
+        return self._inputs(batch, log, source, after)
+
+    def _inputs(
+        self,
+        batch: int,
+        log: Mapping[int, tuple[SourceFile, ...]],
+        source: int | str,
+        after: int,
+    ) -> tuple[SourceFile, ...]:
         return files_between(log, after, self._log_offset(batch, source), self.path)
+
+    def _offset_before(self, batch: int, source: int | str) -> int:
+        return self._log_offset(batch - 1, source) if batch else -1
 
     def _log_offset(self, batch: int, source: int | str) -> int:
         if batch not in self.offsets:

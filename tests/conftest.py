@@ -1,0 +1,40 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spark_jobs.contract.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One small Spark for all tests marked `jvm`."""
+    from pyspark.sql import SparkSession
+
+    # Spark's Python workers would else take the PATH's `python3`, and its launcher the PATH's Java.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["JAVA_HOME"] = str(java_home(os.environ))
+    # With LC_ALL=C the JVM writes `?` for every other letter in the name of a partition.
+    os.environ["LC_ALL"] = "C.UTF-8"
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("tidemill tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        .config("spark.sql.ansi.enabled", "true")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
