@@ -95,6 +95,8 @@ def read_footer(path: Path) -> Footer:
             reason=str(error),
         ) from error
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    # Arrow writes an empty table as an empty row group without statistics, Spark as none at all.
+    groups = [group for group in groups if group.num_rows]
     null_counts: dict[str, int | None] = {}
     min_values: dict[str, Any] = {}
     max_values: dict[str, Any] = {}
