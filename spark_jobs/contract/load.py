@@ -148,7 +148,9 @@ def _translate(error: ValidationError, lines: Mapping[Location, int], path: Path
     at = tuple(part for part in first["loc"] if part != "[key]")
     if first["type"] == "extra_forbidden":
         near = get_close_matches(str(at[-1]), _fields_at(at[:-1]), n=1)
-        remedy = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(_fields_at(at[:-1]))}."
+        remedy = (
+            f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(_fields_at(at[:-1]))}."
+        )
         what = "is no known key"
     elif first["type"] == "missing":
         what, remedy = "is missing", "Add it."

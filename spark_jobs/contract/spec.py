@@ -1,8 +1,8 @@
 """The spec: what to run, as one frozen model that Airflow and Spark both read.
 
-Fields that Spark has a name for carry Spark's own name (`maxFilesPerTrigger`). Event time, partition
-expressions and row rules live here and not in the transform, so that a change of code can never move
-a row to another interval.
+Fields that Spark has a name for carry Spark's own name (`maxFilesPerTrigger`). Event time,
+partition expressions and row rules live here and not in the transform, so that a change of code can
+never move a row to another interval.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from spark_jobs.contract.ddl import column_names
 from spark_jobs.contract.quantities import Duration, Size
 
 ENGINE_PREFIX = "_"
+REJECTED = "_rejected"
 DEFAULT_OPTIONS: dict[str, dict[str, str]] = {
     # A header that does not match the schema is an error, not columns silently swapped.
     "csv": {"header": "true", "enforceSchema": "false"},
@@ -166,6 +167,16 @@ class Output(_Model):
     format: Literal["parquet"] = "parquet"
     partition_by: dict[Column, Annotated[str, StringConstraints(min_length=1)]] = {}
     maxRecordsPerFile: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def sink_partitions(self) -> tuple[str, ...]:
+        """The columns that the sink's directories are named after.
+
+        A rejected row lies in the null partition, into which no good row ever falls; a sink without
+        partitions gets one for the purpose. (A further level over the partitions would do, but
+        Polars then finds a column in the path that the table does not have.)
+        """
+        return tuple(self.partition_by) or (REJECTED,)
 
 
 class Rejected(_Model):

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
@@ -70,7 +71,7 @@ def ingest(
     try:
         running = True
         while running:
-            running = query.isActive and not query.awaitTermination(POLL_SECONDS)
+            running = query.isActive and not _ended_within(query, POLL_SECONDS)
             progress.look(query)
             for batch in ledger.complete(progress.rows_in):
                 written.append(batch)
@@ -85,6 +86,11 @@ def ingest(
     if failure is not None:
         raise failure
     return written
+
+
+def _ended_within(query: StreamingQuery, seconds: float) -> bool:
+    # PySpark's annotation says whole seconds; it multiplies by 1000 before it asks the JVM.
+    return bool(query.awaitTermination(seconds))  # type: ignore[arg-type]
 
 
 def _bind(pipeline: Pipeline, generation: Generation, planned: Plan) -> Note:

@@ -78,7 +78,7 @@ def of_spark(error: PySparkException) -> TidemillError:
     if state.startswith(HOPELESS) or "PythonException" in text:
         return QueryFailed(
             f"The query failed with {condition}: {first}",
-            remedy="Mend the transform, the spec or the input file; the same batch then runs again.",
+            remedy="Mend the transform, the spec or the input file; the batch then runs again.",
             condition=condition,
         )
     return QueryInterrupted(

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Trigger
-from spark_jobs.engine.rows import REJECTED, committed, good, tag
+from spark_jobs.engine.rows import committed, good, tag
 from spark_jobs.engine.source import read_stream
 from spark_jobs.engine.transform import apply, load_transform
 
@@ -43,7 +43,7 @@ def plan(session: SparkSession, pipeline: Pipeline) -> Plan:
     tagged = tag(source, spec)
     counted = tagged.observe(ROWS_READ, F.count(F.lit(1)).alias("rows"))
     transformed = apply(load_transform(path), good(counted), spec, path)
-    rows = committed(tagged, transformed, list(spec.output.partition_by))
+    rows = committed(tagged, transformed, spec)
     return Plan(rows, transformed.schema)
 
 
@@ -53,7 +53,7 @@ def start(plan: Plan, pipeline: Pipeline, generation: str) -> StreamingQuery:
     writer = (
         plan.rows.writeStream.format(spec.output.format)
         .outputMode(spec.output.mode)
-        .partitionBy(REJECTED, *spec.output.partition_by)
+        .partitionBy(*spec.output.sink_partitions)
         .option("path", str(layout.sink(generation)))
         .option("checkpointLocation", str(layout.checkpoint(generation)))
         .option("maxRecordsPerFile", spec.output.maxRecordsPerFile)

@@ -1,7 +1,8 @@
 """Good rows and rejected rows: told apart before the transform, committed in one batch.
 
 A row is rejected when it does not parse, has no event time, has no partition, or breaks a row rule.
-It goes into its own partition of the same sink, with the reason, the file and the record.
+It goes into its own partition of the same sink, with the reason, the file, the record, and the
+partition it would have had.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contract.spec import Spec
+from spark_jobs.contract.spec import REJECTED, Spec
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 
 REJECT = "_reject"
-REJECTED = "_rejected"
-REJECT_TYPE = "struct<reason: string, file: string, record: string>"
+REJECT_TYPE = "struct<reason: string, file: string, record: string, partition: map<string, string>>"
 
 
 def tag(source: DataFrame, spec: Spec) -> DataFrame:
@@ -30,10 +30,19 @@ def tag(source: DataFrame, spec: Spec) -> DataFrame:
     # is never parsed is never found to be malformed.
     record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns)))
     reason = _reason(spec, located)
-    reject = F.when(
-        reason.isNotNull(),
-        F.struct(reason.alias("reason"), F.col(ORIGIN).alias("file"), record.alias("record")),
+    pairs = [
+        part
+        for name in spec.output.partition_by
+        for part in (F.lit(name), F.col(name).cast("string"))
+    ]
+    partition = F.create_map(*pairs) if pairs else F.lit(None)
+    reject = F.struct(
+        reason.alias("reason"),
+        F.col(ORIGIN).alias("file"),
+        record.alias("record"),
+        partition.cast("map<string, string>").alias("partition"),
     )
+    reject = F.when(reason.isNotNull(), reject)
     return located.select(*columns, *spec.output.partition_by, reject.alias(REJECT))
 
 
@@ -42,18 +51,17 @@ def good(tagged: DataFrame) -> DataFrame:
     return tagged.where(F.col(REJECT).isNull()).drop(REJECT)
 
 
-def committed(tagged: DataFrame, transformed: DataFrame, partitions: list[str]) -> DataFrame:
-    """What the sink writes: the transform's rows and the rejected ones, told apart by `_rejected`."""
+def committed(tagged: DataFrame, transformed: DataFrame, spec: Spec) -> DataFrame:
+    """What the sink writes: the transform's rows, and the rejected ones in the null partition."""
     fine = transformed.withColumn(REJECT, F.lit(None).cast(REJECT_TYPE))
-    kept = {field.name: field.dataType for field in transformed.schema.fields}
     nothing = [
-        F.col(name) if name in partitions else F.lit(None).cast(kept[name]).alias(name)
-        for name in transformed.columns
+        F.lit(None).cast(field.dataType).alias(field.name) for field in transformed.schema.fields
     ]
     refused = tagged.where(F.col(REJECT).isNotNull()).select(*nothing, REJECT)
-    return fine.withColumn(REJECTED, F.lit(False)).unionByName(
-        refused.withColumn(REJECTED, F.lit(True))
-    )
+    if not spec.output.partition_by:
+        fine = fine.withColumn(REJECTED, F.lit(False))
+        refused = refused.withColumn(REJECTED, F.lit(True))
+    return fine.unionByName(refused)
 
 
 def _reason(spec: Spec, located: DataFrame) -> Column:
@@ -63,7 +71,9 @@ def _reason(spec: Spec, located: DataFrame) -> Column:
     text = {field.name for field in located.schema.fields if field.dataType.typeName() == "string"}
     for name in spec.output.partition_by:
         # Spark writes '' as the null partition, which no interval covers.
-        missing = F.col(name).isNull() | (F.col(name) == "") if name in text else F.col(name).isNull()
+        missing = (
+            F.col(name).isNull() | (F.col(name) == "") if name in text else F.col(name).isNull()
+        )
         reason = reason.when(missing, F.lit(f"no partition {name}"))
     for name, rule in spec.row_rules.items():
         reason = reason.when(~F.coalesce(F.expr(rule), F.lit(False)), F.lit(f"rule {name}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
@@ -28,11 +28,11 @@ def source_schema(source: FileSource) -> StructType:
         SpecError: Spark cannot parse the DDL.
     """
     try:
-        return StructType.fromDDL(source.schema_)
+        return cast(StructType, StructType.fromDDL(source.schema_))
     except Exception as error:
         raise SpecError(
             f"sources.*.schema is no Spark DDL: {str(error).splitlines()[0]}",
-            remedy="Write e.g. \"id string, at timestamp, price decimal(10,2)\".",
+            remedy='Write e.g. "id string, at timestamp, price decimal(10,2)".',
             field="sources.*.schema",
         ) from error
 

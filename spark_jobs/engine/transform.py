@@ -63,7 +63,7 @@ def apply(transform: Transform, rows: DataFrame, spec: Spec, path: Path) -> Data
 
 def _identities(frame: DataFrame) -> dict[str, int]:
     """Column -> the id that Spark's analyser follows it by; a recomputed column has a new one."""
-    output = frame._jdf.queryExecution().analyzed().output()  # type: ignore[operator]
+    output = frame._jdf.queryExecution().analyzed().output()
     attributes = (output.apply(position) for position in range(output.size()))
     return {attribute.name(): attribute.exprId().id() for attribute in attributes}
 

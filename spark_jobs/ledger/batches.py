@@ -15,13 +15,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.spec import REJECTED
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.checkpoint import Checkpoint, SourceFile, read_checkpoint
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.partition_values import partition_values
 from spark_jobs.ledger.sink_log import SinkFile, read_sink_log
-
-REJECTED = "_rejected"
 
 
 class InputFile(BaseModel):
@@ -111,6 +110,7 @@ class Ledger:
         self.folder = layout.ledger(generation)
         self.sink = layout.sink(generation)
         self.checkpoint = layout.checkpoint(generation)
+        self._paths: set[Path] | None = None
 
     def latest(self) -> int:
         """The last batch written down, -1 where there is none."""
@@ -153,19 +153,23 @@ class Ledger:
             return []
         log = read_sink_log(self.sink)
         inputs = checkpoint.inputs()
-        known = self._known_paths()
+        known = self._known_paths(latest)
         starts = self.starts()
         written = []
         for number in missing:
             files = log.files_of(number, known)
             batch = self._batch(number, checkpoint, files, inputs, starts, rows_in or {})
             documents.put_if_absent(self.folder / f"{number:06d}.json", batch)
-            known |= {file.path for file in files}
+            known.update(file.path for file in files)
             written.append(batch)
         return written
 
-    def _known_paths(self) -> set[Path]:
-        return {self.sink / file.path for batch in self.batches() for file in batch.outputs}
+    def _known_paths(self, latest: int) -> set[Path]:
+        """Every file of batches up to the latest; read once, then kept as batches are added."""
+        if self._paths is None:
+            batches = self.batches(last=latest)
+            self._paths = {self.sink / file.path for b in batches for file in b.outputs}
+        return self._paths
 
     def _batch(
         self,
@@ -209,11 +213,18 @@ class Ledger:
                     size=file.size,
                     rows=footer.rows,
                     uncompressed_bytes=footer.uncompressed_bytes,
-                    rejected=values.pop(REJECTED) == "true",
-                    partition=values,
+                    rejected=_rejected(values),
+                    partition={k: v for k, v in values.items() if k != REJECTED},
                 )
             )
         return tuple(outputs)
+
+
+def _rejected(values: Mapping[str, str | None]) -> bool:
+    """Whether a sink partition is that of rejected rows (see `Output.sink_partitions`)."""
+    if REJECTED in values:
+        return values[REJECTED] == "true"
+    return all(value is None for value in values.values())
 
 
 def _input(file: SourceFile) -> InputFile:

@@ -87,7 +87,7 @@ def open_generation(pipeline: Pipeline, name: str = FIRST_GENERATION) -> Generat
     if note is not None and note.sink != sink:
         raise SinkElsewhere(
             f"{layout.note(name)} binds the sink {note.sink}, and it is now {sink}.",
-            remedy="Move TIDEMILL_ROOT back: Spark's log holds absolute paths and would read 0 rows.",
+            remedy="Move TIDEMILL_ROOT back: Spark's log holds absolute paths, and would read none.",
             born=note.sink,
             now=sink,
         )
@@ -105,7 +105,7 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         if written >= 0 or generation.checkpoint.query_id is not None:
             raise GenerationUnbound(
                 f"{layout.note(generation.name)} is missing, but checkpoint or sink exist.",
-                remedy="Restore it from a backup; without it nobody knows that they belong together.",
+                remedy="Restore it from a backup; nothing else says that they belong together.",
                 note=layout.note(generation.name),
             )
         return

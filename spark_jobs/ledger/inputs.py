@@ -70,7 +70,9 @@ def scan(source: FileSource, batches: list[Batch]) -> Scan:
     read = {file.path: file for batch in batches for file in batch.inputs}
     found = list(listing(source))
     unread = [file for file in found if str(file.path) not in read]
-    newest = max([f.modified_ms for f in read.values()] + [f.modified_ms for f in found], default=None)
+    newest = max(
+        [f.modified_ms for f in read.values()] + [f.modified_ms for f in found], default=None
+    )
     seen = max((file.modified_ms for file in read.values()), default=None)
     too_old = tuple(file for file in unread if _too_old(file, source, seen))
     return Scan(
@@ -99,7 +101,7 @@ def _places(source: FileSource) -> list[Path]:
         fixed = Path(source.path.partition("*")[0].partition("?")[0].partition("[")[0])
         if not (fixed if fixed.is_dir() else fixed.parent).is_dir():
             raise _missing(source)
-        return [Path(match) for match in sorted(glob(source.path))]
+        return [Path(match) for match in sorted(glob(source.path))]  # noqa: PTH207 - absolute
     if not Path(source.path).is_dir():
         raise _missing(source)
     return [Path(source.path)]

@@ -80,9 +80,7 @@ def launcher() -> ProcessId | None:
     if not given:
         return None
     pid, _, started = given.partition(":")
-    return ProcessId(
-        host=socket.gethostname(), boot=_boot(), pid=int(pid), started=float(started)
-    )
+    return ProcessId(host=socket.gethostname(), boot=_boot(), pid=int(pid), started=float(started))
 
 
 def _submitters(process: psutil.Process) -> list[psutil.Process]:

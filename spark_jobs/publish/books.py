@@ -37,7 +37,7 @@ def audit(event: Event, batches: Sequence[Batch], sink: Path) -> list[Audited]:
         sink: The generation's sink directory.
 
     Raises:
-        BooksDisagree: the set is not the judged one, a file is missing or changed, or a sum differs.
+        BooksDisagree: the set is not the judged one, a file changed, or a sum differs.
     """
     if hash_of_files(batches) != event.files_hash:
         raise BooksDisagree(

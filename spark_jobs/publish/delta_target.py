@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
@@ -94,9 +95,7 @@ class DeltaTarget:
             )
             for one in files
         ]
-        properties = commit.properties(
-            event, app, self.epoch, commit_metadata(event, batches)
-        )
+        properties = commit.properties(event, app, self.epoch, commit_metadata(event, batches))
         if table is None:
             create_table_with_add_actions(
                 str(self.layout.table),
@@ -111,7 +110,6 @@ class DeltaTarget:
             table.create_write_transaction(
                 list(actions), "append", schema, partitions, commit_properties=properties
             )
-
 
     def _born_schema(self, event: Event, epoch: int) -> Schema:
         starts = Ledger(self.layout, event.generation).starts()

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
+from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.journal import Event
@@ -34,6 +35,12 @@ COLUMNS = pa.schema(
         ("last_batch", pa.int64()),
     ]
 )
+
+SAID = ("reason", "file", "record", "partition")
+
+
+class RejectedWithoutReason(Refused):
+    """A row stands among the rejected ones and nobody rejected it; carries `path`."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +111,20 @@ class RejectedTable:
 def _rows(one: Audited, event: Event) -> pa.Table:
     reject = _reject_column(one.path)
     rows = len(reject)
-    partition = [(name, value) for name, value in one.file.partition.items() if value is not None]
     constants = {
-        "partition": pa.array([partition] * rows, COLUMNS.field("partition").type),
         "generation": pa.array([event.generation] * rows, pa.string()),
         "increment": pa.array([event.increment] * rows, pa.int64()),
         "last_batch": pa.array([event.last] * rows, pa.int64()),
     }
-    said = {name: reject.field(name) for name in ("reason", "file", "record")}
+    said = {name: reject.field(name) for name in SAID}
+    if said["reason"].null_count:
+        raise RejectedWithoutReason(
+            f"{one.path} lies among the rejected rows and holds {said['reason'].null_count} rows "
+            "without a reason.",
+            remedy="The transform made a good row's partition null; keep partition columns as they "
+            "are. Nothing was published.",
+            path=one.path,
+        )
     return pa.table({**said, **constants}, schema=COLUMNS)
 
 

@@ -12,13 +12,12 @@ from spark_jobs.ledger.journal import Event
 
 
 class Target(Protocol):
-    """One place that consumers read.
+    """One place that consumers read."""
 
-    Attributes:
-        kind: Its name in the spec and in the journal.
-    """
-
-    kind: str
+    @property
+    def kind(self) -> str:
+        """Its name in the spec and in the journal."""
+        ...
 
     def head(self, generation: str) -> int:
         """The last batch of a generation that consumers see here, -1 for none."""

@@ -12,7 +12,7 @@ from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.gate.engine import choose_engine
 from spark_jobs.gate.suite import Suite, load_suite
-from spark_jobs.ledger.batches import Batch, Ledger
+from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import (
     Increment,
     Increments,
@@ -93,7 +93,7 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
     batches = Ledger(pipeline.layout, sealed.generation).batches(sealed.first, sealed.last)
     if hash_of_files(batches) != sealed.files_hash:
         raise SealBroken(
-            f"The ledger's files of increment {sealed.increment:06d} are not those that were sealed.",
+            f"The ledger's files of increment {sealed.increment:06d} are not those sealed.",
             remedy="Restore ledger/ and increments/ from one backup.",
             increment=sealed.increment,
         )

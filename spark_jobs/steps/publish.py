@@ -133,7 +133,9 @@ def _ended(
     if published:
         return Ended(
             Outcome.DONE,
-            ", ".join(f"increment {p['increment']:06d} in version {p['version']}" for p in published),
+            ", ".join(
+                f"increment {p['increment']:06d} in version {p['version']}" for p in published
+            ),
             facts,
         )
     if applied is not None:
