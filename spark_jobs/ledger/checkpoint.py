@@ -189,8 +189,8 @@ def first_write_leftovers(path: Path, log: SinkLog) -> tuple[Path, ...]:
 
     Before batch 0 Spark wants `offsets/` to be empty and takes its own temporary file for data:
     every retry ends with STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY (SPARK-53103). A checksum
-    without its entry ends it with CONCURRENT_STREAM_LOG_UPDATE. Nothing was committed then, so
-    that deleting these files, and only these, loses nothing.
+    without its entry ends one run with CONCURRENT_STREAM_LOG_UPDATE. Nothing was committed then,
+    so that deleting these files, and only these, loses nothing.
 
     Args:
         path: The checkpoint directory; no driver may be running on it.

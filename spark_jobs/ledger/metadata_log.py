@@ -75,7 +75,7 @@ def torn(file: Path, batch: int | None, reason: str, repair: str) -> TornLogEntr
 
 
 def removal(file: Path) -> str:
-    """How to take an entry away: with a checksum left behind, Spark refuses to write it again."""
+    """How to take an entry away: with its checksum left behind, the next run fails."""
     return f"delete both {file} and {file.with_name(f'.{file.name}.crc').name} beside it"
 
 
