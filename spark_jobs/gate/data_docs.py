@@ -1,0 +1,84 @@
+"""Great Expectations' data docs of a pipeline, kept from growing for ever.
+
+Only `judge()` imports this module, because importing Great Expectations costs seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import unquote, urlsplit
+
+import great_expectations as gx  # noqa: TID253 - see the module's docstring
+from great_expectations.core.expectation_validation_result import (  # noqa: TID253
+    ExpectationSuiteValidationResult,
+)
+from great_expectations.data_context.data_context.abstract_data_context import (  # noqa: TID253
+    AbstractDataContext,
+)
+from great_expectations.data_context.types.resource_identifiers import (  # noqa: TID253
+    ExpectationSuiteIdentifier,
+    ValidationResultIdentifier,
+)
+
+from spark_jobs.gate.suite import Suite
+
+KEPT_PAGES = 50
+BATCH = "increment"
+
+log = logging.getLogger(__name__)
+
+
+def kept_results(docs: Path) -> Path:
+    """Where the results lie that the pages are made of; without its result a page is removed."""
+    return docs / "results"
+
+
+def run_identifier(run_name: str, at: datetime) -> gx.RunIdentifier:
+    return gx.RunIdentifier(run_name=run_name, run_time=at)
+
+
+def write_result(result: ExpectationSuiteValidationResult, folder: Path) -> Path:
+    """Great Expectations' result of this run, beside the run's report."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "validation.json"
+    document = result.to_json_dict()  # type: ignore[no-untyped-call]
+    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def write_page(
+    context: AbstractDataContext,
+    suite: Suite,
+    result: ExpectationSuiteValidationResult,
+    docs: Path,
+) -> Path | None:
+    """The page of this validation, with index and suite; older pages beyond the limit go.
+
+    Returns:
+        The page, or None where it could not be written: docs never change a verdict.
+    """
+    key = ValidationResultIdentifier(
+        ExpectationSuiteIdentifier(suite.name), result.meta["run_id"], BATCH
+    )
+    store = context.validation_results_store
+    try:
+        context.suites.add(gx.ExpectationSuite(**{**suite.raw, "id": None}))
+        store.set(key, result)
+        kept = cast("list[ValidationResultIdentifier]", store.list_keys())
+        for old in sorted(kept, key=lambda one: one.run_id.run_time)[:-KEPT_PAGES]:
+            store.remove_key(old)  # type: ignore[no-untyped-call]
+        pages: list[Any] = [key, ExpectationSuiteIdentifier(suite.name)]
+        context.build_data_docs(resource_identifiers=pages)
+        urls = context.get_docs_sites_urls(resource_identifier=key)
+    except OSError as error:
+        log.warning("No data docs page was written to %s: %s", docs, error)
+        return None
+    page = Path(unquote(urlsplit(urls[0]["site_url"] or "").path)) if urls else None
+    if page is None or not page.is_file():
+        log.warning("Great Expectations could not render a data docs page in %s", docs)
+        return None
+    return page

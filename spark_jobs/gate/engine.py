@@ -1,0 +1,67 @@
+"""The two engines behind one interface, and the choice between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from spark_jobs.gate.columns import parse_columns
+from spark_jobs.gate.equivalence import obstacle
+from spark_jobs.gate.judgement import EngineName
+from spark_jobs.gate.sample import Sample, SampleFile
+from spark_jobs.gate.suite import Expectation, Suite
+
+if TYPE_CHECKING:
+    from great_expectations.core.batch_definition import BatchDefinition
+    from great_expectations.data_context.data_context.abstract_data_context import (
+        AbstractDataContext,
+    )
+
+
+class Engine(Protocol):
+    """Reads files as a DataFrame that Great Expectations can judge."""
+
+    @property
+    def name(self) -> EngineName: ...
+
+    def frame(self, sample: Sample, files: tuple[SampleFile, ...]) -> Any:
+        """The rows of the files, with the good table's columns in their judged form."""
+        ...
+
+    def rows(self, frame: Any) -> int: ...
+
+    def arguments(self, expectation: Expectation, sample: Sample) -> Mapping[str, Any]:
+        """The arguments of an expectation, said so that this engine means what the suite means."""
+        ...
+
+    def batch_definition(self, context: AbstractDataContext) -> BatchDefinition[Any]:
+        """Where Great Expectations takes the DataFrame from."""
+        ...
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """Which engine judges, and why it is that one."""
+
+    engine: EngineName
+    why: str
+
+
+def choose_engine(uncompressed_bytes: int, limit: int, suite: Suite, columns: str) -> EngineChoice:
+    """In-process where the rows fit and pandas is proven to agree with Spark.
+
+    Args:
+        uncompressed_bytes: Of all files that are judged, by their footers.
+        limit: The spec's `gate.in_process_max`, in bytes.
+        suite: What is judged.
+        columns: The good table's schema, as Spark's JSON.
+    """
+    parsed = parse_columns(columns)
+    for expectation in suite.expectations:
+        why = obstacle(expectation, parsed)
+        if why is not None:
+            return EngineChoice("spark", why)
+    if uncompressed_bytes > limit:
+        return EngineChoice("spark", f"{uncompressed_bytes} bytes exceed {limit}")
+    return EngineChoice("in_process", f"{uncompressed_bytes} bytes are within {limit}")

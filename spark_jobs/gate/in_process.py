@@ -1,0 +1,110 @@
+"""The engine without a JVM: Arrow reads the files, pandas holds the rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.gate import time_bounds
+from spark_jobs.gate.columns import Column
+from spark_jobs.gate.java_regex import as_python
+from spark_jobs.gate.judgement import EngineName
+from spark_jobs.gate.sample import Sample, SampleFile
+from spark_jobs.gate.suite import Expectation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from great_expectations.core.batch_definition import BatchDefinition
+    from great_expectations.data_context.data_context.abstract_data_context import (
+        AbstractDataContext,
+    )
+
+
+class InProcess:
+    """Judges with pandas."""
+
+    name: EngineName = "in_process"
+
+    def frame(self, sample: Sample, files: tuple[SampleFile, ...]) -> pd.DataFrame:
+        import pandas as pd
+
+        table = read(sample, files)
+        columns = {
+            name: judged_form(table[name], column, sample.time_zone)
+            for name, column in sample.parsed.items()
+        }
+        return pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
+
+    def rows(self, frame: Any) -> int:
+        return len(frame)
+
+    def arguments(self, expectation: Expectation, sample: Sample) -> Mapping[str, Any]:
+        kwargs = dict(expectation.kwargs)
+        column = sample.parsed.get(str(kwargs.get("column")))
+        if column is not None and column.kind in ("date", "timestamp"):
+            kwargs = time_bounds.on_pandas(kwargs, column, sample.time_zone)
+        if "regex" in kwargs:
+            kwargs["regex"] = as_python(kwargs["regex"]) or kwargs["regex"]
+        return kwargs
+
+    def batch_definition(self, context: AbstractDataContext) -> BatchDefinition[Any]:
+        asset = context.data_sources.add_pandas(self.name).add_dataframe_asset("increment")
+        return asset.add_batch_definition_whole_dataframe("sealed")
+
+
+def read(sample: Sample, files: tuple[SampleFile, ...]) -> pa.Table:
+    """The rows of exactly these files, with the good table's columns and types."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    schema = to_arrow_schema(StructType.fromJson(json.loads(sample.columns)), timezone="UTC")
+    return pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files)])
+
+
+def _read(file: SampleFile, schema: pa.Schema) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # ParquetFile takes one file as it is; read_table would add columns from the directories' names.
+    with pq.ParquetFile(file.path) as parquet:
+        wanted = [name for name in parquet.schema_arrow.names if name in schema.names]
+        held = parquet.read(columns=wanted)
+    columns = []
+    for field in schema:
+        if field.name in file.partition:
+            value = pa.scalar(file.partition[field.name], pa.string()).cast(field.type)
+            columns.append(pa.repeat(value, held.num_rows))
+        elif field.name in held.column_names:
+            columns.append(held[field.name].cast(field.type))
+        else:
+            # The column came later than this published file.
+            columns.append(pa.nulls(held.num_rows, field.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def judged_form(values: pa.ChunkedArray, column: Column, zone: str) -> pd.Series[Any]:
+    """A column as pandas must hold it to be judged as on Spark (see `on_spark.judged_form`)."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    mapped = None
+    if column.kind == "integer" and values.null_count:
+        # As floats they would lose their last digits.
+        mapped = {values.type: pd.api.types.pandas_dtype(f"Int{values.type.bit_width}")}.get
+    elif column.kind in ("float", "decimal"):
+        # Nulls become NaN, so that a NaN is a missing value.
+        values = values.cast(pa.float64())
+    elif column.kind == "timestamp":
+        if column.zoned:
+            values = pc.local_timestamp(values.cast(pa.timestamp("us", zone)))
+        try:
+            values = values.cast(pa.timestamp("ns"))
+        except pa.ArrowInvalid:
+            # Years such as 9999 do not fit into nanoseconds.
+            return pd.Series(values.to_pylist(), dtype=object)
+    series: pd.Series[Any] = values.to_pandas(types_mapper=mapped, date_as_object=True)
+    return series

@@ -1,0 +1,95 @@
+"""Judging one increment: Great Expectations over exact files, and the verdict as plain data."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+from spark_jobs.gate.engine import Engine
+from spark_jobs.gate.judgement import ExpectationOutcome, Judgement
+from spark_jobs.gate.sample import Sample
+from spark_jobs.gate.suite import Expectation, Suite
+
+if TYPE_CHECKING:
+    from great_expectations.core.expectation_validation_result import ExpectationValidationResult
+
+
+def judge(
+    sample: Sample,
+    suite: Suite,
+    engine: Engine,
+    *,
+    run_name: str,
+    docs: Path,
+    results: Path,
+    samples: int,
+) -> Judgement:
+    """Judge the files of an increment.
+
+    Args:
+        sample: The files, and what is known of their columns.
+        suite: What is expected of them.
+        engine: `InProcess()` or `OnSpark(session)`, as `choose_engine` says.
+        run_name: The run id; it names the page in data docs.
+        docs: `Layout.docs`, the pipeline's data docs.
+        results: The run's folder; the result is written there as `validation.json`.
+        samples: The most failing values that are shown per expectation; 0 shows none anywhere.
+
+    Returns:
+        The judgement. Without rows nothing is judged and it is no success: column expectations all
+        pass on nothing.
+
+    Raises:
+        CheckBroke: a column is missing or a metric raised, which says nothing about the data.
+        SuiteError: Great Expectations refuses an expectation of the suite.
+    """
+    frame = engine.frame(sample, sample.files)
+    rows = engine.rows(frame)
+    if rows == 0:
+        return Judgement(
+            engine=engine.name,
+            suite=suite.name,
+            suite_hash=suite.hash,
+            rows=0,
+            success=False,
+            reason="empty",
+        )
+    # Here and not above: importing Great Expectations costs seconds.
+    from spark_jobs.gate import data_docs, validation
+
+    context = validation.open_context(data_docs.kept_results(docs), docs)
+    validated = validation.validate(context, sample, frame, suite, engine, samples=samples)
+    run = data_docs.run_identifier(quote(run_name, safe="+:"), datetime.now(UTC))
+    result = validation.merged(suite, validated, {"run_id": run, "validation_time": run.run_time})
+    outcomes = tuple(map(_outcome, suite.expectations, validated.results))
+    failed = any(not o.success and o.severity == "critical" for o in outcomes)
+    return Judgement(
+        engine=engine.name,
+        suite=suite.name,
+        suite_hash=suite.hash,
+        rows=rows,
+        table_rows=validated.table_rows,
+        success=not failed,
+        reason="expectations" if failed else None,
+        outcomes=outcomes,
+        result=data_docs.write_result(result, results),
+        docs=data_docs.write_page(context, suite, result, docs),
+    )
+
+
+def _outcome(expectation: Expectation, judged: ExpectationValidationResult) -> ExpectationOutcome:
+    result = cast("dict[str, Any]", judged.to_json_dict()["result"])
+    return ExpectationOutcome(
+        type=expectation.type,
+        columns=expectation.columns,
+        kwargs=dict(expectation.kwargs),
+        severity=expectation.severity,
+        scope=expectation.scope,
+        success=bool(judged.success),
+        observed_value=result.get("observed_value"),
+        unexpected_count=result.get("unexpected_count"),
+        unexpected_percent=result.get("unexpected_percent"),
+        samples=tuple(result.get("partial_unexpected_list") or ()),
+    )

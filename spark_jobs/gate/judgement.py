@@ -1,0 +1,85 @@
+"""What a judgement says: plain, frozen data for the ledger, the run report and people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+EngineName = Literal["in_process", "spark"]
+Severity = Literal["critical", "warning", "info"]
+Scope = Literal["increment", "table"]
+
+
+class ExpectationOutcome(BaseModel):
+    """What became of one expectation.
+
+    Attributes:
+        type: Great Expectations' name of it, such as `expect_column_values_to_be_between`.
+        columns: The columns it names, in the order of the suite.
+        kwargs: Its arguments as the suite has them.
+        scope: `table` was judged with the published rows of the partitions the increment touches.
+        observed_value: What aggregates saw; None for row-by-row expectations.
+        unexpected_count: Rows that broke it; None for aggregates.
+        unexpected_percent: Of the rows that are not null, 0 to 100.
+        samples: Values that broke it, at most `gate.samples`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: str
+    columns: tuple[str, ...]
+    kwargs: dict[str, Any]
+    severity: Severity
+    scope: Scope
+    success: bool
+    observed_value: Any = None
+    unexpected_count: int | None = None
+    unexpected_percent: float | None = None
+    samples: tuple[Any, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """One line for logs and messages, without any value of the data."""
+        what = f"{self.type}({', '.join(self.columns)})"
+        if self.unexpected_count:
+            return f"{what}: {self.unexpected_count} rows, {self.unexpected_percent or 0:.2f} %"
+        return what
+
+
+class Judgement(BaseModel):
+    """The verdict on a list of files.
+
+    Attributes:
+        engine: Which engine judged.
+        rows: Rows of the increment.
+        table_rows: Rows that table-wide expectations saw, 0 where the suite has none.
+        success: No critical expectation failed, and there were rows.
+        reason: Why it is no success: `empty` or `expectations`; None for a success.
+        outcomes: In the order of the suite.
+        result: Great Expectations' own result, as JSON; None where nothing was judged.
+        docs: The page of data docs that shows it; None where none could be written.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    engine: EngineName
+    suite: str
+    suite_hash: str
+    rows: int
+    table_rows: int = 0
+    success: bool
+    reason: Literal["empty", "expectations"] | None
+    outcomes: tuple[ExpectationOutcome, ...] = ()
+    result: Path | None = None
+    docs: Path | None = None
+
+    @property
+    def failed_critical(self) -> tuple[ExpectationOutcome, ...]:
+        return tuple(o for o in self.outcomes if not o.success and o.severity == "critical")
+
+    @property
+    def warnings(self) -> tuple[ExpectationOutcome, ...]:
+        """Failures that are reported and hold nothing back."""
+        return tuple(o for o in self.outcomes if not o.success and o.severity != "critical")

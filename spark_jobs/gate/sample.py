@@ -1,0 +1,48 @@
+"""What is judged: exact files, never a directory that somebody else may write into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from spark_jobs.gate.columns import Column, parse_columns
+
+
+@dataclass(frozen=True)
+class SampleFile:
+    """One Parquet file.
+
+    Args:
+        path: As it is on disk.
+        sink: The directory that its partition directories begin in.
+        partition: Partition column -> value as Spark printed it; None is null.
+    """
+
+    path: Path
+    sink: Path
+    partition: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows of one judgement.
+
+    Args:
+        files: The good files of the increment.
+        columns: The good table's schema with its partition columns, as Spark's JSON. Whatever else
+            the files hold, such as the engine's own columns, is not judged.
+        time_zone: The spec's; timestamps are judged as its wall clock shows them.
+        extra_files: Published files of the partitions that the increment touches; only
+            expectations with the scope `table` see them.
+    """
+
+    files: tuple[SampleFile, ...]
+    columns: str
+    time_zone: str
+    extra_files: tuple[SampleFile, ...] = ()
+
+    @cached_property
+    def parsed(self) -> Mapping[str, Column]:
+        return parse_columns(self.columns)

@@ -1,0 +1,145 @@
+"""A suite as the gate reads it: the JSON that Great Expectations writes, without importing it.
+
+Importing Great Expectations costs seconds, so `check`, the choice of the engine and the suite's
+hash work on the JSON alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.gate.judgement import Scope, Severity
+
+COLUMN_ARGUMENTS = ("column", "column_A", "column_B", "column_list", "column_set")
+
+
+class SuiteError(UsageError):
+    """A suite does not load; carries `path` and, where one is to blame, `expectation`."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One expectation of a suite.
+
+    Args:
+        type: Great Expectations' name of it.
+        kwargs: Its arguments.
+        severity: Only `critical`, the default of Great Expectations, holds an increment.
+        scope: `table` where its `meta` says `{"scope": "table"}`.
+        raw: Its JSON, whole.
+    """
+
+    type: str
+    kwargs: Mapping[str, Any]
+    severity: Severity
+    scope: Scope
+    raw: Mapping[str, Any]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it names, with those of its row condition."""
+        named: list[str] = []
+        for argument in COLUMN_ARGUMENTS:
+            value = self.kwargs.get(argument)
+            named.extend([value] if isinstance(value, str) else value or [])
+        return tuple(dict.fromkeys([*named, *_condition_columns(self.kwargs.get("row_condition"))]))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite: its name, its expectations in order, and the JSON it was read from."""
+
+    name: str
+    path: Path
+    expectations: tuple[Expectation, ...]
+    raw: Mapping[str, Any]
+
+    @property
+    def hash(self) -> str:
+        """Changes when the suite was mended, and not when it was only formatted anew."""
+        canonical = json.dumps(self.raw, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def of_scope(self, scope: Scope) -> tuple[Expectation, ...]:
+        return tuple(e for e in self.expectations if e.scope == scope)
+
+
+def load_suite(path: Path) -> Suite:
+    """Read a suite.
+
+    Args:
+        path: Such as `expectations/suites/shop_orders.json`.
+
+    Raises:
+        SuiteError: there is no such file, or it is no suite.
+    """
+    try:
+        raw = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise SuiteError(
+            f"There is no suite {path}.",
+            remedy="Write one there, or name another in the spec's gate.suite.",
+            path=path,
+        ) from error
+    except ValueError as error:
+        raise SuiteError(f"{path} is no JSON: {error}.", remedy="Mend it.", path=path) from error
+    if not isinstance(raw, dict) or not isinstance(raw.get("expectations"), list):
+        raise SuiteError(
+            f"{path} is no suite: it has no list of expectations.",
+            remedy="Save it with Great Expectations: context.suites.add(suite).",
+            path=path,
+        )
+    if raw.get("name") != path.stem:
+        # Great Expectations finds a suite by its name in the file of that name.
+        raise SuiteError(
+            f"{path} holds a suite named '{raw.get('name')}'.",
+            remedy=f"Name it '{path.stem}', or rename the file.",
+            path=path,
+        )
+    expectations = tuple(_expectation(path, item) for item in raw["expectations"])
+    if not expectations:
+        raise SuiteError(
+            f"{path} expects nothing, so it would let everything through.",
+            remedy="Add an expectation; the number of rows is a good first one.",
+            path=path,
+        )
+    return Suite(raw["name"], path, expectations, raw)
+
+
+def _expectation(path: Path, raw: Any) -> Expectation:
+    if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
+        raise SuiteError(f"{path} holds an expectation without type.", remedy="Mend it.", path=path)
+    kind = raw["type"]
+    severity: Any = raw.get("severity") or "critical"
+    if severity not in get_args(Severity):
+        raise SuiteError(
+            f"{path}: {kind} has the severity '{severity}'.",
+            remedy=f"Use one of {', '.join(get_args(Severity))}.",
+            path=path,
+            expectation=kind,
+        )
+    scope = (raw.get("meta") or {}).get("scope", "increment")
+    if scope not in get_args(Scope):
+        raise SuiteError(
+            f"{path}: {kind} has the scope '{scope}' in its meta.",
+            remedy="Leave it out, or use 'table' to judge it with the published rows.",
+            path=path,
+            expectation=kind,
+        )
+    kwargs = raw.get("kwargs") or {}
+    return Expectation(kind, kwargs, severity, scope, raw)
+
+
+def _condition_columns(condition: Any) -> list[str]:
+    if not isinstance(condition, Mapping):
+        return []
+    nested = [name for part in condition.get("conditions", ()) for name in _condition_columns(part)]
+    column = condition.get("column")
+    name = column.get("name") if isinstance(column, Mapping) else column
+    return [*nested, *([name] if isinstance(name, str) else [])]

@@ -1,0 +1,248 @@
+"""Great Expectations at work: a suite, an engine's rows, and the result in the suite's order.
+
+Only `judge()` imports this module, because importing Great Expectations costs seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import great_expectations as gx  # noqa: TID253 - see the module's docstring
+from great_expectations.core.expectation_validation_result import (  # noqa: TID253
+    ExpectationSuiteValidationResult,
+    ExpectationValidationResult,
+)
+from great_expectations.data_context.data_context.abstract_data_context import (  # noqa: TID253
+    AbstractDataContext,
+)
+from great_expectations.data_context.types.base import (  # noqa: TID253
+    DataContextConfig,
+    ProgressBarsConfig,
+)
+from great_expectations.exceptions.exceptions import GreatExpectationsError  # noqa: TID253
+from great_expectations.expectations.expectation import Expectation as GxExpectation  # noqa: TID253
+from great_expectations.expectations.expectation_configuration import (  # noqa: TID253
+    ExpectationConfiguration,
+)
+from great_expectations.expectations.metadata_types import FailureSeverity  # noqa: TID253
+
+from spark_jobs.contract.errors import TidemillError
+from spark_jobs.gate.engine import Engine
+from spark_jobs.gate.sample import Sample
+from spark_jobs.gate.suite import Expectation, Suite, SuiteError
+
+SITE = "tidemill"
+# What Great Expectations counts; everything else in a result may be a value of the data.
+_COUNTS = frozenset(
+    {
+        "element_count",
+        "missing_count",
+        "missing_percent",
+        "unexpected_count",
+        "unexpected_percent",
+        "unexpected_percent_nonmissing",
+        "unexpected_percent_total",
+    }
+)
+_OBSERVED_COUNTS = ("_row_count_", "_column_count_", "_unique_value_count_", "_proportion_of_")
+
+# Great Expectations warns about its own defaults on every run; failures reach us as results.
+logging.getLogger("great_expectations").setLevel(logging.ERROR)
+
+
+class CheckBroke(TidemillError):
+    """A check could not be made, which says nothing about the data.
+
+    Carries `expectation`, `columns` and `exception`, the text of what went wrong.
+    """
+
+
+@dataclass(frozen=True)
+class Validated:
+    """Great Expectations' results in the order of the suite, and how many rows they saw."""
+
+    results: tuple[ExpectationValidationResult, ...]
+    table_rows: int
+
+
+def open_context(results: Path, docs: Path) -> AbstractDataContext:
+    """A context whose stores lie in the pipeline's own directories; `expectations/` is only read.
+
+    Args:
+        results: Where validation results are kept for the pages of `docs`.
+        docs: The site of the pipeline's data docs.
+    """
+    return gx.get_context(
+        mode="ephemeral",
+        project_config=DataContextConfig(
+            expectations_store_name="expectations_store",
+            validation_results_store_name="validation_results_store",
+            checkpoint_store_name="checkpoint_store",
+            stores={
+                "expectations_store": {"class_name": "ExpectationsStore"},
+                "validation_results_store": {
+                    "class_name": "ValidationResultsStore",
+                    "store_backend": _folder(results),
+                },
+                "checkpoint_store": {"class_name": "CheckpointStore"},
+                "validation_definition_store": {"class_name": "ValidationDefinitionStore"},
+            },
+            data_docs_sites={
+                SITE: {
+                    "class_name": "SiteBuilder",
+                    "show_how_to_buttons": False,
+                    "store_backend": _folder(docs),
+                    "site_section_builders": {
+                        # By default a run with "profiling" in its name gets no page.
+                        "validations": {"run_name_filter": {"not_includes": "/"}},
+                        "profiling": "None",
+                    },
+                }
+            },
+            analytics_enabled=False,
+            progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
+        ),
+    )
+
+
+def validate(
+    context: AbstractDataContext,
+    sample: Sample,
+    frame: Any,
+    suite: Suite,
+    engine: Engine,
+    *,
+    samples: int,
+) -> Validated:
+    """Judge the increment, and with the published rows what is marked for the whole table.
+
+    Raises:
+        CheckBroke: a column is missing or a metric raised.
+        SuiteError: Great Expectations refuses an expectation.
+    """
+    batches = engine.batch_definition(context)
+    whole = suite.of_scope("table")
+    table = engine.frame(sample, (*sample.files, *sample.extra_files)) if whole else None
+    found: dict[int, ExpectationValidationResult] = {}
+    for scope, rows in (("increment", frame), ("table", table)):
+        if chosen := _numbered(suite, scope):
+            batch = batches.get_batch(batch_parameters={"dataframe": rows})
+            judged = gx.ExpectationSuite(name=suite.name)
+            judged.expectations = [_built(suite, e, engine, sample, n) for n, e in chosen.items()]
+            result = batch.validate(judged, result_format=_result_format(samples))
+            found |= {_number(r): r for r in result.results}
+    return Validated(
+        tuple(
+            _checked(found[number], expectation, suite, samples)
+            for number, expectation in enumerate(suite.expectations)
+        ),
+        engine.rows(table) if whole else 0,
+    )
+
+
+def merged(
+    suite: Suite, validated: Validated, meta: dict[str, Any]
+) -> ExpectationSuiteValidationResult:
+    """One result of the whole suite, as Great Expectations' own tools read it."""
+    succeeded = sum(bool(result.success) for result in validated.results)
+    evaluated = len(validated.results)
+    return ExpectationSuiteValidationResult(
+        success=succeeded == evaluated,
+        results=list(validated.results),
+        suite_name=suite.name,
+        statistics={
+            "evaluated_expectations": evaluated,
+            "successful_expectations": succeeded,
+            "unsuccessful_expectations": evaluated - succeeded,
+            "success_percent": 100 * succeeded / evaluated,
+        },
+        meta={"great_expectations_version": gx.__version__, **meta},
+    )
+
+
+def _folder(path: Path) -> dict[str, Any]:
+    return {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(path)}
+
+
+def _result_format(samples: int) -> dict[str, Any]:
+    # COMPLETE would collect every failing row on the driver.
+    return {"result_format": "BASIC", "partial_unexpected_count": samples}
+
+
+def _numbered(suite: Suite, scope: str) -> dict[int, Expectation]:
+    return {n: e for n, e in enumerate(suite.expectations) if e.scope == scope}
+
+
+def _number(result: ExpectationValidationResult) -> int:
+    return int(str(result.expectation_config["id"] if result.expectation_config else -1))
+
+
+def _built(
+    suite: Suite, expectation: Expectation, engine: Engine, sample: Sample, number: int
+) -> GxExpectation:
+    """The expectation for one engine; its id is its place in the suite.
+
+    Built one by one, because a suite only logs and drops what Great Expectations refuses.
+    """
+    try:
+        return ExpectationConfiguration(
+            type=expectation.type,
+            kwargs=dict(engine.arguments(expectation, sample)),
+            severity=FailureSeverity(expectation.severity),
+            meta=dict(expectation.raw.get("meta") or {}),
+            id=str(number),
+        ).to_domain_obj()
+    except (GreatExpectationsError, ValueError, TypeError) as error:
+        raise SuiteError(
+            f"{suite.path}: Great Expectations refuses {expectation.type}: {error}",
+            remedy="Mend the expectation; `tidemill check` names its arguments.",
+            path=suite.path,
+            expectation=expectation.type,
+        ) from error
+
+
+def _checked(
+    result: ExpectationValidationResult, expectation: Expectation, suite: Suite, samples: int
+) -> ExpectationValidationResult:
+    """The result in the suite's own words, and with values of the data only if they are wanted."""
+    raised = _exception(result.exception_info)
+    if raised is not None:
+        text = raised if samples else "(withheld, because gate.samples is 0)"
+        raise CheckBroke(
+            f"{expectation.type} on {', '.join(expectation.columns) or 'the table'} "
+            f"could not be checked: {text}",
+            remedy=f"Nothing was judged: mend {suite.path} or the transform, then clear the gate.",
+            expectation=expectation.type,
+            columns=expectation.columns,
+            exception=text,
+        )
+    config = ExpectationConfiguration(
+        type=expectation.type,
+        kwargs=dict(expectation.kwargs),
+        severity=FailureSeverity(expectation.severity),
+        meta=dict(expectation.raw.get("meta") or {}),
+        id=expectation.raw.get("id"),
+    )
+    kept = result.result if samples else _counts_only(expectation.type, result.result)
+    return ExpectationValidationResult(
+        success=result.success, expectation_config=config, result=kept, meta=result.meta
+    )
+
+
+def _exception(info: Mapping[str, Any]) -> str | None:
+    """The first exception of a result; there may be one, or one per metric."""
+    for one in [info] if "raised_exception" in info else info.values():
+        if one.get("raised_exception"):
+            return str(one.get("exception_message"))
+    return None
+
+
+def _counts_only(kind: str, result: Mapping[str, Any]) -> dict[str, Any]:
+    counts = {name: value for name, value in result.items() if name in _COUNTS}
+    if "observed_value" in result and any(part in kind for part in _OBSERVED_COUNTS):
+        counts["observed_value"] = result["observed_value"]
+    return counts
