@@ -52,20 +52,24 @@ def spec_files(environ: Mapping[str, str] = os.environ) -> Iterator[tuple[Projec
     """Every spec file on the search path, sorted by name within its folder.
 
     Raises:
-        UsageError: two folders hold a pipeline of the same name.
+        UsageError: two folders hold a pipeline of the same name; after all others were given.
     """
     seen: dict[str, Path] = {}
+    doubled: list[Path] = []
     for project in search_path(environ):
         for path in sorted(project.specs.glob("*.yaml")):
             if path.stem in seen:
-                raise UsageError(
-                    f"{path} and {seen[path.stem]} define the same pipeline.",
-                    remedy="Rename one of them, with its transform and suite.",
-                    path=path,
-                    other=seen[path.stem],
-                )
+                doubled.append(path)
+                continue
             seen[path.stem] = path
             yield project, path
+    for path in doubled:
+        raise UsageError(
+            f"{path} and {seen[path.stem]} define the same pipeline.",
+            remedy="Rename one of them, with its transform and suite.",
+            path=path,
+            other=seen[path.stem],
+        )
 
 
 def find(name: str, environ: Mapping[str, str] = os.environ) -> Project:

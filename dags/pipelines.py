@@ -1,0 +1,5 @@
+"""The only DAG file: an Airflow DAG for every spec in dags/specs, and on TIDEMILL_PROJECTS."""
+
+from tidemill.dag import dags
+
+globals().update({dag.dag_id: dag for dag in dags()})

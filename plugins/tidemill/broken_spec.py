@@ -1,0 +1,60 @@
+"""A spec that does not load: an import error of that file, which leaves all other DAGs alone.
+
+Airflow knows import errors of DAG files, and all our DAGs come from one. An exception there would
+take every pipeline down, and an error noted under the DAG file's name marks every DAG of it stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from types import FrameType
+
+from airflow.dag_processing.dagbag import DagBag
+from airflow.exceptions import AirflowClusterPolicySkipDag
+from airflow.sdk import DAG
+
+from spark_jobs.contract.errors import TidemillError
+
+
+class BrokenSpec(DAG):
+    """Stands where the pipeline's DAG would, and leaves its error in the DagBag instead."""
+
+    spec_file: Path
+    error: TidemillError
+
+    @classmethod
+    def of(cls, spec_file: Path, error: TidemillError) -> BrokenSpec:
+        """Make one for a file and what is wrong with it."""
+        dag = cls(dag_id="broken." + re.sub(r"[^\w.-]", "_", spec_file.stem, flags=re.ASCII))
+        dag.spec_file = spec_file
+        dag.error = error
+        return dag
+
+    def validate(self) -> None:
+        """Called by the DagBag before it takes a DAG: the one moment at which we meet it.
+
+        Raises:
+            AirflowClusterPolicySkipDag: the error is noted; the bag goes on without this DAG.
+            TidemillError: nobody is there to note it, so it counts for the DAG file.
+        """
+        bag = _calling_bag(inspect.currentframe())
+        if bag is None:
+            raise self.error
+        bag.import_errors[_within(self.spec_file, bag.bundle_path)] = str(self.error)
+        raise AirflowClusterPolicySkipDag(str(self.error))
+
+
+def _calling_bag(frame: FrameType | None) -> DagBag | None:
+    """The DagBag two frames up, if it is one; it passes itself to nobody."""
+    caller = frame.f_back if frame else None
+    bag = caller.f_locals.get("self") if caller else None
+    return bag if isinstance(bag, DagBag) else None
+
+
+def _within(path: Path, bundle: Path | None) -> str:
+    """The file as Airflow names it: relative to its bundle, where it lies in one."""
+    if bundle is not None and path.is_relative_to(bundle):
+        return str(path.relative_to(bundle))
+    return str(path)

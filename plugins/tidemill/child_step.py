@@ -1,0 +1,50 @@
+"""A step as a child process that may not start a JVM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.report import Report, Step
+from tidemill.command import launched_by_this_task
+from tidemill.outcome import ReportWatch
+from tidemill.processes import StepProcess
+
+StepCommand = Callable[[Step, str, str], Sequence[str]]
+
+
+class ChildStep:
+    """One step of one run.
+
+    Args:
+        step: Which of the four.
+        pipeline: What runs.
+        run_id: Airflow's.
+        command: Gives the command line for step, pipeline's name and run id.
+        say: Gets each line of its output.
+    """
+
+    def __init__(
+        self,
+        step: Step,
+        pipeline: Pipeline,
+        run_id: str,
+        *,
+        command: StepCommand,
+        say: Callable[[str], object],
+    ) -> None:
+        self._watch = ReportWatch(pipeline.layout.run(run_id), step)
+        self._process = StepProcess(
+            command(step, pipeline.name, run_id),
+            {**os.environ, **launched_by_this_task(os.environ)},
+            say,
+        )
+
+    def run(self) -> tuple[Report | None, int]:
+        """Follow it to its end; the report that it left, if it did, and its exit code."""
+        exit_code = self._process.run()
+        return self._watch.report(), exit_code
+
+    def kill(self) -> None:
+        self._process.kill()

@@ -1,0 +1,79 @@
+"""How a step is started: its command line and its environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+from spark_jobs.contract.java import java_home
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.project import REPOSITORY
+from spark_jobs.contract.report import Step
+from spark_jobs.ledger.process import LAUNCHER_VARIABLE
+
+APPLICATION = REPOSITORY / "spark_jobs" / "main.py"
+
+
+def step_arguments(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
+    """The arguments of `spark_jobs/main.py`."""
+    # In one word, so that a run id that begins with '-' stays a run id.
+    return (step, pipeline, f"--run-id={run_id}")
+
+
+def step_command(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
+    """A step as a child process that may not start a JVM."""
+    return (
+        sys.executable,
+        str(APPLICATION),
+        *step_arguments(step, pipeline, run_id),
+        "--no-spark",
+    )
+
+
+def launched_by_this_task(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that every step gets: who started it, and how it writes file names."""
+    task = psutil.Process(os.getpid())
+    return {
+        LAUNCHER_VARIABLE: f"{task.pid}:{task.create_time()}",
+        "PYTHONUNBUFFERED": "1",
+        **_utf8(environ),
+    }
+
+
+def spark_variables(pipeline: Pipeline, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a driver needs beyond those of every step.
+
+    Raises:
+        UnsuitableJava: there is no Java that Spark can start on.
+    """
+    declared = {name: environ[name] for name in pipeline.spec.env if name in environ}
+    ours = {
+        name: environ[name] for name in ("TIDEMILL_ROOT", "TIDEMILL_PROJECTS") if name in environ
+    }
+    return {
+        **declared,
+        **ours,
+        "JAVA_HOME": str(java_home(environ)),
+        # Spark's workers start the PATH's `python3` unless they are told.
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+
+
+def spark_binary(name: str) -> str:
+    """The path of `spark-submit`: the PATH's, else that of this environment's pyspark."""
+    beside = Path(sys.executable).with_name(name)
+    return shutil.which(name) or (str(beside) if beside.exists() else name)
+
+
+def _utf8(environ: Mapping[str, str]) -> dict[str, str]:
+    """A UTF-8 locale where there is none: the JVM would write `?` for every other letter."""
+    effective = next(
+        (environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if environ.get(name)), ""
+    )
+    return {} if "utf" in effective.lower() else {"LC_ALL": "C.UTF-8"}

@@ -1,0 +1,40 @@
+"""The button "Data docs" on the gate's task: the page of what was judged in this run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from airflow.configuration import conf
+from airflow.sdk import BaseOperatorLink
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import root
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator
+    from airflow.sdk.types import TaskInstanceKey
+
+URL_PREFIX = "/tidemill"
+
+
+class DataDocsLink(BaseOperatorLink):
+    """Leads to the Great Expectations page that the gate's report names."""
+
+    name = "Data docs"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """The address within this Airflow, or '' where the gate wrote no page."""
+        layout = Layout(root(), ti_key.dag_id)
+        report = reports.read(layout.run(ti_key.run_id), "gate")
+        page = report.facts.get("docs") if report else None
+        return docs_url(layout, Path(page)) if page else ""
+
+
+def docs_url(layout: Layout, page: Path) -> str:
+    """The address of a page under `Layout.docs`; a relative path is taken from there."""
+    inside = page.relative_to(layout.docs) if page.is_absolute() else page
+    behind = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
+    return f"{behind}{URL_PREFIX}/docs/{layout.name}/{quote(inside.as_posix())}"

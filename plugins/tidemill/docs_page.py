@@ -1,0 +1,67 @@
+"""Great Expectations' pages within Airflow, for users who may read the pipeline's DAG."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import root
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fastapi import FastAPI
+
+# The pages show samples of data: nothing of theirs may act in the reader's name, or be kept.
+HEADERS = {
+    "Cache-Control": "private, no-store",
+    "Content-Security-Policy": "frame-ancestors 'self'; form-action 'none'; connect-src 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def find_page(docs: Path, path: str) -> Path | None:
+    """A file under the docs folder, or None: also where a link or `..` leads out of it."""
+    try:
+        inside, page = docs.resolve(), (docs / path).resolve()
+        return page if page.is_relative_to(inside) and page.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def docs_app() -> FastAPI:
+    """The application that Airflow's API server mounts."""
+    from airflow.api_fastapi.core_api.security import requires_access_dag
+    from fastapi import Depends, FastAPI, HTTPException
+    from fastapi.responses import FileResponse
+
+    app = FastAPI(title="Tidemill", docs_url=None, redoc_url=None, openapi_url=None)
+
+    @app.get("/docs/{dag_id}/{path:path}", dependencies=[Depends(requires_access_dag("GET"))])
+    def page(dag_id: str, path: str) -> FileResponse:
+        try:
+            found = find_page(Layout(root(), dag_id).docs, path)
+        except UsageError:
+            found = None
+        if found is None:
+            raise HTTPException(404, "There is no such page.")
+        return FileResponse(found, headers=HEADERS)
+
+    return app
+
+
+class _LazyApp:
+    """Builds the application at its first request: scheduler and tasks load plugins too."""
+
+    def __init__(self) -> None:
+        self._app: FastAPI | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if self._app is None:
+            self._app = docs_app()
+        await self._app(scope, receive, send)
+
+
+lazy_app = _LazyApp()

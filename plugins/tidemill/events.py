@@ -1,0 +1,70 @@
+"""Asset events: DAGs scheduled on a table hear of each increment once it is visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, AssetAlias
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import Pipeline, root
+from spark_jobs.ledger.journal import Event, Journal
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+def table_alias(pipeline: str) -> AssetAlias:
+    """What other DAGs are scheduled on: `schedule=table_alias("retail")`."""
+    return AssetAlias(name=f"tidemill.{pipeline}", group="tidemill")
+
+
+def table_asset(pipeline: str, under: Path | None = None) -> Asset:
+    """The published table as an asset.
+
+    Args:
+        pipeline: Its name.
+        under: `TIDEMILL_ROOT`; the environment's where not given.
+    """
+    table = Layout(under or root(), pipeline).table
+    return Asset(name=f"tidemill/{pipeline}", uri=table.as_uri(), group="tidemill")
+
+
+def emit(pipeline: Pipeline, context: Context) -> tuple[int, ...]:
+    """Add an event for everything that is published and not announced.
+
+    Through an alias, so that a publish without news sends nothing.
+
+    Returns:
+        The events' numbers in the journal, for `announce` once the task has succeeded.
+    """
+    journal = Journal(pipeline.layout.journal)
+    asset = table_asset(pipeline.name, pipeline.layout.root)
+    outlet = context["outlet_events"][table_alias(pipeline.name)]
+    news = journal.unannounced()
+    for event in news:
+        outlet.add(asset, extra=_extra(event, journal))
+    return tuple(event.seq for event in news)
+
+
+def announce(pipeline: Pipeline, numbers: Iterable[int]) -> None:
+    """Note in the journal that these events were sent."""
+    journal = Journal(pipeline.layout.journal)
+    for number in numbers:
+        journal.announce(number)
+
+
+def _extra(event: Event, journal: Journal) -> dict[str, Any]:
+    applied = journal.applied(event.seq)
+    return {
+        "version": applied.version if applied else None,
+        "increment": event.increment,
+        "generation": event.generation,
+        "first_batch": event.first,
+        "last_batch": event.last,
+        "rows": event.rows,
+        "rejected": event.rejected,
+        "run_id": event.run_id,
+    }

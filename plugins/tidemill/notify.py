@@ -1,0 +1,186 @@
+"""One message per change of a pipeline's state, through the Airflow notifier that its spec names.
+
+The states are kept in `notices/`, one file each, never changed: `000003-held.json`. A pipeline that
+stays held sends nothing more; that it is well again is noted and not sent.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from airflow.sdk import BaseNotifier
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.errors import SpecError, TidemillError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import root
+from spark_jobs.contract.report import Outcome, Report, Step
+from spark_jobs.contract.spec import Notify, Spec
+from spark_jobs.ledger import documents
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+State = Literal["ok", "held", "overdue", "refused", "failed"]
+PLACEHOLDER = "{message}"
+log = logging.getLogger(__name__)
+
+
+class Notice(BaseModel):
+    """A change of state."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    number: int
+    state: State
+    message: str
+    run_id: str
+    at: datetime
+
+
+class Notices:
+    """The states a pipeline went through.
+
+    Args:
+        folder: `Layout.notices`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def all(self) -> list[Notice]:
+        paths = sorted(self.folder.glob("[0-9]*.json")) if self.folder.is_dir() else []
+        found = (documents.read(path, Notice) for path in paths)
+        return [notice for notice in found if notice is not None]
+
+    def add(self, notice: Notice) -> bool:
+        """Note a change; False where another process noted one at the same moment."""
+        path = self.folder / f"{notice.number:06d}-{notice.state}.json"
+        return documents.put_if_absent(path, notice)
+
+
+@dataclass(frozen=True)
+class StateNotice:
+    """The callbacks of a DAG's tasks.
+
+    Args:
+        notify: The notifier and its arguments.
+    """
+
+    notify: Notify
+
+    @classmethod
+    def of(cls, spec: Spec, path: Path) -> StateNotice:
+        """The callbacks of a spec.
+
+        Raises:
+            SpecError: the notifier cannot be imported, or is none.
+        """
+        notify = cast("Notify", spec.notify)
+        try:
+            _notifier_class(notify)
+        except (ImportError, AttributeError, TypeError) as error:
+            raise SpecError(
+                f"{path}: notify.notifier '{notify.notifier}' is no Airflow notifier ({error}).",
+                remedy="Give the import path of a class such as "
+                "airflow.providers.smtp.notifications.smtp.SmtpNotifier, and install its provider.",
+                path=path,
+                line=None,
+                field="notify.notifier",
+            ) from error
+        return cls(notify)
+
+    def failed(self, context: Context) -> None:
+        """A task ended as failed: held, overdue, refused or failed."""
+        report = _report(context)
+        state = _state(report)
+        reason = report.reason if report else str(context.get("exception") or "no report was left")
+        remedy = report.error["remedy"] if report and report.error else ""
+        self._change(context, state, f"{context['ti'].task_id}: {reason} {remedy}".strip())
+
+    def ended(self, context: Context) -> None:
+        """Publish is done, or the doctor found nothing to do: the pipeline is well."""
+        report = _report(context)
+        if report is None or report.facts.get("held") is not None:
+            return
+        if report.step in ("doctor", "publish") and report.outcome is not Outcome.WAITING:
+            self._change(context, "ok", report.reason)
+
+    def _change(self, context: Context, state: State, message: str) -> None:
+        layout = _layout(context)
+        notices = Notices(layout.notices)
+        before = notices.all()
+        last = before[-1] if before else None
+        if state == (last.state if last else "ok"):
+            return
+        text = f"{layout.name} is {state}. {message}"
+        if state != "ok":
+            # Sent before it is noted: a notifier that fails is tried again with the next run.
+            _send(self.notify, text, context)
+        notices.add(
+            Notice(
+                number=(last.number if last else 0) + 1,
+                state=state,
+                message=message,
+                run_id=context["run_id"],
+                at=datetime.now(UTC),
+            )
+        )
+
+
+def _notifier_class(notify: Notify) -> type[BaseNotifier]:
+    module, _, name = notify.notifier.rpartition(".")
+    found = getattr(importlib.import_module(module), name)
+    if not (isinstance(found, type) and issubclass(found, BaseNotifier)):
+        msg = "it does not extend BaseNotifier"
+        raise TypeError(msg)
+    return found
+
+
+def _send(notify: Notify, text: str, context: Context) -> None:
+    args = {name: _filled(value, _as_text(text)) for name, value in notify.args.items()}
+    _notifier_class(notify)(**args)(context)
+
+
+def _filled(value: Any, text: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(PLACEHOLDER, text)
+    if isinstance(value, dict):
+        return {key: _filled(item, text) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, text) for item in value]
+    return value
+
+
+def _as_text(text: str) -> str:
+    """A message that no template engine takes for a template: it may quote a file's name."""
+    for mark in ("{{", "{%", "{#"):
+        text = text.replace(mark, f"{mark[0]} {mark[1]}")
+    return text
+
+
+def _layout(context: Context) -> Layout:
+    return Layout(root(), context["ti"].dag_id)
+
+
+def _report(context: Context) -> Report | None:
+    try:
+        folder = _layout(context).run(context["run_id"])
+        return reports.read(folder, cast("Step", context["ti"].task_id))
+    except (TidemillError, OSError, ValueError):
+        return None
+
+
+def _state(report: Report | None) -> State:
+    if report is None:
+        return "failed"
+    if report.error and report.error["code"] == "FeedOverdue":
+        return "overdue"
+    states: dict[Outcome, State] = {Outcome.HELD: "held", Outcome.REFUSED: "refused"}
+    return states.get(report.outcome, "failed")

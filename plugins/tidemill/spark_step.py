@@ -1,0 +1,188 @@
+"""The operators of ingest and gate: the Spark provider's submit operator, pinned down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import BaseHook, BaseOperatorLink
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
+from airflow.sdk.log import mask_secret
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.report import Outcome, Report, Step
+from spark_jobs.contract.session_conf import driver_java_options, engine_conf
+from tidemill.child_step import ChildStep, StepCommand
+from tidemill.command import (
+    APPLICATION,
+    launched_by_this_task,
+    spark_binary,
+    spark_variables,
+    step_arguments,
+    step_command,
+)
+from tidemill.docs_link import DataDocsLink
+from tidemill.outcome import ReportWatch, as_airflow, conclude
+from tidemill.processes import end_session
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# Otherwise a line per batch drowns in Spark's own; a spec may ask for more.
+QUIET = {"spark.log.level": "WARN"}
+
+
+class SparkStepHook(SparkSubmitHook):
+    """spark-submit in its own session, so that a kill reaches JVM and Python workers alike."""
+
+    exit_code: int | None = None
+
+    def submit(self, application: str = "", **kwargs: Any) -> str | None:
+        kwargs.update(start_new_session=True, encoding="utf-8", errors="replace")
+        try:
+            return super().submit(application, **kwargs)
+        except BaseException:
+            # A timeout interrupts the reading; a driver left running would hold the checkpoint.
+            self._end()
+            raise
+        finally:
+            self.exit_code = self._submit_sp.returncode if self._submit_sp else None
+
+    def on_kill(self) -> None:
+        self._end()
+        super().on_kill()
+
+    def _end(self) -> None:
+        if self._submit_sp is not None and self._submit_sp.poll() is None:
+            end_session(self._submit_sp.pid)
+
+    def _get_spark_binary_path(self) -> list[str]:
+        return [spark_binary(name) for name in super()._get_spark_binary_path()]
+
+
+class SparkStepOperator(SparkSubmitOperator):
+    """Runs one step as an application of spark-submit, wherever the connection says.
+
+    Args:
+        pipeline: The name of the pipeline.
+        conn_id: The Spark connection that its spec names.
+    """
+
+    # The provider templates configuration, jars and environment: code execution for whoever may
+    # trigger a run (failure-modes B3.1).
+    template_fields: Sequence[str] = ()
+    step: ClassVar[Step]
+
+    def __init__(self, *, pipeline: str, conn_id: str, **kwargs: Any) -> None:
+        super().__init__(
+            application=str(APPLICATION),
+            conn_id=conn_id,
+            name=f"tidemill {self.step} {pipeline}",
+            # A durable submit does nothing after a clear, because its first job succeeded.
+            durable=False,
+            **kwargs,
+        )
+        self.pipeline = pipeline
+
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+        try:
+            report, exit_code = self.run_step(open_pipeline(self.pipeline), context)
+        except TidemillError as error:
+            raise as_airflow(error) from error
+        return conclude(self.step, report, exit_code)
+
+    def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
+        """Run the step to its end; the report of this try, and the exit code."""
+        return self.submit(pipeline, context)
+
+    def submit(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
+        """Run it through spark-submit."""
+        run_id = context["run_id"]
+        self._require_connection()
+        for variable in pipeline.spec.env:
+            mask_secret(os.environ.get(variable, ""), variable)
+        watch = ReportWatch(pipeline.layout.run(run_id), self.step)
+        self.conf = dict(spark_conf(pipeline, run_id))
+        self._hook = SparkStepHook(
+            conf=self.conf,
+            conn_id=self._conn_id,
+            name=self.name,
+            application_args=list(step_arguments(self.step, pipeline.name, run_id)),
+            env_vars={
+                **launched_by_this_task(os.environ),
+                **spark_variables(pipeline, os.environ),
+            },
+        )
+        try:
+            super().execute(context)
+        except AirflowException as error:
+            # The report, if there is one, says more than an exit code.
+            self.log.info("%s", error)
+        return watch.report(), self._hook.exit_code
+
+    def on_kill(self) -> None:
+        if self._hook is not None:
+            super().on_kill()
+
+    def _require_connection(self) -> None:
+        try:
+            BaseHook.get_connection(self._conn_id)
+        except AirflowNotFoundException as error:
+            # The provider would go on with `--master yarn`, without a word.
+            raise AirflowFailException(
+                f"There is no connection '{self._conn_id}', which spark.conn_id names. Add it: "
+                f"airflow connections add {self._conn_id} --conn-type spark "
+                "--conn-host 'local[*]'"
+            ) from error
+
+
+class IngestOperator(SparkStepOperator):
+    """Takes in what is available now."""
+
+    step: ClassVar[Step] = "ingest"
+
+
+class GateOperator(SparkStepOperator):
+    """Judges the increment: in a child process, or by Spark where it is too large for that."""
+
+    step: ClassVar[Step] = "gate"
+    operator_extra_links: Sequence[BaseOperatorLink] = (DataDocsLink(),)
+
+    def __init__(self, *, pipeline: str, conn_id: str, **kwargs: Any) -> None:
+        super().__init__(pipeline=pipeline, conn_id=conn_id, **kwargs)
+        self.command: StepCommand = step_command
+        self._child: ChildStep | None = None
+
+    def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
+        self._child = ChildStep(
+            self.step, pipeline, context["run_id"], command=self.command, say=self.log.info
+        )
+        report, exit_code = self._child.run()
+        if report is not None and report.outcome is Outcome.NEEDS_SPARK:
+            self.log.info("judged by Spark: %s", report.reason)
+            return self.submit(pipeline, context)
+        return report, exit_code
+
+    def on_kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+        super().on_kill()
+
+
+def spark_conf(pipeline: Pipeline, run_id: str) -> Mapping[str, str]:
+    """The configuration of a driver: the spec's, under the engine's, which no spec may change."""
+    own = {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in pipeline.spec.spark.conf.items()
+    }
+    seen = reports.read(pipeline.layout.run(run_id), "doctor")
+    backlog = seen.facts.get("backlog_bytes") if seen else None
+    options = f"{driver_java_options(backlog)} {own.get(JAVA_OPTIONS, '')}".strip()
+    conf = {**QUIET, **own, **engine_conf(pipeline.spec)}
+    return {**conf, JAVA_OPTIONS: options} if options else conf

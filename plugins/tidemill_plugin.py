@@ -1,0 +1,14 @@
+"""What Tidemill adds to Airflow's UI and API server."""
+
+from __future__ import annotations
+
+from airflow.plugins_manager import AirflowPlugin
+
+from tidemill.docs_link import URL_PREFIX, DataDocsLink
+from tidemill.docs_page import lazy_app
+
+
+class TidemillPlugin(AirflowPlugin):
+    name = "tidemill"
+    fastapi_apps = [{"app": lazy_app, "url_prefix": URL_PREFIX, "name": "Tidemill"}]  # noqa: RUF012
+    operator_extra_links = [DataDocsLink()]  # noqa: RUF012
