@@ -200,12 +200,10 @@ def first_write_leftovers(path: Path, log: SinkLog) -> tuple[Path, ...]:
         The files to delete; none where something was planned or committed, or where anything else
         lies in `offsets/`, `commits/` or `state/`, for that is no mere leftover.
     """
-    written = [*batch_files(path / "offsets"), *batch_files(path / "commits")]
-    foreign = [file for name in ("commits", "state") for file in _content(path / name)]
     leftovers = _content(path / "offsets")
-    if written or foreign or log.latest is not None:
-        return ()
     if not all(_FIRST_WRITE.fullmatch(file.name) for file in leftovers):
+        return ()
+    if _content(path / "commits") or _content(path / "state") or log.latest is not None:
         return ()
     return leftovers
 

@@ -93,8 +93,9 @@ def test_the_partition_values_are_those_that_spark_reads(
 def test_an_empty_string_becomes_a_null(spark: SparkSession, query: Query) -> None:
     query.arrive(0, "")
     query.run(spark)
-    values = [partition_values(file.path, query.sink) for file in query.sink_log().files]
-    assert values == [{"k": None}]
+    for file in query.sink_log().files:
+        assert partition_values(file.path, query.sink) == {"k": None}
+    assert [row["k"] for row in query.rows(spark)] == [None, None]
 
 
 def test_the_footers_count_and_bound_the_rows_that_spark_reads(

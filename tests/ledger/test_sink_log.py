@@ -75,7 +75,7 @@ def test_a_batch_that_wrote_no_file_counts(sink: Path) -> None:
 
 def test_checksums_temporary_files_and_strangers_are_not_entries(sink: Path) -> None:
     write_sink_entry(sink, 0, [name(0)])
-    for stranger in (".1.6f2c.tmp", "..1.6f2c.tmp.crc", "_SUCCESS", "1.tmp", "-1", "²"):
+    for stranger in (".1.6f2c.tmp", "..1.6f2c.tmp.crc", "_SUCCESS", "1.tmp", "-1", "٣"):
         entry(sink, stranger).write_text("")
     assert read_sink_log(sink).latest == 0
 
@@ -160,6 +160,16 @@ def test_entries_that_spark_has_expired_are_no_gap(sink: Path) -> None:
     for batch in range(19):
         entry(sink, f"{batch}.compact" if batch == 9 else batch).unlink()
     assert len(read_sink_log(sink).files) == 25
+
+
+def test_a_missing_entry_in_what_spark_has_not_expired_is_refused(sink: Path) -> None:
+    write_log(sink, 24)
+    for batch in range(19):
+        entry(sink, f"{batch}.compact" if batch == 9 else batch).unlink()
+    entry(sink, 21).unlink()
+    with pytest.raises(GapInSinkLog) as refused:
+        read_sink_log(sink)
+    assert refused.value.batch == 21
 
 
 def test_every_batch_can_be_told_apart_while_its_neighbours_are_there(sink: Path) -> None:
