@@ -153,8 +153,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
         CheckpointWithoutMetadata: there are batches but no `metadata`.
         UnsupportedLogVersion: an entry has a version that is newer than Spark 4.2's.
     """
-    offsets = LogEntries(batch_files(path / "offsets"), read_offsets)
+    # In this order every commit finds its offsets, also while the query runs.
     commits = LogEntries(batch_files(path / "commits"), read_commit)
+    offsets = LogEntries(batch_files(path / "offsets"), read_offsets)
     query_id = _query_id(path / "metadata")
     if query_id is None and (offsets or commits):
         raise CheckpointWithoutMetadata(

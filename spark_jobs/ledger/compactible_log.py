@@ -110,4 +110,6 @@ class CompactibleLog:
 
 def compactible_log(directory: Path) -> CompactibleLog:
     """List a log; of a directory that is not there, an empty one."""
-    return CompactibleLog(directory, batch_files(directory), batch_files(directory, COMPACT))
+    # In this order no compaction is missed before a plain entry, also while the query runs.
+    plain = batch_files(directory)
+    return CompactibleLog(directory, plain, batch_files(directory, COMPACT))

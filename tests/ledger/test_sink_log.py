@@ -119,6 +119,26 @@ def test_a_torn_entry_before_the_latest_compaction_hides_nothing_but_itself(sink
     assert refused.value.batch == 3
 
 
+def test_a_compaction_that_is_damaged_inside_is_refused_when_it_is_asked_for(sink: Path) -> None:
+    write_log(sink, 9)
+    compact = entry(sink, "9.compact")
+    compact.write_text(compact.read_text().replace("00004", '00004"', 1))
+    log = read_sink_log(sink)
+    for ask in (lambda: log.files, lambda: log.files_of(9)):
+        with pytest.raises(TornLogEntry) as refused:
+            ask()
+        assert (refused.value.file, refused.value.reason) == (compact, "line 6 is not JSON")
+
+
+def test_a_compaction_that_is_cut_off_is_refused(sink: Path) -> None:
+    write_log(sink, 9)
+    compact = entry(sink, "9.compact")
+    compact.write_text(compact.read_text()[:-7])
+    with pytest.raises(TornLogEntry) as refused:
+        read_sink_log(sink)
+    assert refused.value.reason == "line 11 is not JSON"
+
+
 def test_a_newer_version_of_the_log_is_refused(sink: Path) -> None:
     write_log(sink, 0)
     entry(sink, 0).write_text("v2\n")
