@@ -40,6 +40,8 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         "spark.sql.streaming.stopActiveRunOnRestart": "false",
         # Nobody looks at it during a batch run; it costs a port and start-up time.
         "spark.ui.enabled": "false",
+        # A progress bar is noise in a task log; a line per batch is printed instead.
+        "spark.ui.showConsoleProgress": "false",
     }
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +19,7 @@ from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.progress import Progress, of_spark, why
 from spark_jobs.engine.query import Plan, plan, start
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.batches import Batch, Start
+from spark_jobs.ledger.batches import Batch, Ledger, Start
 from spark_jobs.ledger.checkpoint import first_write_leftovers
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.lease import Lease
@@ -67,19 +68,8 @@ def ingest(
         query = start(planned, pipeline, generation.name)
     except PySparkException as error:
         raise of_spark(error) from error
-    progress = Progress()
     try:
-        running = True
-        while running:
-            running = query.isActive and not _ended_within(query, POLL_SECONDS)
-            progress.look(query)
-            for batch in ledger.complete(progress.rows_in):
-                written.append(batch)
-                say(progress.line(batch))
-    except PySparkException:
-        # awaitTermination raises the query's own error; it is told apart below.
-        for batch in ledger.complete(progress.rows_in):
-            written.append(batch)
+        written += _follow(query, ledger, say)
     finally:
         query.stop()
     failure = why(query)
@@ -88,9 +78,31 @@ def ingest(
     return written
 
 
-def _ended_within(query: StreamingQuery, seconds: float) -> bool:
+def _follow(query: StreamingQuery, ledger: Ledger, say: Say) -> list[Batch]:
+    """Write down each batch as it is committed, and say a line about it."""
+    progress = Progress()
+    written: list[Batch] = []
+    said = 0
+    running = True
+    while running:
+        running = query.isActive
+        if running:
+            _wait(query)
+        progress.look(query)
+        written += ledger.complete(progress.rows_in)
+        for batch in written[said:]:
+            if running and not progress.knows(batch):
+                break
+            say(progress.line(batch))
+            said += 1
+    return written
+
+
+def _wait(query: StreamingQuery) -> None:
     # PySpark's annotation says whole seconds; it multiplies by 1000 before it asks the JVM.
-    return bool(query.awaitTermination(seconds))  # type: ignore[arg-type]
+    # The query's own error is raised here too; it is told apart when the query has ended.
+    with suppress(PySparkException):
+        query.awaitTermination(POLL_SECONDS)  # type: ignore[arg-type]
 
 
 def _bind(pipeline: Pipeline, generation: Generation, planned: Plan) -> Note:

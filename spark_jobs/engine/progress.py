@@ -45,6 +45,10 @@ class Progress:
                 self.rows_in[report["batchId"]] = int(metrics[ROWS_READ]["rows"])
             self._last[report["batchId"]] = dict(report)
 
+    def knows(self, batch: Batch) -> bool:
+        """Whether the query has reported on a batch; it does so shortly after the commit."""
+        return batch.batch in self._last
+
     def line(self, batch: Batch) -> str:
         """The line for the task log: batch, files, rows, rows/s, backlog left."""
         report = self._last.get(batch.batch, {})

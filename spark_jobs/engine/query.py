@@ -11,7 +11,8 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Trigger
-from spark_jobs.engine.rows import committed, good, tag
+from spark_jobs.engine.one_pass import one_pass
+from spark_jobs.engine.rows import committed, good, tag, two_passes
 from spark_jobs.engine.source import read_stream
 from spark_jobs.engine.transform import apply, load_transform
 
@@ -42,9 +43,12 @@ def plan(session: SparkSession, pipeline: Pipeline) -> Plan:
     source = read_stream(session, spec.source, spec.trigger)
     tagged = tag(source, spec)
     counted = tagged.observe(ROWS_READ, F.count(F.lit(1)).alias("rows"))
-    transformed = apply(load_transform(path), good(counted), spec, path)
-    rows = committed(tagged, transformed, spec)
-    return Plan(rows, transformed.schema)
+    fine = good(counted)
+    transformed = apply(load_transform(path), fine, spec, path)
+    rows = one_pass(counted, fine, transformed)
+    if rows is None:
+        rows = two_passes(tagged, transformed)
+    return Plan(committed(rows, spec), transformed.schema)
 
 
 def start(plan: Plan, pipeline: Pipeline, generation: str) -> StreamingQuery:

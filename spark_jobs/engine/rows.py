@@ -51,17 +51,21 @@ def good(tagged: DataFrame) -> DataFrame:
     return tagged.where(F.col(REJECT).isNull()).drop(REJECT)
 
 
-def committed(tagged: DataFrame, transformed: DataFrame, spec: Spec) -> DataFrame:
-    """What the sink writes: the transform's rows, and the rejected ones in the null partition."""
+def two_passes(tagged: DataFrame, transformed: DataFrame) -> DataFrame:
+    """The transform's rows and the rejected ones (all null but `_reject`), for any transform."""
     fine = transformed.withColumn(REJECT, F.lit(None).cast(REJECT_TYPE))
     nothing = [
         F.lit(None).cast(field.dataType).alias(field.name) for field in transformed.schema.fields
     ]
     refused = tagged.where(F.col(REJECT).isNotNull()).select(*nothing, REJECT)
-    if not spec.output.partition_by:
-        fine = fine.withColumn(REJECTED, F.lit(False))
-        refused = refused.withColumn(REJECTED, F.lit(True))
     return fine.unionByName(refused)
+
+
+def committed(rows: DataFrame, spec: Spec) -> DataFrame:
+    """What the sink writes: rejected rows lie in the null partition, or in one of their own."""
+    if spec.output.partition_by:
+        return rows
+    return rows.withColumn(REJECTED, F.col(REJECT).isNotNull())
 
 
 def _reason(spec: Spec, located: DataFrame) -> Column:

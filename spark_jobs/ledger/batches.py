@@ -130,6 +130,10 @@ class Ledger:
         )
         return [start for start in found if start is not None]
 
+    def table_schema(self, batch: Batch) -> dict[str, Any]:
+        """The published columns when a batch was written, as Spark's JSON schema."""
+        return next(s.table_schema for s in self.starts() if s.epoch == batch.start)
+
     def start(self, start: Start) -> None:
         """Write down, before a query starts, what it runs with."""
         documents.put_if_absent(self.folder / "starts" / f"{start.epoch:06d}.json", start)

@@ -87,7 +87,7 @@ def open_generation(pipeline: Pipeline, name: str = FIRST_GENERATION) -> Generat
     if note is not None and note.sink != sink:
         raise SinkElsewhere(
             f"{layout.note(name)} binds the sink {note.sink}, and it is now {sink}.",
-            remedy="Move TIDEMILL_ROOT back: Spark's log holds absolute paths, and would read none.",
+            remedy="Move TIDEMILL_ROOT back: Spark's log holds absolute paths and reads as empty.",
             born=note.sink,
             now=sink,
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
-from deltalake import DeltaTable, Schema
+from deltalake import DeltaTable
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from spark_jobs.contract.layout import Layout
@@ -74,7 +75,7 @@ class DeltaTarget:
     ) -> None:
         partitions = list(self.note.partition_by)
         starts = {batch.start for batch in batches}
-        schema = table.schema() if table else self._born_schema(event, max(starts))
+        schema = table.schema() if table else born_schema(self._columns(batches[-1]))
         added = new_columns(
             schema, partitions, [one.footer for one in files], ENGINE_COLUMNS, len(starts) > 1
         )
@@ -111,9 +112,8 @@ class DeltaTarget:
                 list(actions), "append", schema, partitions, commit_properties=properties
             )
 
-    def _born_schema(self, event: Event, epoch: int) -> Schema:
-        starts = Ledger(self.layout, event.generation).starts()
-        return born_schema(next(s.table_schema for s in starts if s.epoch == epoch))
+    def _columns(self, batch: Batch) -> dict[str, Any]:
+        return Ledger(self.layout, batch.generation).table_schema(batch)
 
 
 def commit_metadata(event: Event, batches: list[Batch]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -90,7 +91,8 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
     pipeline, sealed = run.pipeline, increment.sealed
     if increment.state is State.RELEASED:
         return Ended(Outcome.DONE, f"increment {sealed.increment:06d} was released")
-    batches = Ledger(pipeline.layout, sealed.generation).batches(sealed.first, sealed.last)
+    ledger = Ledger(pipeline.layout, sealed.generation)
+    batches = ledger.batches(sealed.first, sealed.last)
     if hash_of_files(batches) != sealed.files_hash:
         raise SealBroken(
             f"The ledger's files of increment {sealed.increment:06d} are not those sealed.",
@@ -98,9 +100,10 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
             increment=sealed.increment,
         )
     suite = load_suite(pipeline.suite_file)
+    columns = json.dumps(ledger.table_schema(batches[-1]))
     limit = pipeline.spec.gate.in_process_max
     size = sum(f.uncompressed_bytes for b in batches for f in b.outputs if not f.rejected)
-    choice = choose_engine(size, limit, suite)
+    choice = choose_engine(size, limit, suite, columns)
     if choice.engine == "spark" and not run.spark:
         return Ended(Outcome.NEEDS_SPARK, choice.why, {"increment": sealed.increment})
     reasons = _reasons_from_counts(pipeline, sealed)
@@ -110,10 +113,10 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
         # Great Expectations costs seconds to import, and counts alone decide an empty increment.
         from spark_jobs.steps.judgement import judge_increment
 
-        found = judge_increment(run, suite, choice, sealed, batches)
+        found = judge_increment(run, suite, choice, columns, batches)
         reasons += [outcome.sentence for outcome in found.failed_critical]
         warnings = tuple(outcome.sentence for outcome in found.warnings)
-        judgement = found.as_dict()
+        judgement = found.model_dump(mode="json")
     verdict = Verdict(
         increment=sealed.increment,
         outcome="held" if reasons else "passed",

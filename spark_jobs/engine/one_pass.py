@@ -1,0 +1,138 @@
+"""One pass over the source for good and rejected rows, where the transform allows it.
+
+The transform sees good rows only, so the obvious plan reads and parses the source twice: once for
+the good rows, once for the rejected ones. Where the transform is made of projections and filters
+only, the same result comes from one pass: every computed expression and every filter is guarded by
+"unless the row is rejected", and the rejection travels along. Any other transform (joins,
+aggregates, Python UDFs, which run whatever guards them) gets the two passes.
+
+This works on Catalyst's analysed plan, the only place where an arbitrary DataFrame function can be
+looked into; a test holds both ways against each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.engine.rows import REJECT
+
+PASSED_THROUGH = {"SubqueryAlias"}
+UNGUARDABLE = ("UDF", "Subquery", "Window", "Generator", "AggregateExpression", "PythonFunction")
+
+
+@dataclass(frozen=True)
+class _Catalyst:
+    """The few classes of Spark's planner that a guarded plan is made of."""
+
+    session: SparkSession
+
+    @property
+    def jvm(self) -> Any:
+        return self.session._jvm
+
+    def __getattr__(self, name: str) -> Any:
+        sql = self.jvm.org.apache.spark.sql
+        if name in ("Project", "Filter"):
+            return getattr(sql.catalyst.plans.logical, name)
+        return getattr(sql.catalyst.expressions, name)
+
+    def seq(self, items: list[Any]) -> Any:
+        converters = self.jvm.scala.jdk.javaapi.CollectionConverters
+        return converters.asScala(items).toSeq()
+
+    def frame(self, plan: Any) -> DataFrame:
+        dataset = self.jvm.org.apache.spark.sql.classic.Dataset
+        return DataFrame(dataset.ofRows(self.session._jsparkSession, plan), self.session)
+
+
+def one_pass(tagged: DataFrame, good: DataFrame, transformed: DataFrame) -> DataFrame | None:
+    """The transform's rows and the rejected ones in one pass.
+
+    Args:
+        tagged: The source's rows with `_reject`.
+        good: Those of `tagged` that the transform was given.
+        transformed: What it made of them.
+
+    Returns:
+        The transform's columns (null for a rejected row) and `_reject`; None where the transform is
+        not made of projections and filters only.
+    """
+    steps = _steps(_analysed(transformed), _analysed(good))
+    if steps is None or not all(_guardable(step) for step in steps):
+        return None
+    catalyst = _Catalyst(tagged.sparkSession)
+    reject = next(a for a in _items(_analysed(tagged).output()) if a.name() == REJECT)
+    plan = _analysed(tagged)
+    for step in reversed(steps):
+        plan = _guard(step, plan, reject, catalyst)
+    new_id = catalyst.NamedExpression.newExprId
+    output = [
+        _unless_rejected(column, column.name(), new_id(), reject, catalyst)
+        for column in _items(_analysed(transformed).output())
+    ]
+    return catalyst.frame(catalyst.Project(catalyst.seq([*output, reject]), plan))
+
+
+def _steps(plan: Any, bottom: Any) -> list[Any] | None:
+    """The projections and filters from the top of a plan down to another plan."""
+    steps = []
+    while not plan.fastEquals(bottom):
+        kind = _kind(plan)
+        if kind in ("Project", "Filter"):
+            steps.append(plan)
+        elif kind not in PASSED_THROUGH:
+            return None
+        plan = plan.child()
+    return steps
+
+
+def _guardable(step: Any) -> bool:
+    return all(_deterministic_scalar(expression) for expression in _items(step.expressions()))
+
+
+def _deterministic_scalar(expression: Any) -> bool:
+    if not expression.deterministic() or any(word in _kind(expression) for word in UNGUARDABLE):
+        return False
+    return all(_deterministic_scalar(child) for child in _items(expression.children()))
+
+
+def _guard(step: Any, child: Any, reject: Any, catalyst: _Catalyst) -> Any:
+    is_good = catalyst.IsNull(reject)
+    if _kind(step) == "Filter":
+        true = catalyst.Literal.TrueLiteral()
+        return catalyst.Filter(catalyst.If(is_good, step.condition(), true), child)
+    columns = []
+    for column in _items(step.projectList()):
+        if _kind(column) == "Alias":
+            # The steps above refer to this column by its id.
+            name, identity = column.name(), column.exprId()
+            columns.append(_unless_rejected(column.child(), name, identity, reject, catalyst))
+        else:
+            columns.append(column)
+    return catalyst.Project(catalyst.seq([*columns, reject]), child)
+
+
+def _unless_rejected(
+    expression: Any, name: str, identity: Any, reject: Any, catalyst: _Catalyst
+) -> Any:
+    """The expression for a good row and null for a rejected one, as a named column."""
+    null = catalyst.Literal(None, expression.dataType())
+    value = catalyst.If(catalyst.IsNull(reject), expression, null)
+    none = catalyst.jvm.scala.Option.empty()
+    nothing = catalyst.seq([])
+    return catalyst.Alias(value, name, identity, nothing, none, nothing)
+
+
+def _analysed(frame: DataFrame) -> Any:
+    return frame._jdf.queryExecution().analyzed()
+
+
+def _items(sequence: Any) -> list[Any]:
+    return [sequence.apply(position) for position in range(sequence.size())]
+
+
+def _kind(node: Any) -> str:
+    return str(node.getClass().getSimpleName())

@@ -1,0 +1,181 @@
+"""Check: what can be known of pipelines without a JVM, a database or data."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from spark_jobs.contract import schema
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.expressions import misspelt_columns
+from spark_jobs.contract.load import Location, lines_of, load_spec
+from spark_jobs.contract.project import Project, find, search_path
+from spark_jobs.contract.spec import Spec
+from spark_jobs.gate.known_expectations import known_expectations
+from spark_jobs.gate.suite import Expectation, SuiteError, load_suite
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong.
+
+    Args:
+        file: Where.
+        line: 1-based; None where it is the whole file.
+        what: One sentence.
+        remedy: What to do about it.
+    """
+
+    file: Path
+    line: int | None
+    what: str
+    remedy: str
+
+    @classmethod
+    def of_spec(cls, error: SpecError, file: Path) -> Problem:
+        line: int | None = error.line
+        place = f"{file}:{line}: " if line else f"{file}: "
+        return cls(file, line, error.what.removeprefix(place), error.remedy)
+
+
+def check(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> list[Problem]:
+    """Check pipelines: their specs, transforms and suites, and the editors' JSON Schema.
+
+    Args:
+        names: Of the pipelines; all on the search path where none is given.
+        environ: As for `load_spec`.
+
+    Raises:
+        UsageError: there is no pipeline of one of the names.
+    """
+    for name in names:
+        find(name, environ)
+    problems = []
+    seen: dict[str, Path] = {}
+    for project in search_path(environ):
+        for path in sorted(project.specs.glob("*.y*ml")):
+            if names and path.stem not in names:
+                continue
+            if path.suffix != ".yaml":
+                problems.append(Problem(path, None, "is not read", f"Name it {path.stem}.yaml."))
+            elif path.stem in seen:
+                what = f"defines the same pipeline as {seen[path.stem]}"
+                remedy = "Rename one of them, with its transform and suite."
+                problems.append(Problem(path, None, what, remedy))
+            else:
+                seen[path.stem] = path
+                problems.extend(_of_pipeline(project, path, environ))
+    if not names:
+        problems.extend(_of_schema())
+    return problems
+
+
+def _of_pipeline(project: Project, path: Path, environ: Mapping[str, str]) -> Iterator[Problem]:
+    try:
+        spec = load_spec(path, environ)
+    except SpecError as error:
+        # Which transform and suite it means is then unknown too.
+        yield from (Problem.of_spec(one, path) for one in (error, *error.further))
+        return
+    yield from _of_expressions(spec, path)
+    yield from _of_transform(project.transform(spec.transform or path.stem))
+    yield from _of_suite(project.suite(spec.gate.suite or path.stem))
+
+
+def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
+    lines = lines_of(path.read_text(encoding="utf-8"), path)
+    source, partitions = spec.source.columns, spec.output.partition_by
+    places: list[tuple[Location, str, tuple[str, ...]]] = [
+        *((("output", "partition_by", name), sql, source) for name, sql in partitions.items()),
+        *((("row_rules", n), sql, (*source, *partitions)) for n, sql in spec.row_rules.items()),
+    ]
+    for at, sql, columns in places:
+        for word, meant in misspelt_columns(sql, columns):
+            what = f"{'.'.join(map(str, at))} names '{word}', which is no column of the source"
+            yield Problem(path, lines.get(at), what, f"Did you mean '{meant}'?")
+
+
+def _of_transform(path: Path) -> Iterator[Problem]:
+    if not path.is_file():
+        yield Problem(path, None, "there is no such transform", _write_or_rename(path))
+        return
+    try:
+        module = ast.parse(path.read_text(encoding="utf-8"), path)
+    except SyntaxError as error:
+        yield Problem(path, error.lineno, f"is no Python: {error.msg}", "Mend it.")
+        return
+    except ValueError as error:
+        yield Problem(path, None, f"is no Python: {error}", "Save it as UTF-8 text.")
+        return
+    if not {"transform", "*"} & _defined(module):
+        yield Problem(path, None, "has no function 'transform'", "Add: def transform(rows): …")
+
+
+def _defined(module: ast.Module) -> set[str]:
+    """The names that a module binds at its top level."""
+    names = set()
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names.update((alias.asname or alias.name) for alias in node.names)
+        elif isinstance(node, ast.Assign):
+            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return names
+
+
+def _of_suite(path: Path) -> Iterator[Problem]:
+    if not path.is_file():
+        yield Problem(path, None, "there is no such suite", _write_or_rename(path))
+        return
+    try:
+        suite = load_suite(path)
+    except SuiteError as error:
+        cause = error.__cause__
+        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else None
+        yield Problem(path, line, error.what.removeprefix(f"{path} "), error.remedy)
+        return
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for expectation in suite.expectations:
+        word = f'"{expectation.type}"'
+        line = next((number for number, text in enumerate(lines, 1) if word in text), None)
+        for what, remedy in _of_expectation(expectation):
+            yield Problem(path, line, what, remedy)
+
+
+def _of_expectation(expectation: Expectation) -> Iterator[tuple[str, str]]:
+    known = known_expectations()
+    kind = expectation.type
+    if kind not in known:
+        near = get_close_matches(kind, known, n=1)
+        remedy = f"Did you mean '{near[0]}'?" if near else "Use one that Great Expectations ships."
+        yield f"'{kind}' is no expectation of Great Expectations", remedy
+        return
+    arguments = known[kind]
+    if arguments is None:
+        return
+    for name in sorted(set(expectation.kwargs) - arguments.names):
+        near = get_close_matches(name, arguments.names, n=1)
+        remedy = f"Did you mean '{near[0]}'?" if near else "Remove it."
+        yield f"{kind} has no argument '{name}'", remedy
+    for name in sorted(arguments.required - set(expectation.kwargs)):
+        yield f"{kind} lacks its argument '{name}'", "Add it to its kwargs."
+
+
+def _of_schema() -> Iterator[Problem]:
+    path = schema.PATH
+    current = json.dumps(schema.spec_schema(), indent=2) + "\n"
+    if not path.is_file() or path.read_text(encoding="utf-8") != current:
+        what = "is not the JSON Schema of this version's specs"
+        yield Problem(path, None, what, "Write it anew: tidemill schema --write")
+
+
+def _write_or_rename(path: Path) -> str:
+    siblings = [other.name for other in path.parent.glob(f"*{path.suffix}")]
+    near = get_close_matches(path.name, siblings, n=1)
+    return f"Did you mean to name it so: {near[0]}?" if near else "Write it; see the README."

@@ -1,0 +1,94 @@
+"""Release: a person lets a held increment out in spite of its verdict, with name and reason."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.increments import Increment, Increments, Release, State
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.run_increment import remember
+
+
+class NotHeld(UsageError):
+    """There is nothing to release; carries `increment`, `state` and, if published, `version`."""
+
+
+class ReasonMissing(UsageError):
+    """A release without a reason, or by nobody; carries `field`."""
+
+
+def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str) -> Release:
+    """Record the decision; the next publish carries it out and writes it into the table's history.
+
+    Args:
+        pipeline: Whose increment it is.
+        number: Of the increment.
+        by: The person.
+        reason: Why, for whoever reads the history.
+        run_id: Under which this is done; its publish reports about this increment.
+
+    Raises:
+        UsageError: no such increment.
+        NotHeld: it is not held.
+        ReasonMissing: `reason` or `by` is empty.
+        LeaseHeld: a step is writing to this pipeline.
+    """
+    for field, value in (("reason", reason), ("by", by)):
+        if not value.strip():
+            raise ReasonMissing(
+                f"The release's {field} is empty.",
+                remedy="It goes into the table's history: give it with "
+                f"--{field}, in words that still mean something in a year.",
+                field=field,
+            )
+    layout = pipeline.layout
+    increments = Increments(layout.increments)
+    # Looked at before the lease too: a wrong number need not wait for a long ingest.
+    _must_be_held(pipeline, increments.get(number))
+    with hold(layout.lease, step="release", run_id=run_id):
+        increment = increments.get(number)
+        _must_be_held(pipeline, increment)
+        decision = Release(
+            increment=number,
+            files_hash=increment.sealed.files_hash,
+            by=by.strip(),
+            reason=reason.strip(),
+            released=datetime.now(UTC),
+        )
+        increments.decide(decision)
+        remember(layout.run(run_id), number)
+    return decision
+
+
+def _must_be_held(pipeline: Pipeline, increment: Increment) -> None:
+    number, name = increment.number, pipeline.name
+    journal = Journal(pipeline.layout.journal)
+    event = journal.of_increment(number)
+    applied = journal.applied(event.seq) if event else None
+    if applied is not None:
+        raise _not_held(
+            increment,
+            f"is already published, in version {applied.version}",
+            f"See it with `tidemill rows {name} --version {applied.version}`.",
+            version=applied.version,
+        )
+    if increment.state is State.SEALED:
+        raise _not_held(increment, "has no verdict yet", f"Run `tidemill run {name}` first.")
+    if increment.may_go_out:
+        how = "was released before" if increment.state is State.RELEASED else "has passed"
+        raise _not_held(
+            increment, how, f"`tidemill run {name}` publishes it when its turn has come."
+        )
+
+
+def _not_held(increment: Increment, how: str, remedy: str, version: int | None = None) -> NotHeld:
+    return NotHeld(
+        f"Increment {increment.number:06d} {how}.",
+        remedy=remedy,
+        increment=increment.number,
+        state=increment.state,
+        version=version,
+    )
