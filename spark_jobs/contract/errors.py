@@ -69,7 +69,13 @@ class UsageError(TidemillError):
 
 
 class SpecError(UsageError):
-    """A spec does not load; carries `path`, `line` and `field`."""
+    """A spec does not load; carries `path`, `line` and `field`.
+
+    Attributes:
+        further: What else is wrong with the same spec.
+    """
+
+    further: tuple[SpecError, ...] = ()
 
 
 class Refused(TidemillError):

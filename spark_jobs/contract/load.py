@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.layout import PIPELINE_NAME
@@ -56,11 +57,8 @@ def load_spec(path: Path, environ: Mapping[str, str] = os.environ) -> Spec:
 
 def parse_spec(text: str, *, path: Path, environ: Mapping[str, str]) -> Spec:
     """The spec in a text; `path` is only for messages."""
-    lines: dict[Location, int] = {}
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if node is not None:
-            _index(node, (), lines, path)
+        lines = lines_of(text, path)
         document = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
@@ -74,6 +72,20 @@ def parse_spec(text: str, *, path: Path, environ: Mapping[str, str]) -> Spec:
         return Spec.model_validate(document)
     except ValidationError as error:
         raise _translate(error, lines, path) from error
+
+
+def lines_of(text: str, path: Path) -> dict[Location, int]:
+    """Location in the document, such as `("output", "mode")`, -> 1-based line.
+
+    Raises:
+        yaml.MarkedYAMLError: the text is not YAML.
+        SpecError: a key is given twice.
+    """
+    lines: dict[Location, int] = {}
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    if node is not None:
+        _index(node, (), lines, path)
+    return lines
 
 
 def _index(node: yaml.Node, at: Location, lines: dict[Location, int], path: Path) -> None:
@@ -144,18 +156,31 @@ def _expand(
 
 
 def _translate(error: ValidationError, lines: Mapping[Location, int], path: Path) -> SpecError:
-    first = error.errors()[0]
-    at = tuple(part for part in first["loc"] if part != "[key]")
-    if first["type"] == "extra_forbidden":
+    found: dict[tuple[int | None, str], SpecError] = {}
+    # A misspelt key comes first: it is why another one is missing.
+    for complaint in sorted(error.errors(), key=lambda c: c["type"] != "extra_forbidden"):
+        one = _of_pydantic(complaint, lines, path)
+        # A value that fits none of several types is one mistake; pydantic says it once per type.
+        found.setdefault((one.line, one.field), one)
+    first, *rest = found.values()
+    first.further = tuple(rest)
+    return first
+
+
+def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: Path) -> SpecError:
+    at: Location = tuple(part for part in complaint["loc"] if part != "[key]")
+    if complaint["type"] == "extra_forbidden":
         near = get_close_matches(str(at[-1]), _fields_at(at[:-1]), n=1)
         remedy = (
             f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(_fields_at(at[:-1]))}."
         )
         what = "is no known key"
-    elif first["type"] == "missing":
+    elif complaint["type"] == "missing":
         what, remedy = "is missing", "Add it."
     else:
-        what = f"is refused: {first['msg'].removeprefix('Value error, ')}"
+        while at and at not in lines:
+            at = at[:-1]
+        what = f"is refused: {complaint['msg'].removeprefix('Value error, ')}"
         remedy = "Change the value."
     line = next((lines[at[:end]] for end in range(len(at), -1, -1) if at[:end] in lines), None)
     return _error(path, line, _field(at), what, remedy)
