@@ -1,0 +1,92 @@
+"""What holds for every DAG of ours, one function per rule: a DAG in, complaints out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from airflow.sdk import DAG, CronDataIntervalTimetable
+
+Rule = Callable[[DAG], Iterator[tuple[str, str]]]
+STEPS = ("doctor", "ingest", "gate", "publish")
+WRITERS = ("ingest", "gate", "publish")
+AIRFLOWS_OWN_OWNER = "airflow"
+TAG = "tidemill"
+
+
+def is_owned(dag: DAG) -> Iterator[tuple[str, str]]:
+    for task in dag.tasks:
+        if task.owner in ("", AIRFLOWS_OWN_OWNER):
+            yield f"task {task.task_id} has no owner", "Name who is called: airflow.owner."
+
+
+def is_tagged(dag: DAG) -> Iterator[tuple[str, str]]:
+    if TAG not in dag.tags:
+        yield f"the tag '{TAG}' is missing", f"Add '{TAG}' to its tags."
+
+
+def retries(dag: DAG) -> Iterator[tuple[str, str]]:
+    """A lost worker is no reason to wake anybody; errors that need a person are never retried."""
+    for task in dag.tasks:
+        if not task.retries:
+            yield f"task {task.task_id} is never retried", "Set airflow.retries to 1 or more."
+
+
+def times_out(dag: DAG) -> Iterator[tuple[str, str]]:
+    for task in dag.tasks:
+        if task.execution_timeout is None:
+            yield f"task {task.task_id} may run for ever", "Set airflow.timeout."
+
+
+def runs_alone(dag: DAG) -> Iterator[tuple[str, str]]:
+    """`max_active_runs` does not count backfills, so the tasks that write are bounded too."""
+    if dag.max_active_runs != 1:
+        yield f"max_active_runs is {dag.max_active_runs}", "Set it to 1."
+    if dag.catchup:
+        yield "catchup is on", "Turn it off: one run takes all that is there."
+    for task in dag.tasks:
+        if task.task_id in WRITERS and task.max_active_tis_per_dag != 1:
+            yield f"task {task.task_id} may run beside itself", "Set max_active_tis_per_dag to 1."
+    if dag.allowed_run_types is None or "backfill" in {*map(_value, dag.allowed_run_types)}:
+        yield "backfills are allowed", "Leave 'backfill' out of allowed_run_types."
+
+
+def has_real_intervals(dag: DAG) -> Iterator[tuple[str, str]]:
+    if dag.timetable.can_be_scheduled and not isinstance(dag.timetable, CronDataIntervalTimetable):
+        yield (
+            "its data intervals have no width",
+            "Use CronDataIntervalTimetable as the schedule.",
+        )
+
+
+def has_four_steps(dag: DAG) -> Iterator[tuple[str, str]]:
+    follows = {task.task_id: set(task.downstream_task_ids) for task in dag.tasks}
+    chain = {step: {*STEPS[at + 1 : at + 2]} for at, step in enumerate(STEPS)}
+    if follows != chain:
+        yield f"its tasks are {', '.join(dag.task_ids)}", f"Make them {' >> '.join(STEPS)}."
+
+
+def takes_no_input_from_runs(dag: DAG) -> Iterator[tuple[str, str]]:
+    """A templated field that reaches spark-submit is code execution (failure-modes B3.1)."""
+    for task in dag.tasks:
+        if task.template_fields:
+            yield (
+                f"task {task.task_id} templates {', '.join(task.template_fields)}",
+                "Set template_fields to ().",
+            )
+
+
+RULES: tuple[Rule, ...] = (
+    is_owned,
+    is_tagged,
+    retries,
+    times_out,
+    runs_alone,
+    has_real_intervals,
+    has_four_steps,
+    takes_no_input_from_runs,
+)
+
+
+def _value(run_type: Any) -> str:
+    return str(getattr(run_type, "value", run_type))

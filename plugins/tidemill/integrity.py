@@ -1,0 +1,167 @@
+"""Are the DAGs sound? `python -m tidemill.integrity [FOLDER ...]` needs no database and no JVM.
+
+A FOLDER is a project laid out like this repository; without one, all projects of the search path
+are looked at. The exit code is 1 if anything is wrong: a spec that does not load, a DAG that breaks
+a house rule, is missing or is one too many, a heavy import, or nothing to check.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spark_jobs.contract.errors import ExitCode, SpecError
+from spark_jobs.contract.load import load_spec
+from spark_jobs.contract.project import REPOSITORY, Project, search_path
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+DAG_FILE = REPOSITORY / "dags" / "pipelines.py"
+# Each costs seconds in every process that parses DAGs, every few seconds.
+HEAVY = ("pyspark", "great_expectations", "deltalake", "pyarrow", "pandas")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with a DAG.
+
+    Args:
+        file: The spec, or the DAG file.
+        what: One sentence.
+        remedy: What to do.
+        line: In the file, from 1, where one is known.
+    """
+
+    file: str
+    what: str
+    remedy: str
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What Airflow makes of the DAG file.
+
+    Args:
+        dags: By id.
+        errors: Import errors by file.
+        heavy: Heavy modules that parsing imported.
+    """
+
+    dags: Mapping[str, DAG]
+    errors: Mapping[str, str]
+    heavy: tuple[str, ...]
+
+
+def parse() -> Parsed:
+    """Parse the DAG file as Airflow's DAG processor does, for the projects of the search path."""
+    from airflow.dag_processing.dagbag import DagBag
+
+    there_before = set(sys.modules)
+    bag = DagBag(str(DAG_FILE))
+    heavy = tuple(name for name in HEAVY if name in sys.modules and name not in there_before)
+    return Parsed(bag.dags, bag.import_errors, heavy)
+
+
+def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:
+    """What is wrong with the DAGs of some projects.
+
+    Args:
+        projects: Those that are looked at; all of them lie on the search path.
+        parsed: What Airflow made of the whole search path.
+    """
+    everywhere = {path.stem for project in search_path() for path in _specs(project)}
+    for name in sorted(set(parsed.dags) - everywhere):
+        yield Problem(str(DAG_FILE), f"DAG '{name}' comes from no spec.", "Remove it.")
+    for module in parsed.heavy:
+        yield Problem(
+            str(DAG_FILE),
+            f"Parsing the DAGs imports {module}, which costs seconds each time.",
+            "Import it inside the function that needs it.",
+        )
+    if str(DAG_FILE) in parsed.errors:
+        yield Problem(str(DAG_FILE), parsed.errors[str(DAG_FILE)], "Mend the file.")
+    specs = [path for project in projects for path in _specs(project)]
+    if not specs:
+        folders = ", ".join(str(project.specs) for project in projects)
+        yield Problem(folders, "There is no spec, so nothing was checked.", "Name another folder.")
+    for path in specs:
+        yield from _of_spec(path, parsed)
+
+
+def _of_spec(path: Path, parsed: Parsed) -> Iterator[Problem]:
+    from tidemill.house_rules import RULES
+
+    if str(path) in parsed.errors:
+        yield _of_error(path, parsed.errors[str(path)])
+        return
+    dag = parsed.dags.get(path.stem)
+    if dag is None:
+        yield Problem(str(path), "It has no DAG.", f"Look at the log of parsing {DAG_FILE}.")
+        return
+    for rule in RULES:
+        for what, remedy in rule(dag):
+            yield Problem(str(path), f"DAG {dag.dag_id}: {what} ({rule.__name__}).", remedy)
+
+
+def _of_error(path: Path, text: str) -> Problem:
+    try:
+        load_spec(path)
+    except SpecError as error:
+        return Problem(str(path), error.what, error.remedy, error.data.get("line"))
+    return Problem(str(path), text, "Mend the spec.")
+
+
+def _specs(project: Project) -> list[Path]:
+    return sorted(project.specs.glob("*.yaml"))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Check, and answer with a table or with JSON."""
+    parser = argparse.ArgumentParser(prog="python -m tidemill.integrity", description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
+    parser.add_argument("--json", action="store_true", help='{"dags": [...], "problems": [...]}')
+    given = parser.parse_args(argv)
+    if given.folders:
+        os.environ["TIDEMILL_PROJECTS"] = os.pathsep.join(map(str, given.folders))
+    named = [Project(folder.resolve()) for folder in given.folders]
+    with tempfile.TemporaryDirectory(prefix="tidemill-") as home:
+        # Airflow makes itself a home where it is imported, and logs to standard output.
+        os.environ.update(AIRFLOW_HOME=home, AIRFLOW__LOGGING__LOGGING_LEVEL="CRITICAL")
+        os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
+        parsed = parse()
+        found = list(problems(named or search_path(), parsed))
+    _answer(sorted(parsed.dags), found, as_json=given.json)
+    return ExitCode.FAILED if found else ExitCode.DONE
+
+
+def _answer(dags: Sequence[str], found: Sequence[Problem], *, as_json: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    if as_json:
+        json.dump({"dags": dags, "problems": [asdict(problem) for problem in found]}, sys.stdout)
+        return
+    console = Console()
+    if not found:
+        console.print(f"{len(dags)} DAGs are sound: {', '.join(dags)}")
+        return
+    table = Table(title=f"{len(found)} problems in {len(dags)} DAGs")
+    for column in ("where", "what", "remedy"):
+        table.add_column(column, overflow="fold")
+    for problem in found:
+        where = f"{problem.file}:{problem.line}" if problem.line else problem.file
+        table.add_row(where, problem.what, problem.remedy)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""`make up`: an Airflow with its UI on this machine, on what `make demo` left."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import psutil
+
+from spark_jobs.contract.errors import ExitCode, UsageError
+from tidemill.environment import DEFAULT_PORT, HOME, airflow_environment
+from tidemill.processes import end_session
+
+PID_FILE = HOME / "up.pid"
+PATIENCE = 15.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Start it, say where it is, and stop all of it on Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="make up", description=__doc__)
+    parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", DEFAULT_PORT)))
+    port = parser.parse_args(argv).port
+    environ = airflow_environment(port=port)
+    os.environ.update(environ)
+    try:
+        refuse_if_up()
+        _require_free(port)
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    for folder in ("TIDEMILL_ROOT", "TIDEMILL_INPUT", "AIRFLOW_HOME"):
+        Path(environ[folder]).mkdir(parents=True, exist_ok=True)
+    log = HOME / "up.log"
+    with log.open("w") as output, quiet(output):
+        from tidemill.metadata import prepare
+
+        prepare()
+    print(f"Airflow is starting, about half a minute. Its log: {log}", flush=True)
+    with _standalone(environ, log) as airflow:
+        return _follow(airflow, environ["AIRFLOW__API__BASE_URL"], log)
+
+
+def refuse_if_up() -> None:
+    """Raise UsageError where `make up` is at work: two must not write to one database."""
+    try:
+        running = psutil.pid_exists(int(PID_FILE.read_text()))
+    except (OSError, ValueError):
+        return
+    if running:
+        raise UsageError(
+            f"`make up` is running here (process {PID_FILE.read_text()}).",
+            remedy="Stop it with Ctrl-C first.",
+        )
+
+
+def _require_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise UsageError(
+                f"Port {port} is taken ({error.strerror}).",
+                remedy="Name another: make up PORT=8081.",
+                port=port,
+            ) from error
+
+
+@contextlib.contextmanager
+def _standalone(environ: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`airflow standalone` in a session of its own: ended by itself it leaves its parts behind."""
+    with log.open("a") as output:
+        airflow = subprocess.Popen(
+            [sys.executable, "-m", "airflow", "standalone"],
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    PID_FILE.write_text(str(os.getpid()))
+    try:
+        yield airflow
+    finally:
+        end_session(airflow.pid, patience=PATIENCE)
+        airflow.wait()
+        PID_FILE.unlink(missing_ok=True)
+
+
+def _follow(airflow: subprocess.Popen[bytes], url: str, log: Path) -> int:
+    told = False
+    try:
+        while airflow.poll() is None:
+            if not told and _healthy(url):
+                told = True
+                print(f"Tidemill is up: {url}/dags (Ctrl-C stops it)", flush=True)
+            time.sleep(1)
+    except KeyboardInterrupt:
+        print("\nStopping.", flush=True)
+        return ExitCode.DONE
+    tail = log.read_text(errors="replace").splitlines()[-20:]
+    print("\n".join(("Airflow ended by itself. The end of its log:", *tail)), file=sys.stderr)
+    return ExitCode.FAILED
+
+
+def _healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/api/v2/monitor/health", timeout=5) as answer:  # noqa: S310 - our own address
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def quiet(output: TextIO) -> Iterator[None]:
+    """Send what this process writes to a file, down to the file descriptors."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(descriptor) for descriptor in (1, 2)]
+    try:
+        for descriptor in (1, 2):
+            os.dup2(output.fileno(), descriptor)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for descriptor, original in zip((1, 2), kept, strict=True):
+            os.dup2(original, descriptor)
+            os.close(original)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
