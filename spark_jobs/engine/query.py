@@ -38,9 +38,12 @@ def plan(session: SparkSession, pipeline: Pipeline) -> Plan:
     Raises:
         SpecError: schema, expressions or transform do not fit together.
     """
-    spec = pipeline.spec
-    path = pipeline.transform_file
-    source = read_stream(session, spec.source, spec.trigger)
+    return plan_rows(read_stream(session, pipeline.spec.source, pipeline.spec.trigger), pipeline)
+
+
+def plan_rows(source: DataFrame, pipeline: Pipeline) -> Plan:
+    """What becomes of the source's rows; the same for a stream and for a batch of them."""
+    spec, path = pipeline.spec, pipeline.transform_file
     tagged = tag(source, spec)
     counted = tagged.observe(ROWS_READ, F.count(F.lit(1)).alias("rows"))
     fine = good(counted)
