@@ -7,13 +7,14 @@ after it was committed and before the next query starts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.spec import REJECTED
 from spark_jobs.ledger import documents
@@ -21,6 +22,10 @@ from spark_jobs.ledger.checkpoint import Checkpoint, SourceFile, read_checkpoint
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.partition_values import partition_values
 from spark_jobs.ledger.sink_log import SinkFile, read_sink_log
+
+
+class LedgerGap(Refused):
+    """Committed batches expired from Spark's logs before they were written down."""
 
 
 class InputFile(BaseModel):
@@ -155,6 +160,13 @@ class Ledger:
         missing = sorted(number for number in checkpoint.commits if number > latest)
         if not missing:
             return []
+        if missing[0] != latest + 1:
+            raise LedgerGap(
+                f"{self.folder} ends at batch {latest}, and Spark's commits begin at {missing[0]}.",
+                remedy="Restore the ledger's newest backup; Spark has forgotten what lies between.",
+                latest=latest,
+                first=missing[0],
+            )
         log = read_sink_log(self.sink)
         inputs = checkpoint.inputs()
         known = self._known_paths(latest)
@@ -187,7 +199,7 @@ class Ledger:
         offsets = checkpoint.offsets[number]
         commit = checkpoint.commits[number]
         made_by = [start for start in starts if start.produced < number][-1]
-        outputs = self._outputs(files)
+        outputs = self.outputs(files)
         return Batch(
             generation=self.generation,
             batch=number,
@@ -206,7 +218,8 @@ class Ledger:
             committed=datetime.now(UTC),
         )
 
-    def _outputs(self, files: tuple[SinkFile, ...]) -> tuple[OutputFile, ...]:
+    def outputs(self, files: Sequence[SinkFile]) -> tuple[OutputFile, ...]:
+        """What files of the sink hold, by their footers and their directories."""
         footers = read_footers([file.path for file in files])
         outputs = []
         for file, footer in zip(files, footers, strict=True):

@@ -1,0 +1,38 @@
+"""Stopping a process group at an exact point of Spark's protocol, and killing it there.
+
+The group is frozen the moment a condition on disk holds, the condition is looked at again while
+nothing moves, and only then is it killed; if it has passed by, the group goes on to its next batch.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+
+
+class NeverReached(AssertionError):
+    """The process ended before the point was caught."""
+
+
+def kill_at(process: subprocess.Popen[bytes], reached: Callable[[], bool]) -> None:
+    """Kill a process group while a condition holds.
+
+    Args:
+        process: The leader of its own process group.
+        reached: Cheap to ask; asked without pause.
+
+    Raises:
+        NeverReached: the process ended first.
+    """
+    while process.poll() is None:
+        if not reached():
+            continue
+        os.killpg(process.pid, signal.SIGSTOP)
+        if reached():
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return
+        os.killpg(process.pid, signal.SIGCONT)
+    raise NeverReached(process.args)
