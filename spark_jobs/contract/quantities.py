@@ -14,22 +14,34 @@ _SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|TiB)")
 _BYTES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
-def parse_duration(value: Any) -> Any:
-    """`"90 minutes"` -> `timedelta(minutes=90)`; anything but text is left to pydantic."""
-    if not isinstance(value, str):
+def parse_duration(value: Any) -> timedelta:
+    """`"90 minutes"` -> `timedelta(minutes=90)`; a number alone could be seconds or days.
+
+    Raises:
+        ValueError: it is no whole number with a unit, or more than `timedelta` can hold.
+    """
+    if isinstance(value, timedelta):
         return value
-    match = _DURATION.fullmatch(value.strip())
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         msg = "write a whole number and a unit, such as '30 minutes', '6h' or '1 day'"
         raise ValueError(msg)
-    return timedelta(seconds=int(match[1]) * _SECONDS[match[2][0]])
+    try:
+        return timedelta(seconds=int(match[1]) * _SECONDS[match[2][0]])
+    except OverflowError as error:
+        msg = f"'{value}' is longer than any clock can tell"
+        raise ValueError(msg) from error
 
 
-def parse_size(value: Any) -> Any:
-    """`"256 MiB"` -> bytes; a plain number is bytes already."""
-    if not isinstance(value, str):
+def parse_size(value: Any) -> int:
+    """`"256 MiB"` -> bytes; a plain number is bytes already.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    match = _SIZE.fullmatch(value.strip())
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         msg = "write a whole number and a unit, such as '512 KiB' or '256 MiB'"
         raise ValueError(msg)
@@ -46,7 +58,10 @@ Size = Annotated[
     BeforeValidator(parse_size),
     WithJsonSchema(
         {
-            "anyOf": [{"type": "integer"}, {"type": "string", "pattern": f"^{_SIZE.pattern}$"}],
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "pattern": f"^{_SIZE.pattern}$"},
+            ],
             "examples": ["256 MiB"],
         }
     ),
