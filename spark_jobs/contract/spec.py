@@ -7,6 +7,7 @@ never move a row to another interval.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, timedelta
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -112,9 +113,9 @@ class FileSource(_Model):
     @classmethod
     def _readable(cls, ddl: str) -> str:
         names = column_names(ddl)
-        doubled = {name for name in names if [n.lower() for n in names].count(name.lower()) > 1}
+        doubled = _doubled(names)
         if doubled:
-            msg = f"column {sorted(doubled)[0]} is given twice"
+            msg = f"column '{doubled}' is given twice; Spark's columns know no case"
             raise ValueError(msg)
         reserved = [name for name in names if name.startswith(ENGINE_PREFIX)]
         if reserved:
@@ -140,6 +141,10 @@ class FileSource(_Model):
         if taken:
             msg = f"option '{taken[0]}' is set by the engine; remove it"
             raise ValueError(msg)
+        doubled = _doubled(options)
+        if doubled:
+            msg = f"option '{doubled}' is given twice; Spark's options know no case"
+            raise ValueError(msg)
         return options
 
     @property
@@ -150,7 +155,14 @@ class FileSource(_Model):
     def reader_options(self) -> dict[str, str]:
         """Every option for Spark's reader, as text: our defaults, then the spec's own."""
         given = {name: _as_text(value) for name, value in self.options.items()}
-        return {**DEFAULT_OPTIONS[self.format], **given}
+        overridden = {name.lower() for name in given}
+        defaults = DEFAULT_OPTIONS[self.format].items()
+        return {**{k: v for k, v in defaults if k.lower() not in overridden}, **given}
+
+    def reader_option(self, name: str) -> str | None:
+        """One of the reader's options, whatever its case; None where it is not given."""
+        options = {key.lower(): value for key, value in self.reader_options.items()}
+        return options.get(name.lower())
 
 
 class EventTime(_Model):
@@ -260,14 +272,25 @@ class Spec(_Model):
                 f"it has {', '.join(self.source.columns)}"
             )
             raise ValueError(msg)
-        clash = sorted(set(self.output.partition_by) & set(self.source.columns))
+        partitions = tuple(self.output.partition_by)
+        clash = _doubled((*self.source.columns, *partitions))
         if clash:
-            msg = f"output.partition_by '{clash[0]}' is also a source column; give it another name"
+            msg = f"output.partition_by '{clash}' is a column already; give it another name"
             raise ValueError(msg)
         if self.trigger is Trigger.ONCE and "maxFilesPerTrigger" in self.source.model_fields_set:
             msg = "trigger 'once' ignores maxFilesPerTrigger; remove it or use available_now"
             raise ValueError(msg)
         return self
+
+
+def _doubled(names: Iterable[str]) -> str | None:
+    """The first name that is there twice; neither Spark nor Delta tells names apart by case."""
+    seen = set()
+    for name in names:
+        if name.lower() in seen:
+            return name
+        seen.add(name.lower())
+    return None
 
 
 def _as_text(value: str | bool | int) -> str:
