@@ -21,6 +21,7 @@ from spark_jobs.contract.layout import PIPELINE_NAME
 from spark_jobs.contract.spec import Spec
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_TEXT_KEYS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "merge", "value"))
 Location = tuple[Any, ...]
 
 
@@ -57,14 +58,11 @@ def load_spec(path: Path, environ: Mapping[str, str] = os.environ) -> Spec:
 
 def parse_spec(text: str, *, path: Path, environ: Mapping[str, str]) -> Spec:
     """The spec in a text; `path` is only for messages."""
+    lines = lines_of(text, path)
     try:
-        lines = lines_of(text, path)
         document = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise _error(
-            path, line, None, f"is not YAML ({error.problem})", "Mend the syntax."
-        ) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _not_yaml(error, path) from error
     if not isinstance(document, dict):
         raise _error(path, 1, None, "is empty or no mapping", "Start from a shipped spec.")
     document = _expand(document, _declared(document), (), lines, path, environ)
@@ -78,13 +76,15 @@ def lines_of(text: str, path: Path) -> dict[Location, int]:
     """Location in the document, such as `("output", "mode")`, -> 1-based line.
 
     Raises:
-        yaml.MarkedYAMLError: the text is not YAML.
-        SpecError: a key is given twice.
+        SpecError: the text is not YAML, or a key is given twice or is no text.
     """
     lines: dict[Location, int] = {}
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
-    if node is not None:
-        _index(node, (), lines, path)
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None:
+            _index(node, (), lines, path)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise _not_yaml(error, path) from error
     return lines
 
 
@@ -92,7 +92,11 @@ def _index(node: yaml.Node, at: Location, lines: dict[Location, int], path: Path
     lines[at] = node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            place = (*at, key.value)
+            place = (*at, key.value if isinstance(key.value, str) else "?")
+            if key.tag not in _TEXT_KEYS:
+                line = key.start_mark.line + 1
+                # YAML takes `on`, `no` and `1` for a truth value or a number.
+                raise _error(path, line, _field(place), "is no text", "Put the key in quotes.")
             if place in lines:
                 raise _error(
                     path, key.start_mark.line + 1, _field(place), "is given twice", "Keep one."
@@ -102,6 +106,14 @@ def _index(node: yaml.Node, at: Location, lines: dict[Location, int], path: Path
     elif isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
             _index(item, (*at, number), lines, path)
+
+
+def _not_yaml(error: Exception, path: Path) -> SpecError:
+    """What the YAML reader stumbled over; a wrong date and a deep nesting are no YAMLError."""
+    mark = getattr(error, "problem_mark", None)
+    line = mark.line + 1 if mark else None
+    why = getattr(error, "problem", None) or str(error).split("\n")[0]
+    return _error(path, line, None, f"is not YAML ({why})", "Mend the syntax.")
 
 
 def _declared(document: Mapping[Hashable, Any]) -> Mapping[str, str | None]:
@@ -142,6 +154,10 @@ def _expand(
                 f"Add '{name}:' under 'env:', with a default or without.",
             )
         found = environ.get(name, declared[name])
+        if found is not None and not isinstance(found, str):
+            raise _error(
+                path, lines.get(("env", name)), f"env.{name}", "is no text", "Put it in quotes."
+            )
         if found is None:
             raise _error(
                 path,
