@@ -10,6 +10,8 @@ from urllib.parse import quote
 from spark_jobs.contract.errors import UsageError
 
 PIPELINE_NAME = re.compile(r"[a-z][a-z0-9_]*")
+# Airflow's limit for run ids; file systems hold a little more.
+LONGEST_NAME = 250
 FIRST_GENERATION = "live-0001"
 
 
@@ -87,8 +89,10 @@ class Layout:
     def run(self, run_id: str) -> Path:
         """The folder of one run; whatever a run id holds, it stays one path component."""
         component = quote(run_id, safe="+:")
-        if component in ("", ".", ".."):
+        if component in ("", ".", "..") or len(component) > LONGEST_NAME:
             raise UsageError(
-                f"'{run_id}' is no run id.", remedy="Give --run-id a name.", run_id=run_id
+                f"'{run_id}' is no run id.",
+                remedy=f"Give --run-id a name of at most {LONGEST_NAME} characters.",
+                run_id=run_id,
             )
         return self.runs / component

@@ -59,7 +59,7 @@ def root(environ: Mapping[str, str] = os.environ) -> Path:
     """`TIDEMILL_ROOT` as a path.
 
     Raises:
-        UsageError: it is unset, relative or a URL.
+        UsageError: it is unset, relative, a URL, or holds `..`.
     """
     given = environ.get("TIDEMILL_ROOT", "")
     if "://" in given:
@@ -68,10 +68,12 @@ def root(environ: Mapping[str, str] = os.environ) -> Path:
             remedy="Set it to an absolute path on a disk that Airflow and Spark share.",
             root=given,
         )
-    if not given or not Path(given).is_absolute():
+    path = Path(given)
+    # Spark's logs hold the root as Hadoop spells it, without these two.
+    if not path.is_absolute() or ".." in path.parts or given.startswith("//"):
         raise UsageError(
-            f"TIDEMILL_ROOT is '{given}', which is no absolute path.",
+            f"TIDEMILL_ROOT is '{given}', which is no plain absolute path.",
             remedy="Set it to the directory that holds all pipelines' data, such as /srv/tidemill.",
             root=given,
         )
-    return Path(given)
+    return path
