@@ -16,12 +16,22 @@ PATH = REPOSITORY / "dags" / "specs" / "spec.schema.json"
 
 
 def spec_schema() -> dict[str, Any]:
-    schema = Spec.model_json_schema(by_alias=True, mode="validation")
+    schema = _closed(Spec.model_json_schema(by_alias=True, mode="validation"))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
         "title": "Tidemill pipeline spec",
     }
+
+
+def _closed(schema: Any) -> Any:
+    """Refuse keys that fit no pattern: pydantic says which ones fit, and lets all others pass."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: _closed(value) for key, value in schema.items()}
+    return {**closed, "additionalProperties": False} if "patternProperties" in closed else closed
 
 
 def write(path: Path = PATH) -> Path:
