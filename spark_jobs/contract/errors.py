@@ -58,6 +58,7 @@ class TidemillError(Exception):
             "what": self.what,
             "remedy": self.remedy,
             "transient": isinstance(self, TransientError),
+            "exit_code": int(self.exit_code),
             "data": {name: _plain(value) for name, value in self.data.items()},
         }
 

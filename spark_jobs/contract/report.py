@@ -57,6 +57,8 @@ class Report(BaseModel):
 
     @property
     def exit_code(self) -> ExitCode:
+        if self.error is not None:
+            return ExitCode(self.error["exit_code"])
         return {
             Outcome.HELD: ExitCode.HELD,
             Outcome.WAITING: ExitCode.HELD,
