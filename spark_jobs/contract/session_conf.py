@@ -45,7 +45,17 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
     }
 
 
+def session_conf(spec: Spec) -> Mapping[str, str]:
+    """Every setting of a session, as text: the spec's own, under the engine's."""
+    own = {name: _as_text(value) for name, value in spec.spark.conf.items()}
+    return {**own, **engine_conf(spec)}
+
+
 def driver_java_options(backlog_bytes: int | None) -> str:
     """JVM options for the driver, by the bytes that wait to be read (None: unknown)."""
     small = backlog_bytes is not None and backlog_bytes < SMALL_BACKLOG_BYTES
     return QUICK_START if small else ""
+
+
+def _as_text(value: str | bool | int) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
