@@ -1,0 +1,193 @@
+"""The spec's own rules: names, paths, columns and triggers that would lose rows are refused."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.spec import Output
+from tests.specs import minimal, parse
+
+
+def field_refused(text: str) -> str | None:
+    with pytest.raises(SpecError) as error:
+        parse(text)
+    field: str | None = error.value.field
+    return field
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "relative",
+        "./here",
+        "''",
+        "/in/../etc",
+        "/in/..",
+        "/..",
+        '"/in/\\0x"',
+        "s3a://bucket/in",
+        "file:///in",
+        "file:/in",
+        "hdfs://host/in",
+        "~/in",
+    ],
+)
+def test_a_source_path_that_is_not_plainly_local_is_refused(path: str) -> None:
+    assert field_refused(minimal(replace={"/in/orders": path})) == "sources.orders.path"
+
+
+@pytest.mark.parametrize("path", ["/in/orders", "/in/*/orders", "/in/[ab]?", "/in/a..b", "/in/é b"])
+def test_a_local_path_or_glob_is_fine(path: str) -> None:
+    assert parse(minimal(replace={"/in/orders": path})).source.path == path
+
+
+@pytest.mark.parametrize("name", ["../etc", "a/b", "/etc", "..", ".", "''", '"a\\0b"'])
+@pytest.mark.parametrize("key", ["airflow: {owner: %s}", "spark: {conn_id: %s}"])
+def test_a_plain_name_holds_no_path(key: str, name: str) -> None:
+    assert field_refused(minimal(key % name + "\n")) in ("airflow.owner", "spark.conn_id")
+
+
+@pytest.mark.parametrize("name", ["../retail", "a/b", "Retail", "retail.py", "a b", "''", '"a\\n"'])
+@pytest.mark.parametrize(
+    ("key", "field"), [("transform: %s", "transform"), ("gate: {suite: %s}", "gate.suite")]
+)
+def test_transform_and_suite_stay_in_their_folders(key: str, field: str, name: str) -> None:
+    assert field_refused(minimal(key % name + "\n")) == field
+
+
+def test_an_event_time_that_the_source_lacks_is_refused() -> None:
+    with pytest.raises(SpecError) as error:
+        parse(minimal(replace={"column: at": "column: happened"}))
+    assert "happened" in error.value.what
+    assert "id, amount, at" in error.value.what
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "Amount"])
+def test_a_partition_named_like_a_source_column_is_refused(name: str) -> None:
+    # Spark does not tell names apart by case.
+    with pytest.raises(SpecError) as error:
+        parse(minimal(f"output: {{partition_by: {{{name}: to_date(at)}}}}\n"))
+    assert name in error.value.what
+
+
+def test_partitions_that_differ_in_case_only_are_refused() -> None:
+    with pytest.raises(SpecError):
+        parse(minimal("output: {partition_by: {day: to_date(at), Day: to_date(at)}}\n"))
+
+
+@pytest.mark.parametrize("name", ["_day", "_rejected", "a-b", "a b", "a/b", "1st", "a=b", "é"])
+def test_a_partition_has_a_plain_name(name: str) -> None:
+    field = field_refused(minimal(f'output: {{partition_by: {{"{name}": to_date(at)}}}}\n'))
+    assert field == f"output.partition_by.{name}"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "id string, _reject string, at timestamp",
+        "_metadata string, at timestamp",
+        '"`_corrupt` string, at timestamp"',
+    ],
+)
+def test_names_that_begin_with_an_underscore_are_the_engines(schema: str) -> None:
+    text = minimal(replace={"id string, amount decimal(10,2), at timestamp": schema})
+    assert field_refused(text) == "sources.orders.schema"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "at timestamp, id string, id int",
+        "at timestamp, id string, ID int",
+        "at timestamp, id",
+        "at timestamp, , id int",
+        "at timestamp, tags array<string",
+        "at timestamp, `id string",
+        "'   '",
+    ],
+)
+def test_a_schema_that_names_columns_badly_is_refused(schema: str) -> None:
+    text = minimal(replace={"id string, amount decimal(10,2), at timestamp": schema})
+    assert field_refused(text) == "sources.orders.schema"
+
+
+def test_the_columns_of_a_nested_schema_are_its_top_level_names() -> None:
+    schema = '"`a b` int, s struct<x: int, at: string>, m map<string,int>, at timestamp not null"'
+    text = minimal(replace={"id string, amount decimal(10,2), at timestamp": schema})
+    assert parse(text).source.columns == ("a b", "s", "m", "at")
+
+
+@pytest.mark.parametrize(
+    "option", ["path", "Schema", "MODE", "columnNameOfCorruptRecord", "cleanSource"]
+)
+def test_options_that_the_engine_sets_are_refused(option: str) -> None:
+    text = minimal(replace={"    format: csv": f"    format: csv\n    options: {{{option}: x}}"})
+    assert field_refused(text) == "sources.orders.options"
+
+
+def test_reader_options_are_texts_with_the_specs_own_on_top() -> None:
+    options = "{header: false, sep: ';', samplingRatio: 1}"
+    text = minimal(replace={"    format: csv": f"    format: csv\n    options: {options}"})
+    assert parse(text).source.reader_options == {
+        "header": "false",
+        "enforceSchema": "false",
+        "sep": ";",
+        "samplingRatio": "1",
+    }
+
+
+def test_a_default_option_is_overridden_whatever_its_case() -> None:
+    # Spark's options know no case, so two spellings of one would contradict each other.
+    text = minimal(replace={"    format: csv": "    format: csv\n    options: {HEADER: false}"})
+    assert parse(text).source.reader_options == {"HEADER": "false", "enforceSchema": "false"}
+
+
+def test_an_option_that_is_given_twice_in_different_case_is_refused() -> None:
+    options = "{sep: ',', SEP: ';'}"
+    text = minimal(replace={"    format: csv": f"    format: csv\n    options: {options}"})
+    assert field_refused(text) == "sources.orders.options"
+
+
+def test_once_with_a_bound_that_spark_ignores_is_refused() -> None:
+    bounded = {"    format: csv": "    format: csv\n    maxFilesPerTrigger: 5"}
+    with pytest.raises(SpecError) as error:
+        parse(minimal("trigger: once\n", replace=bounded))
+    assert "maxFilesPerTrigger" in error.value.what
+    assert parse(minimal(replace=bounded)).source.maxFilesPerTrigger == 5
+    assert parse(minimal("trigger: once\n")).trigger == "once"
+
+
+@pytest.mark.parametrize("zone", ["Nowhere/Land", "", "../etc/passwd", "/etc/localtime", "UTC\\n"])
+def test_a_time_zone_that_does_not_exist_is_refused(zone: str) -> None:
+    assert field_refused(minimal(f'timezone: "{zone}"\n')) == "timezone"
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_exactly_one_source_and_one_target_so_far(count: int) -> None:
+    targets = ", ".join(["{kind: delta}"] * count)
+    assert field_refused(minimal(f"publish: [{targets}]\n")) == "publish"
+
+
+@pytest.mark.parametrize("target", ["{kind: postgres}", "{kind: ''}", "delta"])
+def test_a_target_that_does_not_exist_is_refused(target: str) -> None:
+    assert str(field_refused(minimal(f"publish: [{target}]\n"))).startswith("publish.0")
+
+
+@pytest.mark.parametrize("mode", ["update", "complete"])
+def test_modes_without_a_file_sink_are_refused(mode: str) -> None:
+    assert field_refused(minimal(f"output: {{mode: {mode}}}\n")) == "output.mode"
+
+
+def test_a_sink_without_partitions_gets_one_for_rejected_rows() -> None:
+    assert Output().sink_partitions == ("_rejected",)
+    assert Output(partition_by={"day": "to_date(at)"}).sink_partitions == ("day",)
+
+
+def test_a_spec_is_frozen() -> None:
+    spec = parse(minimal())
+    with pytest.raises(ValidationError):
+        spec.timezone = "Europe/London"  # type: ignore[misc]
+    with pytest.raises(ValidationError):
+        spec.gate.samples = 3  # type: ignore[misc]
