@@ -1,0 +1,86 @@
+"""Durations and sizes: as people write them, and nothing that could mean two things."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from spark_jobs.contract.quantities import Duration, Size
+
+DURATION: TypeAdapter[timedelta] = TypeAdapter(Duration)
+SIZE: TypeAdapter[int] = TypeAdapter(Size)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0s", timedelta(0)),
+        ("90 s", timedelta(seconds=90)),
+        ("5m", timedelta(minutes=5)),
+        ("5 min", timedelta(minutes=5)),
+        ("1 minute", timedelta(minutes=1)),
+        ("6h", timedelta(hours=6)),
+        ("36 hours", timedelta(hours=36)),
+        ("1 day", timedelta(days=1)),
+        ("2d", timedelta(days=2)),
+        (" 1 week ", timedelta(weeks=1)),
+    ],
+)
+def test_a_duration_is_a_whole_number_and_a_unit(text: str, expected: timedelta) -> None:
+    assert DURATION.validate_python(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1",
+        "day",
+        "1.5h",
+        "-1 day",
+        "+1 day",
+        "1 month",
+        "1 year",
+        "1 D",
+        "1h30m",
+        "PT1H",
+        "1 ms",
+    ],
+)
+def test_any_other_text_is_no_duration(text: str) -> None:
+    with pytest.raises(ValidationError):
+        DURATION.validate_python(text)
+
+
+@pytest.mark.parametrize("value", [60, 1.5, -1, True, None, ["1h"]])
+def test_a_number_without_a_unit_is_no_duration(value: Any) -> None:
+    with pytest.raises(ValidationError):
+        DURATION.validate_python(value)
+
+
+def test_a_duration_that_no_clock_can_hold_is_refused() -> None:
+    with pytest.raises(ValidationError):
+        DURATION.validate_python("99999999999999999999 weeks")
+
+
+def test_a_timedelta_is_a_duration() -> None:
+    assert DURATION.validate_python(timedelta(hours=1)) == timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("0 B", 0), ("512 KiB", 2**19), ("256MiB", 2**28), ("1 GiB", 2**30), ("2 TiB", 2**41), (7, 7)],
+)
+def test_a_size_is_bytes_or_has_a_binary_unit(given: Any, expected: int) -> None:
+    assert SIZE.validate_python(given) == expected
+
+
+@pytest.mark.parametrize(
+    "given", ["", "5", "1 MB", "1 kib", "1.5 MiB", "-1 B", -1, 1.5, True, None]
+)
+def test_anything_else_is_no_size(given: Any) -> None:
+    with pytest.raises(ValidationError):
+        SIZE.validate_python(given)
