@@ -1,0 +1,151 @@
+"""The run report: what a step leaves behind is what others read."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.errors import (
+    ExitCode,
+    Held,
+    LeaseHeld,
+    Refused,
+    SpecError,
+    TidemillError,
+    UsageError,
+)
+from spark_jobs.contract.report import Outcome, Report
+
+AT = datetime(2024, 2, 29, 12, 34, 56, 789, tzinfo=UTC)
+
+
+def report(outcome: Outcome = Outcome.DONE, **changes: object) -> Report:
+    return Report.model_validate(
+        {
+            "pipeline": "orders",
+            "run_id": "scheduled__2024-02-29T00:00:00+00:00",
+            "step": "gate",
+            "outcome": outcome,
+            "reason": "é fine",
+            "started": AT,
+            "finished": AT,
+            "facts": {"rows": 3, "nested": {"list": [1, None, "x"]}},
+            **changes,
+        }
+    )
+
+
+def of(error: TidemillError) -> Report:
+    return reports.of_error(error, pipeline="orders", run_id="r", step="ingest", started=AT)
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    written = report()
+    assert reports.write(written, tmp_path / "runs" / "r") == tmp_path / "runs" / "r" / "gate.json"
+    assert reports.read(tmp_path / "runs" / "r", "gate") == written
+
+
+def test_a_step_that_has_not_reported_has_no_report(tmp_path: Path) -> None:
+    reports.write(report(), tmp_path)
+    assert reports.read(tmp_path, "publish") is None
+    assert reports.read(tmp_path / "none", "gate") is None
+
+
+def test_a_later_try_replaces_the_report_and_leaves_nothing_else(tmp_path: Path) -> None:
+    reports.write(report(Outcome.HELD), tmp_path)
+    reports.write(report(Outcome.DONE), tmp_path)
+    found = reports.read(tmp_path, "gate")
+    assert found is not None
+    assert found.outcome is Outcome.DONE
+    assert [path.name for path in tmp_path.iterdir()] == ["gate.json"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [
+        (Outcome.DONE, ExitCode.DONE),
+        (Outcome.SKIPPED, ExitCode.DONE),
+        (Outcome.NEEDS_SPARK, ExitCode.DONE),
+        (Outcome.HELD, ExitCode.HELD),
+        (Outcome.WAITING, ExitCode.HELD),
+        (Outcome.REFUSED, ExitCode.REFUSED),
+        (Outcome.FAILED, ExitCode.FAILED),
+    ],
+)
+def test_each_outcome_has_an_exit_code(outcome: Outcome, code: ExitCode) -> None:
+    assert report(outcome).exit_code == code
+
+
+def test_no_outcome_was_forgotten() -> None:
+    assert len(Outcome) == 7
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "transient"),
+    [
+        (Refused("no", remedy="do"), Outcome.REFUSED, False),
+        (Held("no", remedy="do"), Outcome.HELD, False),
+        (LeaseHeld("no", remedy="do"), Outcome.FAILED, True),
+        (SpecError("no", remedy="do"), Outcome.FAILED, False),
+        (TidemillError("no", remedy="do"), Outcome.FAILED, False),
+    ],
+)
+def test_an_error_becomes_a_report(error: TidemillError, outcome: Outcome, transient: bool) -> None:
+    made = of(error)
+    assert (made.outcome, made.transient, made.reason) == (outcome, transient, "no")
+    assert made.error is not None
+    assert (made.error["code"], made.error["remedy"]) == (type(error).__name__, "do")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (SpecError("no", remedy="do"), ExitCode.USAGE),
+        (Refused("no", remedy="do"), ExitCode.REFUSED),
+        (Held("no", remedy="do"), ExitCode.HELD),
+        (LeaseHeld("no", remedy="do"), ExitCode.FAILED),
+    ],
+)
+def test_a_step_exits_as_its_error_says(error: TidemillError, code: ExitCode) -> None:
+    assert of(error).exit_code == error.exit_code == code
+
+
+def test_the_data_of_an_error_survives_the_file(tmp_path: Path) -> None:
+    error = UsageError(
+        "no",
+        remedy="do",
+        path=Path("/a b"),
+        files={"x"},
+        at=AT,
+        nested={"n": [Path("/y"), None]},
+        share=0.5,
+    )
+    assert error.path == Path("/a b")
+    reports.write(of(error), tmp_path)
+    found = reports.read(tmp_path, "ingest")
+    assert found is not None
+    assert found.error is not None
+    assert found.error["data"] == {
+        "path": "/a b",
+        "files": ["x"],
+        "at": str(AT),
+        "nested": {"n": ["/y", None]},
+        "share": 0.5,
+    }
+
+
+def test_a_field_that_an_error_does_not_carry_is_no_attribute() -> None:
+    with pytest.raises(AttributeError):
+        _ = UsageError("no", remedy="do").path
+
+
+def test_unknown_fields_in_a_report_are_refused(tmp_path: Path) -> None:
+    path = reports.write(report(), tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "extra": 1}))
+    with pytest.raises(ValidationError):
+        reports.read(tmp_path, "gate")
