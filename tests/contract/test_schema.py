@@ -1,0 +1,87 @@
+"""The JSON Schema that editors complete specs from: it says what the loader says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from spark_jobs.contract import schema
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.project import REPOSITORY
+from tests.specs import minimal, parse
+
+SPECS = sorted((REPOSITORY / "dags" / "specs").glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(schema.PATH.read_bytes()))
+
+
+def complaints(validator: Draft202012Validator, document: Any) -> list[str]:
+    return [error.json_path for error in validator.iter_errors(document)]
+
+
+def test_the_committed_schema_is_that_of_the_code() -> None:
+    # `make schema` writes it.
+    assert json.loads(schema.PATH.read_bytes()) == schema.spec_schema()
+
+
+def test_the_schema_is_a_schema(validator: Draft202012Validator) -> None:
+    validator.check_schema(validator.schema)
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
+def test_the_shipped_specs_follow_it_and_point_editors_to_it(
+    validator: Draft202012Validator, path: Any
+) -> None:
+    assert complaints(validator, yaml.safe_load(path.read_text())) == []
+    modeline = path.read_text().split("\n")[0]
+    assert (path.parent / modeline.rpartition("=")[2]).samefile(schema.PATH)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "expect: {every: 1 day, grace: 6h}\n",
+        "gate: {in_process_max: 512 KiB}\n",
+        "gate: {in_process_max: 1024}\n",
+        "trigger: once\n",
+        "output: {partition_by: {day: to_date(at)}}\n",
+        "env: {A: , B: x}\n",
+        "notify: {notifier: a.b.C, args: {x: 1}}\n",
+    ],
+)
+def test_what_loads_follows_the_schema(validator: Draft202012Validator, more: str) -> None:
+    parse(minimal(more))
+    assert complaints(validator, yaml.safe_load(minimal(more))) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "place"),
+    [
+        ("unknown: 1\n", "$"),
+        ("gate: {sute: x}\n", "$.gate"),
+        ("airflow: {timeout: 60}\n", "$.airflow.timeout"),
+        ("airflow: {timeout: 1 month}\n", "$.airflow.timeout"),
+        ("expect: {every: 1 month}\n", "$.expect"),
+        ("gate: {in_process_max: 1 MB}\n", "$.gate.in_process_max"),
+        ("gate: {in_process_max: -1}\n", "$.gate.in_process_max"),
+        ("output: {mode: update}\n", "$.output.mode"),
+        ("publish: []\n", "$.publish"),
+        ("transform: ../x\n", "$.transform"),
+        ("output: {partition_by: {_day: to_date(at)}}\n", "$.output.partition_by"),
+        ("env: {lower: x}\n", "$.env"),
+    ],
+)
+def test_an_editor_complains_where_the_loader_does(
+    validator: Draft202012Validator, more: str, place: str
+) -> None:
+    with pytest.raises(SpecError):
+        parse(minimal(more))
+    assert complaints(validator, yaml.safe_load(minimal(more))) == [place]
