@@ -16,7 +16,7 @@ from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
-from spark_jobs.contract.session_conf import driver_java_options, engine_conf
+from spark_jobs.contract.session_conf import driver_java_options, session_conf
 from tidemill.child_step import ChildStep, StepCommand
 from tidemill.command import (
     APPLICATION,
@@ -177,12 +177,8 @@ class GateOperator(SparkStepOperator):
 
 def spark_conf(pipeline: Pipeline, run_id: str) -> Mapping[str, str]:
     """The configuration of a driver: the spec's, under the engine's, which no spec may change."""
-    own = {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in pipeline.spec.spark.conf.items()
-    }
     seen = reports.read(pipeline.layout.run(run_id), "doctor")
     backlog = seen.facts.get("backlog_bytes") if seen else None
-    options = f"{driver_java_options(backlog)} {own.get(JAVA_OPTIONS, '')}".strip()
-    conf = {**QUIET, **own, **engine_conf(pipeline.spec)}
+    conf = {**QUIET, **session_conf(pipeline.spec)}
+    options = f"{driver_java_options(backlog)} {conf.get(JAVA_OPTIONS, '')}".strip()
     return {**conf, JAVA_OPTIONS: options} if options else conf

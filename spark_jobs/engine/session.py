@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contract.java import java_home
 from spark_jobs.contract.java import java_home
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.session_conf import driver_java_options, engine_conf
+from spark_jobs.contract.session_conf import driver_java_options, session_conf
 
 
 def open_session(pipeline: Pipeline, step: str, backlog_bytes: int | None = None) -> SparkSession:
@@ -33,8 +33,7 @@ def open_session(pipeline: Pipeline, step: str, backlog_bytes: int | None = None
         options = driver_java_options(backlog_bytes)
         if options:
             builder = builder.config("spark.driver.extraJavaOptions", options)
-    settings = {**pipeline.spec.spark.conf, **engine_conf(pipeline.spec)}
-    for key, value in settings.items():
+    for key, value in session_conf(pipeline.spec).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("WARN")
