@@ -8,7 +8,6 @@ import sys
 from pyspark.sql import SparkSession
 
 from spark_jobs.contract.java import java_home
-from spark_jobs.contract.java import java_home
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.session_conf import driver_java_options, session_conf
 
