@@ -1,0 +1,48 @@
+"""An Airflow home of the tests' own, and a small project."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.project import REPOSITORY
+from tests.specs import minimal
+
+# Airflow reads its environment when it is first imported, and never again.
+assert "airflow" not in sys.modules
+HOME = tempfile.mkdtemp(prefix="tidemill-airflow-")
+atexit.register(shutil.rmtree, HOME, ignore_errors=True)
+os.environ.update(
+    AIRFLOW_HOME=HOME,
+    AIRFLOW__CORE__LOAD_EXAMPLES="False",
+    AIRFLOW__CORE__DAGS_FOLDER=str(REPOSITORY / "dags"),
+    AIRFLOW__CORE__PLUGINS_FOLDER=str(REPOSITORY / "plugins"),
+)
+
+NAME = "orders"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one small spec, `orders`, on the search path."""
+    home = tmp_path / "project"
+    (home / "dags" / "specs").mkdir(parents=True)
+    (home / "dags" / "specs" / f"{NAME}.yaml").write_text(minimal())
+    monkeypatch.setenv("TIDEMILL_PROJECTS", str(home))
+    return home
+
+
+@pytest.fixture
+def layout(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
+    """Where the small project's pipeline lies."""
+    root = tmp_path / "root"
+    root.mkdir()
+    monkeypatch.setenv("TIDEMILL_ROOT", str(root))
+    return Layout(root, NAME)
