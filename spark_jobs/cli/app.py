@@ -1,0 +1,51 @@
+"""All commands, and what an error looks like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer import Exit, Typer
+from typer.core import TyperGroup
+
+from spark_jobs.cli import check, preview, release, rows, run, schema, status, where
+from spark_jobs.cli.screen import Screen, json_asked_for
+from spark_jobs.contract.errors import TidemillError
+
+
+class Commands(TyperGroup):
+    """The commands; an error of ours is a sentence and an exit code, never a stack trace."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except TidemillError as error:
+            Screen(json_asked_for(ctx)).error(error)
+            raise Exit(int(error.exit_code)) from error
+
+
+app = Typer(
+    cls=Commands,
+    name="tidemill",
+    help="Scheduled streams whose files are published only after a gate.",
+    epilog="Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage or spec, "
+    "3 held by the gate, 4 refused by the doctor.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (
+    run.run,
+    check.check,
+    status.status,
+    rows.rows,
+    where.where,
+    preview.preview,
+    release.release,
+    schema.schema,
+):
+    app.command()(command)
+
+
+def main() -> None:
+    """The entry point of the console script; leaves with an `ExitCode`."""
+    app()

@@ -1,0 +1,52 @@
+"""`tidemill check`: everything that is wrong with specs, transforms, suites and DAGs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Exit
+
+from spark_jobs.cli.screen import Json, Screen
+from spark_jobs.contract.errors import ExitCode
+
+Names = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[NAME]...",
+        help="Check these pipelines only, without the DAGs of all others.",
+        show_default="all",
+    ),
+]
+
+
+def check(names: Names = None, json: Json = False) -> None:
+    """Look for mistakes in specs, transforms, suites and DAGs; no JVM, no database, no data."""
+    from spark_jobs.steps.check import check as check_pipelines
+    from spark_jobs.steps.dag_integrity import airflow_installed, check_dags
+
+    screen = Screen(json)
+    problems = check_pipelines(names or ())
+    with_dags = airflow_installed()
+    if with_dags:
+        with screen.busy("checking the DAGs …"):
+            problems += [problem for problem in check_dags() if problem not in problems]
+    if json:
+        found = [asdict(problem) for problem in problems]
+        screen.document({"problems": found, "dags_checked": with_dags})
+    else:
+        if not with_dags:
+            screen.line("Airflow is not installed: the DAGs were not checked.")
+        if problems:
+            rows = ((_shown(p.file), p.line, p.what, p.remedy) for p in problems)
+            screen.table(f"{len(problems)} problems", ("file", "line", "what", "remedy"), rows)
+        else:
+            screen.line("No problems.")
+    raise Exit(int(ExitCode.USAGE if problems else ExitCode.DONE))
+
+
+def _shown(file: Path) -> Path:
+    """Relative to the working directory where it lies below it."""
+    here = Path.cwd()
+    return file.relative_to(here) if file.is_relative_to(here) else file

@@ -1,0 +1,51 @@
+"""`tidemill preview`: transform and suite on a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Exit, Option
+
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.main import sentence
+
+Input = Annotated[
+    list[Path],
+    Option("--input", metavar="FILE", help="An input file; may be repeated.", show_default=False),
+]
+Limit = Annotated[int, Option("--limit", min=1, help="Most rows of either kind to show.")]
+
+
+def preview(name: PipelineName, input: Input, limit: Limit = 10, json: Json = False) -> None:
+    """Try transform and suite on a sample; no checkpoint, nothing published, nothing kept."""
+    from spark_jobs.steps.preview import preview as make
+
+    screen = Screen(json)
+    with screen.busy("preview …"):
+        made = make(name, input, limit, screen.line)
+    if json:
+        screen.document(
+            {
+                "pipeline": name,
+                "rows": made.rows,
+                "rejected": made.rejected,
+                "good": made.good,
+                "refused": made.refused,
+                "gate": made.gate.model_dump(mode="json"),
+            }
+        )
+    else:
+        _table(screen, f"{made.rows:,} rows", made.good)
+        _table(screen, f"{made.rejected:,} rejected", made.refused)
+        screen.line(sentence(made.gate))
+    raise Exit(int(made.gate.exit_code))
+
+
+def _table(screen: Screen, title: str, rows: tuple[dict[str, Any], ...]) -> None:
+    if rows:
+        screen.table(
+            f"{title}, of which {len(rows)}", list(rows[0]), [[*row.values()] for row in rows]
+        )
+    else:
+        screen.line(title)

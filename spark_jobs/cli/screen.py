@@ -1,0 +1,99 @@
+"""Where output goes: people read lines and tables, programs read one JSON document."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Annotated, Any
+
+from rich.console import Console
+from rich.table import Table
+from typer import Argument, Context, Option
+
+from spark_jobs.contract.errors import TidemillError
+
+# Of a table that is piped into a file or a log, where nobody can widen the window.
+PLAIN_WIDTH = 160
+
+_ASKED = "tidemill.json"
+
+
+def _remember(ctx: Context, given: bool) -> bool:
+    # `meta` is shared with the group, which prints the errors.
+    ctx.meta[_ASKED] = given
+    return given
+
+
+def json_asked_for(ctx: Context) -> bool:
+    return bool(ctx.meta.get(_ASKED))
+
+
+Json = Annotated[
+    bool, Option("--json", help="Print one JSON document instead.", callback=_remember)
+]
+PipelineName = Annotated[str, Argument(metavar="NAME", help="The pipeline.", show_default=False)]
+
+
+class Screen:
+    """Standard output and standard error of one command.
+
+    Args:
+        as_json: Keep standard output for one JSON document; lines go to standard error.
+    """
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self._err = _console(stderr=True)
+        self._out = self._err if as_json else _console()
+
+    def line(self, text: str) -> None:
+        """A line of text, never wrapped: logs are searched by line."""
+        self._out.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def problem(self, text: str) -> None:
+        """A line on standard error."""
+        self._err.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """A table of plain values; None is shown as nothing."""
+        table = Table(
+            title=title, title_justify="left", title_style="bold", box=None, pad_edge=False
+        )
+        for name in columns:
+            table.add_column(name, overflow="fold")
+        for row in rows:
+            table.add_row(*("" if value is None else _escaped(value) for value in row))
+        self._out.print(table)
+
+    def document(self, data: Any) -> None:
+        """The one JSON document."""
+        json.dump(data, sys.stdout, indent=2, default=_as_json, ensure_ascii=False)
+        sys.stdout.write("\n")
+
+    def error(self, error: TidemillError) -> None:
+        if self.as_json:
+            self.document(error.as_dict())
+        else:
+            self.problem(f"{error.code}: {error}")
+
+    def busy(self, what: str) -> AbstractContextManager[object]:
+        """Shows that something is going on, where somebody is watching."""
+        return self._out.status(what) if self._out.is_terminal else nullcontext()
+
+
+def _console(*, stderr: bool = False) -> Console:
+    console = Console(stderr=stderr)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    return console
+
+
+def _escaped(value: object) -> str:
+    return str(value).replace("[", r"\[")
+
+
+def _as_json(value: object) -> object:
+    isoformat = getattr(value, "isoformat", None)
+    return isoformat() if isoformat else str(value)

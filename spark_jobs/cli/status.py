@@ -1,0 +1,129 @@
+"""`tidemill status`: where pipelines stand."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from typer import Argument
+
+from spark_jobs.cli.screen import Json, Screen
+from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import root
+from spark_jobs.contract.project import find, spec_files
+from spark_jobs.ledger.increment_status import IncrementStatus
+from spark_jobs.ledger.published import Head
+from spark_jobs.ledger.status import PipelineStatus, read_status
+
+Name = Annotated[str | None, Argument(metavar="[NAME]", help="The pipeline.", show_default="all")]
+
+
+def status(name: Name = None, json: Json = False) -> None:
+    """Show batches, increments and the published table; of all pipelines, or of one in detail."""
+    screen = Screen(json)
+    if name is not None:
+        find(name)
+        one = read_status(Layout(root(), name))
+        screen.document(one.model_dump(mode="json")) if json else _show(one, screen)
+        return
+    every = [_read(Layout(root(), path.stem)) for _, path in spec_files()]
+    if json:
+        screen.document(
+            [
+                {"pipeline": layout.name, "error": found.as_dict()}
+                if isinstance(found, TidemillError)
+                else found.model_dump(mode="json")
+                for layout, found in every
+            ]
+        )
+        return
+    columns = ("pipeline", "version", "rows", "rejected", "batches", "unpublished", "last run")
+    screen.table("", columns, (_line(layout.name, found) for layout, found in every))
+
+
+def _read(layout: Layout) -> tuple[Layout, PipelineStatus | TidemillError]:
+    try:
+        return layout, read_status(layout)
+    except TidemillError as error:
+        # One pipeline's damage must not hide the others.
+        return layout, error
+
+
+def _line(name: str, found: PipelineStatus | TidemillError) -> tuple[object, ...]:
+    if isinstance(found, TidemillError):
+        return (name, None, None, None, None, None, f"{found.code}: {found}")
+    return (
+        name,
+        None if found.table is None else found.table.version,
+        _rows(found.table),
+        _rows(found.rejected),
+        found.batches,
+        _unpublished(found),
+        _last_run(found),
+    )
+
+
+def _show(one: PipelineStatus, screen: Screen) -> None:
+    table = one.table
+    if table is None:
+        screen.line(f"{one.pipeline}: nothing published yet")
+    else:
+        rejected = _rows(one.rejected) or "0"
+        screen.line(
+            f"{one.pipeline}: version {table.version}, {_rows(table)} rows in {table.files} files, "
+            f"{rejected} rejected"
+        )
+    screen.line(f"batches: {one.batches} committed, {one.unsealed} of them not yet at the gate")
+    screen.line(f"unpublished: {_unpublished(one) or 'none'}")
+    screen.line(f"last run: {_last_run(one) or 'none'}")
+    if one.writer is not None:
+        state = "gone" if one.writer.gone else "at work"
+        screen.line(
+            f"writer: {one.writer.step} of {one.writer.run_id}, process {one.writer.pid} on "
+            f"{one.writer.host}, since {_time(one.writer.since)}, {state}"
+        )
+    if one.increments:
+        columns = ("increment", "batches", "rows", "rejected", "state", "engine", "reasons")
+        screen.table("", columns, (_increment(i) for i in one.increments))
+
+
+def _increment(i: IncrementStatus) -> tuple[object, ...]:
+    batches = f"{i.first}-{i.last}" if i.first != i.last else i.first
+    notes = [*i.reasons]
+    if i.released_by is not None:
+        notes.append(f"released by {i.released_by}: {i.release_reason}")
+    rows, rejected = f"{i.rows:,}", f"{i.rejected:,}"
+    return f"{i.increment:06d}", batches, rows, rejected, state_of(i), i.engine, "; ".join(notes)
+
+
+def state_of(i: IncrementStatus) -> str:
+    """An increment's state in a few words."""
+    if i.state == "published":
+        return f"published in version {i.version}"
+    words = f"{i.state} since {_time(i.since)}"
+    return words if i.behind is None else f"{words}, behind {i.behind:06d}"
+
+
+def _unpublished(one: PipelineStatus) -> str | None:
+    if not one.unpublished:
+        return None
+    held = f", {len(one.held)} held" if one.held else ""
+    return f"{len(one.unpublished)}{held}"
+
+
+def _last_run(one: PipelineStatus) -> str | None:
+    last = one.last_run
+    if last is None:
+        return None
+    return f"{last.step} {last.outcome} at {_time(last.finished)} ({last.run_id}): {last.reason}"
+
+
+def _rows(head: Head | None) -> str | None:
+    if head is None:
+        return None
+    return "unknown" if head.rows is None else f"{head.rows:,}"
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,52 @@
+"""`tidemill where`: which batch a file came into or out of, and what became of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument
+
+from spark_jobs.cli.screen import Json, Screen
+from spark_jobs.cli.status import state_of
+from spark_jobs.contract.pipeline import root
+from spark_jobs.ledger.origin import Origin, origins
+
+File = Annotated[
+    str,
+    Argument(
+        metavar="FILE",
+        help="An input file, or a file of a published table: a path, the end of one, or a URI.",
+        show_default=False,
+    ),
+]
+
+
+def where(file: File, json: Json = False) -> None:
+    """Tell of a file the pipeline, batch, run, increment, verdict and version."""
+    screen = Screen(json)
+    found = origins(root(), file)
+    if json:
+        screen.document([origin.model_dump(mode="json") for origin in found])
+        return
+    for origin in found:
+        screen.line(str(origin.file))
+        for label, value in _facts(origin):
+            screen.line(f"  {label:<10} {value}")
+
+
+def _facts(origin: Origin) -> list[tuple[str, object]]:
+    facts: list[tuple[str, object]] = [
+        ("pipeline", origin.pipeline),
+        ("batch", f"{origin.batch} of {origin.generation}"),
+        ("run", origin.run_id),
+    ]
+    if origin.rows is not None:
+        kind = "rejected rows" if origin.rejected else "rows"
+        facts.append(("holds", f"{origin.rows:,} {kind}"))
+    if origin.increment is None:
+        return [*facts, ("increment", "none yet: the gate has not sealed this batch")]
+    increment = origin.increment
+    facts.append(("increment", f"{increment.increment:06d}, {state_of(increment)}"))
+    facts.append(("verdict", increment.verdict or "none yet"))
+    facts.extend(("reason", reason) for reason in increment.reasons)
+    return facts

@@ -1,0 +1,64 @@
+"""Misspelt columns in Spark SQL expressions, found without Spark.
+
+Only Spark can say for certain what an expression names; before it starts, a word that is nearly a
+column's name and no column's name is worth a question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+
+_TOKEN = re.compile(
+    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `(?P<quoted>[^`]*)` | (?P<word>[^\W\d]\w*) | \S""",
+    re.VERBOSE,
+)
+_ALMOST = 0.8
+# Words of the language that stand where a column could; functions are told by their bracket.
+_LANGUAGE = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        all and any array as asc between bigint binary boolean both by byte case cast char
+        current_date current_timestamp date day days decimal desc distinct div double else
+        end escape exists false float for from hour hours in int integer interval is leading
+        like ilike long map microsecond minute minutes month months not null or overlay
+        placing quarter regexp rlike second seconds short similar smallint some string
+        struct substring then timestamp timestamp_ltz timestamp_ntz tinyint to trailing true
+        void week weeks when year years
+        """,
+    )
+)
+
+
+def misspelt_columns(expression: str, columns: Collection[str]) -> list[tuple[str, str]]:
+    """Words that are no column and nearly one.
+
+    Args:
+        expression: Spark SQL, such as `to_date(InvoiceDate)`.
+        columns: That it may name; as in Spark, letter case does not matter.
+
+    Returns:
+        Pairs of the word and the column that was probably meant.
+    """
+    known = {column.lower(): column for column in columns}
+    found = []
+    for word in _names(expression):
+        near = get_close_matches(word.lower(), known, n=1, cutoff=_ALMOST)
+        if word.lower() not in known and near:
+            found.append((word, known[near[0]]))
+    return list(dict.fromkeys(found))
+
+
+def _names(expression: str) -> Iterator[str]:
+    tokens = list(_TOKEN.finditer(expression))
+    texts = ["", *(token[0] for token in tokens), ""]
+    for token, before, after in zip(tokens, texts, texts[2:], strict=False):
+        word = token["quoted"] or token["word"]
+        if not word or word.lower() in _LANGUAGE:
+            continue
+        # A function, a typed literal, a field of a struct, an alias.
+        if after[:1] in ("(", "'", '"') or before == "." or before.lower() == "as":
+            continue
+        yield word

@@ -1,0 +1,100 @@
+"""What became of each increment: judged, held, released, published, or waiting its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.increments import Increment, Increments
+from spark_jobs.ledger.journal import Applied, Journal
+
+IncrementState = Literal["sealed", "passed", "held", "released", "published"]
+
+
+class IncrementStatus(BaseModel):
+    """An increment and what became of it.
+
+    Attributes:
+        state: `passed` and `released` mean: not yet published.
+        since: When it came into this state, UTC.
+        version: Of the published table; None until it is published.
+        verdict: The last one; None until it is judged.
+        engine: Which one judged.
+        reasons: Why it was held.
+        behind: The increment that must go out before this one can; None if none is in the way.
+        run_id: Of the run that sealed it.
+        released_by: Who released it, None where nobody did.
+        release_reason: Why.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    increment: int
+    generation: str
+    first: int
+    last: int
+    rows: int
+    rejected: int
+    state: IncrementState
+    since: datetime
+    version: int | None
+    verdict: Literal["passed", "held"] | None
+    engine: str | None
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+    behind: int | None
+    run_id: str
+    released_by: str | None
+    release_reason: str | None
+
+
+def read_increments(layout: Layout) -> tuple[IncrementStatus, ...]:
+    """Every increment, in order."""
+    return tuple(_increments(layout))
+
+
+def _increments(layout: Layout) -> Iterator[IncrementStatus]:
+    journal = Journal(layout.journal)
+    applied = {event.increment: journal.applied(event.seq) for event in journal.events()}
+    in_the_way: int | None = None
+    for increment in Increments(layout.increments).all():
+        number = increment.number
+        yield _status(increment, applied.get(number), in_the_way)
+        if in_the_way is None and number not in applied and not increment.may_go_out:
+            in_the_way = number
+
+
+def _status(
+    increment: Increment, applied: Applied | None, in_the_way: int | None
+) -> IncrementStatus:
+    sealed, verdict, release = increment.sealed, increment.verdict, increment.release
+    if applied is not None:
+        state: IncrementState = "published"
+        since = applied.at
+    else:
+        state = increment.state.value
+        since = sealed.sealed if verdict is None else verdict.judged
+        since = since if release is None else release.released
+    return IncrementStatus(
+        increment=sealed.increment,
+        generation=sealed.generation,
+        first=sealed.first,
+        last=sealed.last,
+        rows=sealed.rows,
+        rejected=sealed.rejected,
+        state=state,
+        since=since,
+        version=None if applied is None else applied.version,
+        verdict=None if verdict is None else verdict.outcome,
+        engine=None if verdict is None else verdict.engine,
+        reasons=() if verdict is None else verdict.reasons,
+        warnings=() if verdict is None else verdict.warnings,
+        behind=None if applied is not None else in_the_way,
+        run_id=sealed.run_id,
+        released_by=None if release is None else release.by,
+        release_reason=None if release is None else release.reason,
+    )

@@ -1,0 +1,155 @@
+"""Where a file belongs: which batch read or wrote it, and what became of that batch's increment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.layout import PIPELINE_NAME, Layout
+from spark_jobs.ledger.batches import Batch, Ledger, OutputFile
+from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
+from spark_jobs.ledger.partition_values import disk_path
+from spark_jobs.ledger.sink_log import METADATA_DIRECTORY, read_sink_log
+
+
+class UnknownFile(UsageError):
+    """No committed batch of any pipeline names a file; carries `file` and `uncommitted`.
+
+    `uncommitted` is true for a file in a sink directory that Spark's log does not name.
+    """
+
+
+class Origin(BaseModel):
+    """A file and the batch that it came into or out of.
+
+    Attributes:
+        rows: That a written file holds; None for one that was read.
+        rejected: Whether a written file holds rejected rows.
+        run_id: Of the run that made the batch.
+        increment: That holds the batch; None until it is sealed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: Path
+    role: Literal["input", "output"]
+    rows: int | None
+    rejected: bool
+    pipeline: str
+    generation: str
+    batch: int
+    run_id: str
+    committed: datetime
+    increment: IncrementStatus | None
+
+
+def origins(root: Path, given: str) -> list[Origin]:
+    """What every pipeline under a root knows of a file.
+
+    Args:
+        root: `TIDEMILL_ROOT`.
+        given: An absolute path, one relative to the working directory, the end of a path, or a URI
+            as it stands in the rejected rows' `file`.
+
+    Raises:
+        UnknownFile: nobody knows it.
+    """
+    wanted = _Wanted(Path(disk_path(given) if given.startswith("file:") else given))
+    layouts = [Layout(root, name) for name in _pipelines(root)]
+    found = [origin for layout in layouts for origin in _of_pipeline(layout, wanted)]
+    if not found:
+        raise _unknown(wanted, layouts)
+    return found
+
+
+def _of_pipeline(layout: Layout, wanted: _Wanted) -> Iterator[Origin]:
+    increments = read_increments(layout)
+    for folder in sorted((layout.home / "ledger").iterdir()):
+        ledger = Ledger(layout, folder.name)
+        for batch in ledger.batches():
+            for read in batch.inputs:
+                if wanted.is_at(path := Path(read.path)):
+                    yield _origin(layout, batch, increments, path)
+            for written in batch.outputs:
+                if wanted.is_at(path := ledger.sink / written.path):
+                    yield _origin(layout, batch, increments, path, written)
+
+
+def _origin(
+    layout: Layout,
+    batch: Batch,
+    increments: tuple[IncrementStatus, ...],
+    path: Path,
+    written: OutputFile | None = None,
+) -> Origin:
+    own = (i for i in increments if i.generation == batch.generation)
+    return Origin(
+        file=path,
+        role="input" if written is None else "output",
+        rows=None if written is None else written.rows,
+        rejected=written is not None and written.rejected,
+        pipeline=layout.name,
+        generation=batch.generation,
+        batch=batch.batch,
+        run_id=batch.run_id,
+        committed=batch.committed,
+        increment=next((i for i in own if i.first <= batch.batch <= i.last), None),
+    )
+
+
+class _Wanted:
+    """Recognises a file by any of the ways in which a person may have named it."""
+
+    def __init__(self, given: Path) -> None:
+        self.given = given
+        self.absolute = given.absolute()
+        self.real = given.resolve()
+        # `part-00000-….parquet` alone, copied from a table's log, is enough.
+        self.ending = () if given.is_absolute() or self.absolute.exists() else given.parts
+
+    def is_at(self, recorded: Path) -> bool:
+        if recorded in (self.absolute, self.real):
+            return True
+        if self.ending and recorded.parts[-len(self.ending) :] == self.ending:
+            return True
+        return recorded.name == self.real.name and recorded.resolve() == self.real
+
+
+def _pipelines(root: Path) -> list[str]:
+    folders = root.iterdir() if root.is_dir() else ()
+    return sorted(
+        folder.name
+        for folder in folders
+        if PIPELINE_NAME.fullmatch(folder.name) and (folder / "ledger").is_dir()
+    )
+
+
+def _unknown(wanted: _Wanted, layouts: list[Layout]) -> UnknownFile:
+    for sink in (folder for layout in layouts for folder in layout.table.glob("_*-*/")):
+        below = wanted.real.is_relative_to(sink.resolve())
+        if not below or not wanted.real.is_file() or METADATA_DIRECTORY in wanted.real.parts:
+            continue
+        if any(wanted.is_at(file.path) for file in read_sink_log(sink).files):
+            return UnknownFile(
+                f"{wanted.given} is committed, and its batch is not in the ledger yet.",
+                remedy="The next run writes it down before it does anything else.",
+                file=wanted.given,
+                uncommitted=False,
+            )
+        return UnknownFile(
+            f"{wanted.given} lies in {sink}, and no committed batch names it.",
+            remedy="A driver that is at work or died wrote it; nobody reads it before its commit.",
+            file=wanted.given,
+            uncommitted=True,
+        )
+    return UnknownFile(
+        f"No committed batch of any pipeline read or wrote {wanted.given}.",
+        remedy="Check the path; an input file is known once a run has read it.",
+        file=wanted.given,
+        uncommitted=False,
+    )

@@ -1,0 +1,122 @@
+"""What consumers see of a pipeline: a Delta table's version, counts and rows, without a JVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import UsageError
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+
+class NoSuchVersion(UsageError):
+    """A table has no such version, or no longer; carries `version` and `newest`."""
+
+
+class Head(BaseModel):
+    """A version of a table.
+
+    Attributes:
+        files: Data files.
+        rows: By the log's statistics; None where somebody else added files without them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int
+    files: int
+    rows: int | None
+
+
+class Rows(BaseModel):
+    """Some rows of a version of a table, in no particular order.
+
+    Attributes:
+        version: None where nothing was published yet.
+        total: Rows of the whole version; None as in `Head`.
+        columns: Their names, in the table's order.
+        rows: Column -> value.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int | None
+    total: int | None
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+
+
+def read_head(path: Path) -> Head | None:
+    """The newest version of a table, or None where there is no table yet."""
+    table = _open(path)
+    return None if table is None else _head(table)
+
+
+def read_rows(path: Path, limit: int, version: int | None = None) -> Rows:
+    """The first rows that a reader meets.
+
+    Args:
+        path: The table's root.
+        limit: Most rows to return.
+        version: Of the table; the newest where not given.
+
+    Raises:
+        NoSuchVersion: the table has no such version.
+    """
+    table = _open(path)
+    if table is None:
+        if version is not None:
+            raise _no_version(path, version, None)
+        return Rows(version=None, total=0, columns=(), rows=())
+    newest = table.version()
+    if version is not None:
+        table = _at(path, version, newest)
+    found = table.to_pyarrow_dataset().head(limit)
+    head = _head(table)
+    return Rows(
+        version=head.version,
+        total=head.rows,
+        columns=tuple(found.schema.names),
+        rows=tuple(found.to_pylist(maps_as_pydicts="lossy")),
+    )
+
+
+def _open(path: Path) -> DeltaTable | None:
+    from deltalake import DeltaTable
+
+    return DeltaTable(path) if DeltaTable.is_deltatable(str(path)) else None
+
+
+def _at(path: Path, version: int, newest: int) -> DeltaTable:
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    if version > newest:
+        raise _no_version(path, version, newest)
+    try:
+        return DeltaTable(path, version=version)
+    except DeltaError as error:
+        raise _no_version(path, version, newest) from error
+
+
+def _no_version(path: Path, version: int, newest: int | None) -> NoSuchVersion:
+    return NoSuchVersion(
+        f"{path} has no version {version}.",
+        remedy="Nothing is published yet." if newest is None else f"The newest is {newest}.",
+        version=version,
+        newest=newest,
+    )
+
+
+def _head(table: DeltaTable) -> Head:
+    import pyarrow as pa
+
+    # `pa.table` would import pandas to see whether this is one of its frames.
+    actions = pa.RecordBatchReader.from_stream(table.get_add_actions()).read_all()
+    counts = actions["num_records"]
+    rows = None if counts.null_count else sum(counts.to_pylist())
+    return Head(version=table.version(), files=len(counts), rows=rows)

@@ -1,0 +1,137 @@
+"""Where a pipeline stands: its batches, its increments, its table, and who is writing.
+
+Read from files only, so that the command line and Airflow's pages say the same without a JVM.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.report import Outcome, Step
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
+from spark_jobs.ledger.lease import current_holder
+from spark_jobs.ledger.published import Head, read_head
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LastRun(_Model):
+    """The step that reported last."""
+
+    run_id: str
+    step: Step
+    outcome: Outcome
+    reason: str
+    finished: datetime
+
+
+class Writer(_Model):
+    """Who holds the lease.
+
+    Attributes:
+        gone: Its process is provably dead; the next step takes over.
+    """
+
+    step: str
+    run_id: str
+    host: str
+    pid: int
+    since: datetime
+    gone: bool
+
+
+class PipelineStatus(_Model):
+    """A pipeline as of now.
+
+    Attributes:
+        batches: Committed, and in the ledger.
+        unsealed: Those of them that no increment holds yet.
+        table: None until something is published.
+        rejected: The table of rejected rows.
+        writer: None where nobody holds the lease.
+    """
+
+    pipeline: str
+    batches: int
+    unsealed: int
+    increments: tuple[IncrementStatus, ...]
+    table: Head | None
+    rejected: Head | None
+    last_run: LastRun | None
+    writer: Writer | None
+
+    @property
+    def unpublished(self) -> tuple[IncrementStatus, ...]:
+        return tuple(i for i in self.increments if i.state != "published")
+
+    @property
+    def held(self) -> tuple[IncrementStatus, ...]:
+        return tuple(i for i in self.increments if i.state == "held")
+
+
+def read_status(layout: Layout) -> PipelineStatus:
+    """Where a pipeline stands; one that never ran has nothing of everything.
+
+    Raises:
+        TornDocument: one of our documents is damaged.
+    """
+    increments = read_increments(layout)
+    latest = Ledger(layout, FIRST_GENERATION).latest()
+    sealed = max((i.last for i in increments), default=-1)
+    return PipelineStatus(
+        pipeline=layout.name,
+        batches=latest + 1,
+        unsealed=latest - sealed,
+        increments=increments,
+        table=read_head(layout.table),
+        rejected=read_head(layout.rejected),
+        last_run=_last_run(layout.runs),
+        writer=_writer(layout),
+    )
+
+
+def _last_run(runs: Path) -> LastRun | None:
+    # A report is put in place by a rename, which touches the folder of its run.
+    folders = os.scandir(runs) if runs.is_dir() else ()
+    newest = max((entry for entry in folders if entry.is_dir()), key=_modified, default=None)
+    if newest is None:
+        return None
+    found = [reports.read(Path(newest), step) for step in get_args(Step)]
+    last = max((r for r in found if r is not None), key=lambda r: r.finished, default=None)
+    if last is None:
+        return None
+    return LastRun(
+        run_id=last.run_id,
+        step=last.step,
+        outcome=last.outcome,
+        reason=last.reason,
+        finished=last.finished,
+    )
+
+
+def _modified(entry: os.DirEntry[str]) -> int:
+    return entry.stat().st_mtime_ns
+
+
+def _writer(layout: Layout) -> Writer | None:
+    holder = current_holder(layout.lease)
+    if holder is None:
+        return None
+    return Writer(
+        step=holder.step,
+        run_id=holder.run_id,
+        host=holder.process.host,
+        pid=holder.process.pid,
+        since=holder.since,
+        gone=holder.process.gone,
+    )

@@ -1,0 +1,57 @@
+"""The DAGs' own check, run in a process of its own: this side never imports Airflow."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.project import REPOSITORY
+from spark_jobs.steps.check import Problem
+
+INTEGRITY = ("-m", "tidemill.integrity", "--json")
+# Importing Airflow takes seconds, on a busy machine many.
+TIME_LIMIT_SECONDS = 300
+
+
+class IntegrityCheckBroke(TidemillError):
+    """The check of the DAGs did not end with an answer; carries `exit_code` and `stderr`."""
+
+
+def airflow_installed() -> bool:
+    return find_spec("airflow") is not None
+
+
+def check_dags() -> list[Problem]:
+    """What is wrong with the DAGs of all specs.
+
+    Raises:
+        IntegrityCheckBroke: it ended without an answer, which says nothing about the DAGs.
+    """
+    ended = subprocess.run(
+        (sys.executable, *INTEGRITY),
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_SECONDS,
+        check=False,
+    )
+    try:
+        found = json.loads(ended.stdout)["problems"]
+        return [_problem(item) for item in found]
+    except (ValueError, KeyError, TypeError) as error:
+        last = (ended.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise IntegrityCheckBroke(
+            f"The DAGs could not be checked (exit code {ended.returncode}): {last}",
+            remedy=f"Look at: {sys.executable} {' '.join(INTEGRITY)}",
+            exit_code=ended.returncode,
+            stderr=ended.stderr,
+        ) from error
+
+
+def _problem(item: dict[str, Any]) -> Problem:
+    return Problem(
+        file=REPOSITORY / item["file"], line=item["line"], what=item["what"], remedy=item["remedy"]
+    )

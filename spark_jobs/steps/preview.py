@@ -1,0 +1,169 @@
+"""Preview: what a pipeline would make of a sample, without touching anything of the pipeline.
+
+The sample goes through the very plan that the stream runs, as a batch, and through the very gate
+that judges increments, all under a root of its own that is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatch
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.report import Report
+from spark_jobs.contract.spec import FileSource
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.batches import Batch, Ledger, Start
+from spark_jobs.ledger.sink_log import SinkFile
+from spark_jobs.steps.gate import gate
+from spark_jobs.steps.step import Run, Say, perform
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spark_jobs.engine.query import Plan
+
+RUN_ID = "preview"
+
+
+class NoSample(UsageError):
+    """A sample does not exist, or the source would not read it; carries `path`."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What became of a sample.
+
+    Args:
+        rows: Good ones.
+        rejected: Rejected ones.
+        good: Some good rows, column -> value.
+        refused: Some rejected rows: reason, file, record, partition.
+        gate: The gate's report; its links lead nowhere any more.
+    """
+
+    rows: int
+    rejected: int
+    good: tuple[dict[str, Any], ...]
+    refused: tuple[dict[str, Any], ...]
+    gate: Report
+
+
+def preview(
+    name: str,
+    sample: Sequence[Path],
+    limit: int,
+    say: Say,
+    environ: Mapping[str, str] = os.environ,
+) -> Preview:
+    """Run transform and suite on a sample; expectations of the whole table see the sample only.
+
+    Args:
+        name: The pipeline's.
+        sample: Input files of it.
+        limit: Most rows of either kind to return.
+        say: Gets lines about progress.
+        environ: `TIDEMILL_ROOT` in it does not matter.
+
+    Raises:
+        SpecError: spec or transform do not load.
+        NoSample: a file is not there, or the source would not read it.
+        QueryFailed: Spark refuses the plan or a row.
+    """
+    with TemporaryDirectory(prefix="tidemill-preview-") as root:
+        pipeline = open_pipeline(name, {**environ, "TIDEMILL_ROOT": root})
+        paths = [_readable(path, pipeline.spec.source) for path in sample]
+        return _preview(pipeline, paths, limit, say)
+
+
+def _preview(pipeline: Pipeline, paths: list[Path], limit: int, say: Say) -> Preview:
+    # Spark is imported here so that a preview that is refused never loads it.
+    from pyspark.errors import PySparkException
+
+    from spark_jobs.engine.progress import of_spark
+    from spark_jobs.engine.query import plan_rows
+    from spark_jobs.engine.rows import REJECT
+    from spark_jobs.engine.session import open_session
+    from spark_jobs.engine.source import read_batch
+
+    sink = pipeline.layout.sink(FIRST_GENERATION)
+    session = open_session(pipeline, "preview", sum(path.stat().st_size for path in paths))
+    try:
+        source = read_batch(session, pipeline.spec.source, [str(path) for path in paths])
+        plan = plan_rows(source, pipeline)
+        plan.rows.write.partitionBy(*pipeline.spec.output.sink_partitions).parquet(str(sink))
+        # One by one: Spark warns of a directory whose name begins with an underscore.
+        files = sorted(str(path) for path in sink.rglob("*.parquet"))
+        reader = session.read.schema(plan.rows.schema).option("basePath", str(sink))
+        written = reader.parquet(*files) if files else plan.rows.limit(0)
+        fine = written.where(f"{REJECT} IS NULL").select(*plan.table_schema.names)
+        refused = written.where(f"{REJECT} IS NOT NULL").select(f"{REJECT}.*")
+        good, bad = _first(fine, limit), _first(refused, limit)
+    except PySparkException as error:
+        raise of_spark(error) from error
+    batch = _write_down(pipeline, plan)
+    report = perform("gate", gate, Run(pipeline, RUN_ID, say))
+    return Preview(batch.rows, batch.rejected, good, bad, report)
+
+
+def _readable(path: Path, source: FileSource) -> Path:
+    pattern = source.reader_options.get("pathGlobFilter", "*")
+    if not path.is_file():
+        raise NoSample(f"There is no file {path}.", remedy="Give --input an input file.", path=path)
+    if not fnmatch(path.name, pattern) or path.name.startswith((".", "_")):
+        raise NoSample(
+            f"The source would pass over {path.name}: it reads '{pattern}' and no hidden files.",
+            remedy="Rename the sample as the feed would name it.",
+            path=path,
+        )
+    return path.resolve()
+
+
+def _first(frame: DataFrame, limit: int) -> tuple[dict[str, Any], ...]:
+    # Arrow keeps the session's time zone, which collect() turns into this machine's.
+    return tuple(frame.limit(limit).toArrow().to_pylist(maps_as_pydicts="lossy"))
+
+
+def _write_down(pipeline: Pipeline, plan: Plan) -> Batch:
+    """Enter the written files into the scratch root's ledger, for the gate to find."""
+    ledger = Ledger(pipeline.layout, FIRST_GENERATION)
+    now = datetime.now(UTC)
+    found = sorted(ledger.sink.rglob("*.parquet"))
+    files = ledger.outputs([SinkFile(path, path.stat().st_size, 0) for path in found])
+    start = Start(
+        epoch=1,
+        run_id=RUN_ID,
+        spec_hash="",
+        code_hash="",
+        table_schema=plan.table_schema.jsonValue(),
+        produced=-1,
+        at=now,
+    )
+    batch = Batch(
+        generation=FIRST_GENERATION,
+        batch=0,
+        offsets={},
+        inputs=(),
+        outputs=files,
+        rows_in=None,
+        rows=sum(file.rows for file in files if not file.rejected),
+        rejected=sum(file.rows for file in files if file.rejected),
+        watermark_before_ms=0,
+        watermark_after_ms=0,
+        start=start.epoch,
+        run_id=RUN_ID,
+        spec_hash="",
+        code_hash="",
+        committed=now,
+    )
+    ledger.start(start)
+    documents.put_if_absent(ledger.folder / "000000.json", batch)
+    return batch
