@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from traceback import extract_tb
 from typing import cast
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from spark_jobs.contract.errors import SpecError
@@ -41,10 +43,11 @@ def apply(transform: Transform, rows: DataFrame, spec: Spec, path: Path) -> Data
     """Run the transform and check what it made of the engine's columns.
 
     Raises:
-        SpecError: a partition column was dropped or computed anew, a name is kept for the engine,
-            or no column is left beside the partitions.
+        SpecError: the transform fails, drops a partition column or computes it anew, takes a name
+            that is kept for the engine, or leaves no column beside the partitions.
+        PySparkException: Spark refuses what the transform asks for.
     """
-    result = transform(rows)
+    result = _result(transform, rows, path)
     reserved = [name for name in result.columns if name.startswith(ENGINE_PREFIX)]
     if reserved:
         raise _error(path, f"returns column '{reserved[0]}'", "Names with '_' are the engine's.")
@@ -58,6 +61,21 @@ def apply(transform: Transform, rows: DataFrame, spec: Spec, path: Path) -> Data
             )
     if not set(result.columns) - set(spec.output.partition_by):
         raise _error(path, "returns partition columns only", "Return at least one more column.")
+    return result
+
+
+def _result(transform: Transform, rows: DataFrame, path: Path) -> DataFrame:
+    try:
+        result = transform(rows)
+    except PySparkException:
+        # Whoever builds the query tells Spark's own errors apart.
+        raise
+    except Exception as error:
+        frames = extract_tb(error.__traceback__)
+        line = next((f.lineno for f in reversed(frames) if Path(f.filename) == path), None)
+        raise _error(path, f"fails in line {line}: {error!r}", "Mend it.") from error
+    if not isinstance(result, DataFrame):
+        raise _error(path, f"returns {type(result).__name__}", "Return a DataFrame.")
     return result
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
 
@@ -50,6 +50,10 @@ class Run:
 StepFunction = Callable[[Run], Ended]
 
 
+class Unforeseen(TransientError):
+    """An error that is none of ours: it may be gone at the next try; carries `type`."""
+
+
 def perform(step: Step, function: StepFunction, run: Run) -> Report:
     """Run a step function and leave its report in the run's folder.
 
@@ -65,6 +69,18 @@ def perform(step: Step, function: StepFunction, run: Run) -> Report:
         report = reports.of_error(
             error, pipeline=name, run_id=run.run_id, step=step, started=started
         )
+    except Exception as error:
+        kind = type(error).__name__
+        ours = Unforeseen(
+            f"{kind}: {error}",
+            remedy="The log has the stack trace; if it comes again, report it as a defect.",
+            type=kind,
+        )
+        report = reports.of_error(
+            ours, pipeline=name, run_id=run.run_id, step=step, started=started
+        )
+        reports.write(report, folder)
+        raise
     else:
         report = Report(
             pipeline=name,
