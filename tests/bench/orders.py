@@ -1,0 +1,82 @@
+"""The pipeline and the data that are measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import yaml
+
+NAME = "orders"
+SPEC: dict[str, Any] = {
+    "env": {"ORDERS_INPUT": None},
+    "sources": {
+        "orders": {
+            "kind": "file",
+            "format": "csv",
+            "path": "${ORDERS_INPUT}",
+            "schema": (
+                "id string, quantity int, price decimal(10,2), product string, at timestamp"
+            ),
+            "maxFilesPerTrigger": 10,
+        }
+    },
+    "event_time": {"column": "at"},
+    "row_rules": {"id_present": "id IS NOT NULL"},
+    "output": {"partition_by": {"day": "to_date(at)"}},
+}
+TRANSFORM = """
+from pyspark.sql import functions as F
+
+def transform(orders):
+    amount = F.col("quantity") * F.col("price")
+    return orders.withColumn("amount", amount.cast("decimal(12,2)"))
+"""
+EXPECTATIONS: list[tuple[str, dict[str, Any]]] = [
+    ("expect_column_values_to_not_be_null", {"column": "id"}),
+    (
+        "expect_column_values_to_be_between",
+        {"column": "quantity", "min_value": 1, "mostly": 0.9},
+    ),
+    ("expect_column_values_to_be_between", {"column": "price", "min_value": 0}),
+]
+BYTES_A_ROW = 50
+
+
+def write_project(home: Path) -> None:
+    """Spec, transform and suite in a folder for `TIDEMILL_PROJECTS`."""
+    suite = {
+        "name": NAME,
+        "meta": {"great_expectations_version": "1.24.1"},
+        "expectations": [
+            {"type": kind, "kwargs": arguments, "meta": {}, "severity": "critical"}
+            for kind, arguments in EXPECTATIONS
+        ],
+    }
+    for path, text in (
+        (home / f"dags/specs/{NAME}.yaml", yaml.safe_dump(SPEC)),
+        (home / f"spark_jobs/transforms/{NAME}.py", TRANSFORM),
+        (home / f"expectations/suites/{NAME}.json", json.dumps(suite)),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def write_input(folder: Path, *, megabytes: float, files: int) -> None:
+    """CSV files of some megabytes together, one row in 500 malformed, all of one day."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = int(megabytes * 2**20 / BYTES_A_ROW / files)
+    for number in range(files):
+        duckdb.sql(
+            f"""COPY (
+                SELECT 'ORDER-{number:03d}-' || lpad(range::VARCHAR, 9, '0') AS id,
+                    CASE WHEN range % 500 = 0 THEN 'many'
+                         ELSE (1 + range % 9)::VARCHAR END AS quantity,
+                    ((range % 9000) / 100)::DECIMAL(10,2) AS price,
+                    ['kettle', 'teapot', 'mug'][1 + range % 3] AS product,
+                    strftime(TIMESTAMP '2026-03-01' + to_seconds(range % 86400),
+                             '%Y-%m-%d %H:%M:%S') AS at
+                FROM range({rows})) TO '{folder}/orders-{number:03d}.csv' (HEADER)"""
+        )

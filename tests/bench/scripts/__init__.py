@@ -1,0 +1,1 @@
+"""What people write today: each script is complete and knows nothing of ours."""
