@@ -8,13 +8,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
-
 from spark_jobs.contract.java import java_home
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.contract.report import Step
-from spark_jobs.ledger.process import LAUNCHER_VARIABLE
+from spark_jobs.ledger.process import LAUNCHER_VARIABLE, this_process
 
 APPLICATION = REPOSITORY / "spark_jobs" / "main.py"
 
@@ -37,9 +35,8 @@ def step_command(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
 
 def launched_by_this_task(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables that every step gets: who started it, and how it writes file names."""
-    task = psutil.Process(os.getpid())
     return {
-        LAUNCHER_VARIABLE: f"{task.pid}:{task.create_time()}",
+        LAUNCHER_VARIABLE: this_process().model_dump_json(),
         "PYTHONUNBUFFERED": "1",
         **_utf8(environ),
     }

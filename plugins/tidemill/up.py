@@ -13,13 +13,13 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
 
 import psutil
 
 from spark_jobs.contract.errors import ExitCode, UsageError
 from tidemill.environment import DEFAULT_PORT, HOME, airflow_environment
 from tidemill.processes import end_session
+from tidemill.quiet import quiet
 
 PID_FILE = HOME / "up.pid"
 PATIENCE = 15.0
@@ -41,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for folder in ("TIDEMILL_ROOT", "TIDEMILL_INPUT", "AIRFLOW_HOME"):
         Path(environ[folder]).mkdir(parents=True, exist_ok=True)
     log = HOME / "up.log"
-    with log.open("w") as output, quiet(output):
+    log.unlink(missing_ok=True)
+    with quiet(log):
         from tidemill.metadata import prepare
 
         prepare()
@@ -120,24 +121,6 @@ def _healthy(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
-
-
-@contextlib.contextmanager
-def quiet(output: TextIO) -> Iterator[None]:
-    """Send what this process writes to a file, down to the file descriptors."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [os.dup(descriptor) for descriptor in (1, 2)]
-    try:
-        for descriptor in (1, 2):
-            os.dup2(output.fileno(), descriptor)
-        yield
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        for descriptor, original in zip((1, 2), kept, strict=True):
-            os.dup2(original, descriptor)
-            os.close(original)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,162 @@
+"""`make demo`: five days of a small shop through Airflow, one of them bad.
+
+The gate holds the bad day, the day after waits behind it, a person releases it, and the next run
+publishes everything in order. Each run is the DAG `shop_orders` itself, by Airflow's `dag.test()`.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.errors import ExitCode, UsageError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.increments import Increments
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.samples.shop_orders import write_day
+from tidemill.environment import HOME, KEPT, airflow_environment
+from tidemill.quiet import quiet
+from tidemill.up import refuse_if_up
+
+if TYPE_CHECKING:
+    from airflow.models.dagrun import DagRun
+    from airflow.sdk import DAG
+
+NAME = "shop_orders"
+DAYS = 5
+BAD_DAY = 3
+REASON = "negative quantities are returns; the shop confirmed them"
+# The command that a person would type after the bad day's successor.
+RELEASE = ("tidemill", "release", NAME, str(BAD_DAY), "--reason", REASON)
+STEP_LIMIT = timedelta(minutes=5)
+LOG = HOME / "demo.log"
+
+
+def main() -> int:
+    """Run it, and say what happened."""
+    console = Console()
+    os.environ.update(airflow_environment())
+    try:
+        refuse_if_up()
+    except UsageError as error:
+        console.print(str(error))
+        return error.exit_code
+    layout = Layout(Path(os.environ["TIDEMILL_ROOT"]), NAME)
+    started = time.monotonic()
+    say = partial(console.print, highlight=False, soft_wrap=True)
+    say(f"{DAYS} days of {NAME}, one Airflow run each. The log: {LOG}")
+    dag = _prepare(layout.root)
+    runs: list[str] = []
+    for day in range(1, DAYS + 1):
+        if day == DAYS and Increments(layout.increments).all():
+            say(f"  [bold]$ {shlex.join(RELEASE)}[/]")
+            with quiet(LOG):
+                subprocess.run(RELEASE, check=True)
+        with console.status(f"day {day}"), quiet(LOG):
+            runs.append(_day(dag, day))
+        say(f"  day {day}: {_what_happened(layout, runs[-1])}")
+    _show_increments(console, layout, runs)
+    if not _as_it_should(layout):
+        say(f"[red]This is not how it should go.[/] Look at {LOG}")
+        return ExitCode.FAILED
+    _show_table(console, layout)
+    seconds = time.monotonic() - started
+    say(f"Done in {seconds:.0f} s. To see it in Airflow: [bold]make up[/]")
+    return ExitCode.DONE
+
+
+def _prepare(root: Path) -> DAG:
+    """A clean root, a database without earlier demos, and the DAG."""
+    shutil.rmtree(KEPT, ignore_errors=True)
+    for folder in (root, HOME):
+        folder.mkdir(parents=True, exist_ok=True)
+    LOG.unlink(missing_ok=True)
+    with quiet(LOG):
+        from airflow.dag_processing.dagbag import DagBag
+
+        from tidemill.metadata import forget, prepare
+
+        prepare()
+        forget(NAME)
+        dag: DAG = DagBag(os.environ["AIRFLOW__CORE__DAGS_FOLDER"]).dags[NAME]
+    for task in dag.tasks:
+        task.execution_timeout = STEP_LIMIT
+    return dag
+
+
+def _day(dag: DAG, day: int) -> str:
+    """One day: its file arrives, the DAG runs. Returns the run's id."""
+    write_day(Path(os.environ["TIDEMILL_INPUT"]) / NAME, day, planted=day == BAD_DAY)
+    run: DagRun = dag.test()
+    return str(run.run_id)
+
+
+def _what_happened(layout: Layout, run_id: str) -> str:
+    """The last word of a run: its publish, or the step that ended it."""
+    found = [reports.read(layout.run(run_id), step) for step in ("doctor", "ingest", "gate")]
+    last = reports.read(layout.run(run_id), "publish") or [one for one in found if one][-1]
+    marks = {Outcome.DONE: "[green]published[/]", Outcome.WAITING: "[yellow]waits[/]"}
+    return f"{marks.get(last.outcome, f'[red]{last.outcome}[/]')}: {last.reason}"
+
+
+def _show_increments(console: Console, layout: Layout, runs: list[str]) -> None:
+    journal = Journal(layout.journal)
+    table = Table(title="What the runs did", title_justify="left")
+    for column in ("run", "increment", "rows", "rejected", "verdict", "version"):
+        table.add_column(column, justify="right" if column in ("rows", "rejected") else "left")
+    for increment in Increments(layout.increments).all():
+        sealed, verdict, release = increment.sealed, increment.verdict, increment.release
+        event = journal.of_increment(sealed.increment)
+        applied = journal.applied(event.seq) if event else None
+        said = verdict.outcome if verdict else "none"
+        table.add_row(
+            f"day {runs.index(sealed.run_id) + 1}" if sealed.run_id in runs else sealed.run_id,
+            f"{sealed.increment:06d}",
+            f"{sealed.rows:,}",
+            f"{sealed.rejected:,}",
+            f"{said}, released by {release.by}" if release else said,
+            str(applied.version) if applied else "-",
+        )
+    console.print(table)
+
+
+def _show_table(console: Console, layout: Layout) -> None:
+    from deltalake import DeltaTable
+
+    published = DeltaTable(layout.table)
+    rows = published.to_pyarrow_table()
+    rejected = DeltaTable(layout.rejected).to_pyarrow_table().num_rows
+    table = Table(title=f"The published table, version {published.version()}", title_justify="left")
+    for column in rows.column_names:
+        table.add_column(column)
+    head: list[dict[str, Any]] = rows.sort_by("order_id").slice(0, 5).to_pylist()
+    for row in head:
+        table.add_row(*(str(value) for value in row.values()))
+    console.print(table)
+    console.print(
+        f"{rows.num_rows:,} rows published, {rejected:,} rejected: {layout.table}", soft_wrap=True
+    )
+
+
+def _as_it_should(layout: Layout) -> bool:
+    """Whether all days went out in order, the bad one by a release."""
+    out = [event.increment for event in Journal(layout.journal).events()]
+    released = [one.number for one in Increments(layout.increments).all() if one.release]
+    return out == [*range(1, DAYS + 1)] and released == [BAD_DAY]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""Sending all that this process writes to a file, for programs that keep a tidy screen."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+STANDARD = (1, 2)
+
+
+@contextlib.contextmanager
+def quiet(log: Path) -> Iterator[None]:
+    """Within it, standard output and error end up in `log`, down to the file descriptors.
+
+    Airflow's loggers keep the streams they found at their first line, so the streams stay.
+    """
+    _flush()
+    kept = [os.dup(descriptor) for descriptor in STANDARD]
+    try:
+        with log.open("a") as output:
+            for descriptor in STANDARD:
+                os.dup2(output.fileno(), descriptor)
+        yield
+    finally:
+        _flush()
+        for descriptor, original in zip(STANDARD, kept, strict=True):
+            os.dup2(original, descriptor)
+            os.close(original)
+
+
+def _flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
