@@ -5,29 +5,42 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import time
 from functools import cache
 from pathlib import Path
 
 import psutil
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 LAUNCHER_VARIABLE = "TIDEMILL_LAUNCHER"
+POLL_SECONDS = 0.05
 
 
 class ProcessId(BaseModel):
-    """A process on a host, told apart from later ones with the same pid by its start time."""
+    """A process on a host, told apart from later ones with the same pid by its start time.
+
+    Attributes:
+        host: Its name.
+        boot: Which boot of the host.
+        namespace: In which pids are counted: containers on one host each have their own.
+        pid: Within the namespace.
+        started: Seconds since the boot where the system tells, else since the epoch. A date would
+            move when the host's clock is set, and a living process would look like another.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str
     boot: str
+    namespace: int
     pid: int
     started: float
 
     @property
     def here(self) -> bool:
-        """Whether its life can be looked up from here: same host, same boot."""
-        return (self.host, self.boot) == (socket.gethostname(), _boot())
+        """Whether its life can be looked up from here."""
+        here = (socket.gethostname(), _boot(), _namespace())
+        return (self.host, self.boot, self.namespace) == here
 
     @property
     def gone(self) -> bool:
@@ -40,60 +53,110 @@ class ProcessId(BaseModel):
         """Stop it, its children and the JVM that started it; SIGTERM, then SIGKILL.
 
         Args:
-            patience: Seconds between the two signals.
+            patience: Seconds to wait after each of the two.
         """
-        process = self._process()
+        process = self._process() if self.here else None
         if process is None:
             return
-        family = {process, *process.children(recursive=True), *_submitters(process)}
-        for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        family = _family(process)
+        for number in (signal.SIGTERM, signal.SIGKILL):
             for member in family:
-                try:
-                    member.send_signal(signal_number)
-                except psutil.NoSuchProcess:
-                    continue
-            _, alive = psutil.wait_procs(family, timeout=patience)
-            family = set(alive)
-            if not family:
+                _send(member, number)
+            if _all_end(family, patience):
                 return
+            # What a dying driver still started.
+            family |= _family(process)
 
     def _process(self) -> psutil.Process | None:
         try:
             process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.started) < 0.01
-            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+            same = abs(_started(process) - self.started) < 0.01
         except psutil.NoSuchProcess:
             return None
+        return process if same and _alive(process) else None
 
 
 def this_process(pid: int | None = None) -> ProcessId:
     """The identity of a process on this host; our own where no pid is given."""
     process = psutil.Process(pid or os.getpid())
     return ProcessId(
-        host=socket.gethostname(), boot=_boot(), pid=process.pid, started=process.create_time()
+        host=socket.gethostname(),
+        boot=_boot(),
+        namespace=_namespace(),
+        pid=process.pid,
+        started=_started(process),
     )
 
 
 def launcher() -> ProcessId | None:
-    """The task that started this step, as it said in `TIDEMILL_LAUNCHER` (`pid:start time`)."""
-    given = os.environ.get(LAUNCHER_VARIABLE)
-    if not given:
+    """The task that started this step, as it says in `TIDEMILL_LAUNCHER` (a `ProcessId` as JSON).
+
+    None where nobody says so: then nobody ends this step when its launcher is gone.
+    """
+    try:
+        return ProcessId.model_validate_json(os.environ.get(LAUNCHER_VARIABLE, ""))
+    except ValidationError:
         return None
-    pid, _, started = given.partition(":")
-    return ProcessId(host=socket.gethostname(), boot=_boot(), pid=int(pid), started=float(started))
 
 
-def _submitters(process: psutil.Process) -> list[psutil.Process]:
-    """The spark-submit JVM above a Python driver: it outlives the driver if left alone."""
-    found = []
-    for parent in process.parents():
-        command = parent.cmdline() if parent.is_running() else []
-        if any("org.apache.spark.deploy.SparkSubmit" in word for word in command):
-            found.append(parent)
-    return found
+def _family(process: psutil.Process) -> set[psutil.Process]:
+    """A process, all below it, and the spark-submit JVM above it, which would outlive it."""
+    family = {process}
+    try:
+        family.update(process.children(recursive=True))
+        for parent in process.parents():
+            if any("org.apache.spark.deploy.SparkSubmit" in word for word in parent.cmdline()):
+                family.add(parent)
+    except psutil.Error:
+        # One of them ended, or is not ours to look at.
+        return family
+    return family
+
+
+def _send(process: psutil.Process, number: signal.Signals) -> None:
+    try:
+        process.send_signal(number)
+    except psutil.Error:
+        # It has ended, or belongs to another user; whoever waits for it will see which.
+        return
+
+
+def _all_end(family: set[psutil.Process], patience: float) -> bool:
+    # Not `psutil.wait_procs`: it takes a dead process that nobody has reaped for a living one.
+    give_up = time.monotonic() + patience
+    while any(_alive(process) for process in family):
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _started(process: psutil.Process) -> float:
+    try:
+        status = Path(f"/proc/{process.pid}/stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError) as error:
+        if Path("/proc/self/stat").exists():
+            raise psutil.NoSuchProcess(process.pid) from error
+        return process.create_time()
+    # The second field, the command in brackets, may hold anything.
+    ticks = int(status.rpartition(")")[2].split()[19])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @cache
 def _boot() -> str:
     path = Path("/proc/sys/kernel/random/boot_id")
     return path.read_text().strip() if path.exists() else str(psutil.boot_time())
+
+
+@cache
+def _namespace() -> int:
+    path = Path("/proc/self/ns/pid")
+    return path.stat().st_ino if path.exists() else 0
