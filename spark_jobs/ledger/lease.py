@@ -24,6 +24,8 @@ from spark_jobs.ledger.process import ProcessId, launcher, this_process
 
 BEAT_SECONDS = 2.0
 TIME_LIMIT_SECONDS = 60.0
+POLL_SECONDS = 0.2
+END_PATIENCE_SECONDS = 10.0
 
 
 class Holder(BaseModel):
@@ -77,10 +79,15 @@ def newest_epoch(folder: Path) -> int:
 
 def current_holder(folder: Path) -> Holder | None:
     """Who holds the lease now, dead or alive; None where it is free."""
+    return _look(folder)[1]
+
+
+def _look(folder: Path) -> tuple[int, Holder | None]:
+    """The newest epoch and who holds it: whoever takes over takes the epoch after *this* one."""
     epoch = newest_epoch(folder)
     if epoch == 0 or (folder / f"{epoch:06d}.released").exists():
-        return None
-    return documents.read(folder / f"{epoch:06d}.json", Holder)
+        return epoch, None
+    return epoch, documents.read(folder / f"{epoch:06d}.json", Holder)
 
 
 @contextmanager
@@ -102,7 +109,8 @@ def hold(
         folder: `Layout.lease`.
         step: Which step writes.
         run_id: For which run.
-        patience: Seconds to wait for a live holder.
+        patience: Seconds to wait for a live holder on this host; one elsewhere is watched for at
+            least `time_limit`.
         time_limit: Seconds without a beat after which a holder on another host is dead.
         on_loss: Called from the beating thread when a newer epoch appears.
 
@@ -124,25 +132,26 @@ def hold(
 
 
 def _acquire(folder: Path, step: str, run_id: str, patience: float, time_limit: float) -> Lease:
-    give_up = time.monotonic() + patience
+    began = time.monotonic()
     watch = _Watch(folder, time_limit)
+    ended: set[int] = set()
     while True:
-        holder = current_holder(folder)
+        epoch, holder = _look(folder)
         if holder is None or watch.dead(holder):
-            epoch = newest_epoch(folder) + 1
             mine = Holder(
-                epoch=epoch,
+                epoch=epoch + 1,
                 step=step,
                 run_id=run_id,
                 process=this_process(),
                 launcher=launcher(),
                 since=datetime.now(UTC),
             )
-            if documents.put_if_absent(folder / f"{epoch:06d}.json", mine):
-                return Lease(folder, epoch)
-        elif holder.process.here and holder.launcher is not None and holder.launcher.gone:
-            holder.process.end()
-        elif time.monotonic() > give_up:
+            if documents.put_if_absent(folder / f"{mine.epoch:06d}.json", mine):
+                return Lease(folder, mine.epoch)
+        elif _outlived(holder) and epoch not in ended:
+            ended.add(epoch)
+            holder.process.end(END_PATIENCE_SECONDS)
+        elif time.monotonic() - began > _patience(holder, patience, time_limit):
             raise LeaseHeld(
                 f"{holder.step} of run {holder.run_id} (process {holder.process.pid} on "
                 f"{holder.process.host}) is writing to this pipeline.",
@@ -151,7 +160,16 @@ def _acquire(folder: Path, step: str, run_id: str, patience: float, time_limit: 
                 epoch=holder.epoch,
             )
         else:
-            time.sleep(0.2)
+            time.sleep(POLL_SECONDS)
+
+
+def _outlived(holder: Holder) -> bool:
+    return holder.process.here and holder.launcher is not None and holder.launcher.gone
+
+
+def _patience(holder: Holder, patience: float, time_limit: float) -> float:
+    """Seconds to wait for a holder; one elsewhere must be watched long enough to be found dead."""
+    return patience if holder.process.here else max(patience, time_limit + 2 * POLL_SECONDS)
 
 
 class _Watch:
