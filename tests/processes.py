@@ -1,0 +1,54 @@
+"""Real child processes for tests: started with a piece of code, never left running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from spark_jobs.contract.project import REPOSITORY
+
+DEADLINE = 30.0
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Go on as soon as a condition holds; a test that waits in vain fails."""
+    give_up = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < give_up, "waited in vain"
+        time.sleep(0.01)
+
+
+@contextmanager
+def child(
+    code: str, *arguments: str | Path, environ: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """A Python process of its own group that runs some code; killed with its group at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=REPOSITORY,
+        env={**os.environ, **(environ or {})},
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        kill_group(process)
+
+
+def kill_group(process: subprocess.Popen[str]) -> None:
+    """SIGKILL for a child and everything in its process group."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
