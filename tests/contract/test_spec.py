@@ -188,6 +188,6 @@ def test_a_sink_without_partitions_gets_one_for_rejected_rows() -> None:
 def test_a_spec_is_frozen() -> None:
     spec = parse(minimal())
     with pytest.raises(ValidationError):
-        spec.timezone = "Europe/London"  # type: ignore[misc]
+        spec.timezone = "Europe/London"
     with pytest.raises(ValidationError):
-        spec.gate.samples = 3  # type: ignore[misc]
+        spec.gate.samples = 3
