@@ -21,7 +21,7 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.session_conf import QUICK_START
-from spark_jobs.ledger.process import LAUNCHER_VARIABLE
+from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, this_process
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import error, leaving, report_of
 from tests.specs import minimal
@@ -161,9 +161,7 @@ def test_the_driver_knows_who_started_it_and_where_everything_is(
     spark.leaves(report_of("ingest", Outcome.DONE))
     ingest().execute(context)
     environ = spark.call["env"]
-    pid, started = environ[LAUNCHER_VARIABLE].split(":")
-    assert int(pid) == os.getpid()
-    assert float(started) == psutil.Process().create_time()
+    assert ProcessId.model_validate_json(environ[LAUNCHER_VARIABLE]) == this_process()
     assert environ["TIDEMILL_ROOT"] == str(layout.root)
     assert environ["PYSPARK_PYTHON"] == environ["PYSPARK_DRIVER_PYTHON"] == sys.executable
     assert environ["JAVA_HOME"] == "/java"
