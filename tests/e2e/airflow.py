@@ -1,0 +1,124 @@
+"""A running Airflow: scheduler, DAG processor, API server, LocalExecutor, SQLite."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+from tidemill.environment import airflow_environment
+from tidemill.processes import end_session
+
+Answer = TypeVar("Answer")
+
+
+class Airflow:
+    """The REST API of a running Airflow.
+
+    Args:
+        url: Where it listens.
+        log: What its processes print.
+    """
+
+    def __init__(self, url: str, log: Path) -> None:
+        self.log = log
+        self._client = httpx.Client(base_url=f"{url}/api/v2", timeout=30)
+
+    def get(self, path: str, **params: Any) -> dict[str, Any]:
+        answer = self._client.get(path, params=params)
+        answer.raise_for_status()
+        return dict(answer.json())
+
+    def patch(self, path: str, body: Mapping[str, Any]) -> None:
+        self._client.patch(path, json=body).raise_for_status()
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        answer = self._client.post(path, json=body)
+        answer.raise_for_status()
+        return dict(answer.json())
+
+    def healthy(self) -> bool:
+        try:
+            health = self.get("/monitor/health")
+        except httpx.HTTPError:
+            return False
+        parts = ("scheduler", "dag_processor", "metadatabase")
+        return all(health[part]["status"] == "healthy" for part in parts)
+
+    def knows(self, dag: str) -> bool:
+        return dag in {d["dag_id"] for d in self.get("/dags", limit=100)["dags"]}
+
+    def runs(self, dag: str) -> list[dict[str, Any]]:
+        """The DAG's runs, oldest first."""
+        return list(self.get(f"/dags/{dag}/dagRuns", order_by="run_after", limit=100)["dag_runs"])
+
+    def states(self, dag: str, run_id: str) -> dict[str, str | None]:
+        """Task -> its state."""
+        found = self.get(f"/dags/{dag}/dagRuns/{run_id}/taskInstances")["task_instances"]
+        return {task["task_id"]: task["state"] for task in found}
+
+
+@contextmanager
+def running(home: Path, environ: Mapping[str, str]) -> Iterator[Airflow]:
+    """Start one in a home of its own, and stop all of it at the end.
+
+    Args:
+        home: AIRFLOW_HOME.
+        environ: With TIDEMILL_ROOT and whatever the pipelines need.
+    """
+    port = _free_port()
+    home.mkdir()
+    variables = airflow_environment(
+        home=home,
+        root=Path(environ["TIDEMILL_ROOT"]),
+        port=port,
+        master="local[2]",
+        environ=environ,
+    )
+    prepare = "from tidemill.metadata import prepare; prepare()"
+    log = home / "airflow.log"
+    with log.open("w") as output:
+        subprocess.run(
+            [sys.executable, "-c", prepare], env=variables, check=True, stdout=output, stderr=output
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-m", "airflow", "standalone"],
+            env=variables,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        airflow = Airflow(f"http://127.0.0.1:{port}", log)
+        until(airflow.healthy, "Airflow is healthy", seconds=180)
+        yield airflow
+    finally:
+        end_session(process.pid)
+
+
+def until(question: Callable[[], Answer], what: str, *, seconds: float = 240) -> Answer:
+    """Ask until the answer is true.
+
+    Raises:
+        AssertionError: it was not in time; a bound on hanging, not a measurement.
+    """
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        answer = question()
+        if answer:
+            return answer
+        time.sleep(0.5)
+    raise AssertionError(what)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

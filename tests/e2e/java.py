@@ -1,0 +1,39 @@
+"""A `java` that records each start, to show which runs start none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from spark_jobs.contract.java import java_home
+
+
+class RecordingJava:
+    """A JAVA_HOME whose `java` notes that it was started and becomes the real one.
+
+    Args:
+        home: An empty folder.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self._record = home / "starts"
+        real = java_home(os.environ) / "bin" / "java"
+        java = home / "bin" / "java"
+        java.parent.mkdir()
+        java.write_text(f'#!/bin/sh\necho start >> "{self._record}"\nexec "{real}" "$@"\n')
+        java.chmod(0o755)
+        release = real.parents[1] / "release"
+        if release.is_file():
+            # Says which Java it is, so that nobody needs to start it to find out.
+            (home / "release").write_text(release.read_text())
+
+    def starts(self) -> int:
+        """How often a JVM was started."""
+        return len(self._record.read_text().splitlines()) if self._record.exists() else 0
+
+    def first_in(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """An environment in which this is JAVA_HOME and first on the PATH."""
+        path = os.pathsep.join((str(self.home / "bin"), environ.get("PATH", "")))
+        return {**environ, "JAVA_HOME": str(self.home), "PATH": path}

@@ -1,0 +1,141 @@
+"""Scheduled runs by a running scheduler: what goes through, what is held, and the way out.
+
+One Airflow for the whole module; the tests are the chapters of one history, in order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from spark_jobs.contract.report import read
+from spark_jobs.ledger.increments import Increments, State
+from spark_jobs.ledger.journal import Journal
+from tests.e2e.airflow import Airflow, running, until
+from tests.e2e.java import RecordingJava
+from tests.e2e.mill import NAME, SPEC, Mill
+
+pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
+
+EVERY_TWENTY_SECONDS = "* * * * * */20"
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> Mill:
+    spec = json.loads(json.dumps(SPEC))
+    spec["schedule"] = EVERY_TWENTY_SECONDS
+    return Mill(tmp_path_factory.mktemp("scheduled"), spec)
+
+
+@pytest.fixture(scope="module")
+def java(tmp_path_factory: pytest.TempPathFactory) -> RecordingJava:
+    return RecordingJava(tmp_path_factory.mktemp("java"))
+
+
+@pytest.fixture(scope="module")
+def airflow(mill: Mill, java: RecordingJava) -> Iterator[Airflow]:
+    with running(mill.home / "airflow", java.first_in(mill.environ)) as airflow:
+        until(lambda: airflow.knows(NAME), "the DAG is parsed")
+        yield airflow
+
+
+def increments(mill: Mill) -> Increments:
+    return Increments(mill.layout.increments)
+
+
+def run_of(mill: Mill, airflow: Airflow, number: int) -> dict[str, Any]:
+    """The DAG run that sealed an increment."""
+    run_id = increments(mill).get(number).sealed.run_id
+    return next(run for run in airflow.runs(NAME) if run["dag_run_id"] == run_id)
+
+
+def finished(mill: Mill, airflow: Airflow, number: int) -> bool:
+    if number not in increments(mill).numbers():
+        return False
+    return run_of(mill, airflow, number)["state"] in ("success", "failed")
+
+
+def test_three_increments_in_a_row_are_scheduled_runs(mill: Mill, airflow: Airflow) -> None:
+    airflow.patch(f"/dags/{NAME}", {"is_paused": False})
+    for day in (1, 2, 3):
+        mill.deliver_days(range(day, day + 1))
+        until(lambda day=day: finished(mill, airflow, day), f"increment {day} is through")
+
+    runs = [run_of(mill, airflow, number) for number in (1, 2, 3)]
+    assert [run["run_type"] for run in runs] == ["scheduled"] * 3
+    assert [run["state"] for run in runs] == ["success"] * 3
+    for run in runs:
+        start, end = (datetime.fromisoformat(run[f"data_interval_{x}"]) for x in ("start", "end"))
+        assert (end - start).total_seconds() == 20
+    mill.assert_whole()
+
+
+def test_each_increment_has_told_its_consumers_once(mill: Mill, airflow: Airflow) -> None:
+    until(lambda: not Journal(mill.layout.journal).unannounced(), "all are announced")
+    events = airflow.get("/assets/events", limit=100)["asset_events"]
+    told = sorted((e["extra"]["increment"], e["extra"]["rows"]) for e in events)
+    assert told == [(1, 20), (2, 20), (3, 20)]
+
+
+def test_a_run_with_nothing_to_do_is_skipped_without_a_jvm(
+    mill: Mill, airflow: Airflow, java: RecordingJava
+) -> None:
+    def idle() -> list[str]:
+        done = [r["dag_run_id"] for r in airflow.runs(NAME) if r["state"] == "success"]
+        return [r for r in done if airflow.states(NAME, r)["ingest"] == "skipped"]
+
+    known = set(idle())
+    started = java.starts()
+    run_id = until(lambda: set(idle()) - known, "a run is skipped").pop()
+
+    assert java.starts() == started
+    assert started > 0
+    assert set(airflow.states(NAME, run_id).values()) == {"skipped"}
+    doctor = read(mill.layout.run(run_id), "doctor")
+    assert doctor is not None
+    assert doctor.facts["new_files"] == 0
+
+
+def test_a_bad_increment_is_held_and_good_ones_wait_behind_it(mill: Mill, airflow: Airflow) -> None:
+    before = mill.published()
+    bad = [f"4-{n},-1,2026-03-04 00:00:00" for n in range(20)]
+    mill.deliver("day-04.csv", bad)
+    until(lambda: finished(mill, airflow, 4), "increment 4 is judged")
+    mill.deliver_days(range(5, 6))
+    until(lambda: finished(mill, airflow, 5), "increment 5 is judged")
+
+    assert [i.state for i in increments(mill).all()][3:] == [State.HELD, State.PASSED]
+    held, waiting = (run_of(mill, airflow, number)["dag_run_id"] for number in (4, 5))
+    assert airflow.states(NAME, held)["gate"] == "failed"
+    assert airflow.states(NAME, held)["publish"] == "upstream_failed"
+    assert airflow.states(NAME, waiting)["publish"] == "skipped"
+    assert mill.published() == before
+
+
+def test_clearing_the_gate_after_the_threshold_was_mended_lets_all_out_in_order(
+    mill: Mill, airflow: Airflow
+) -> None:
+    suite = json.loads(mill.suite.read_text())
+    suite["expectations"][0]["kwargs"]["min_value"] = -1
+    mill.suite.write_text(json.dumps(suite))
+    run_id = run_of(mill, airflow, 4)["dag_run_id"]
+
+    airflow.post(
+        f"/dags/{NAME}/clearTaskInstances",
+        {
+            "dry_run": False,
+            "dag_run_id": run_id,
+            "task_ids": ["gate"],
+            "include_downstream": True,
+            "only_failed": False,
+        },
+    )
+    until(lambda: len(Journal(mill.layout.journal).events()) == 5, "both are out")
+    until(lambda: run_of(mill, airflow, 4)["state"] == "success", "the cleared run is through")
+
+    assert [e.increment for e in Journal(mill.layout.journal).events()] == [1, 2, 3, 4, 5]
+    mill.assert_whole()
