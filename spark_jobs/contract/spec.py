@@ -7,6 +7,7 @@ never move a row to another interval.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date, timedelta
 from enum import StrEnum
@@ -35,6 +36,7 @@ DEFAULT_OPTIONS: dict[str, dict[str, str]] = {
     "json": {},
     "parquet": {},
 }
+SECRET = re.compile(r"passw|secret|token|api_?key|credential", re.IGNORECASE)
 ENGINE_OPTIONS = frozenset({"path", "schema", "mode", "columnnameofcorruptrecord", "cleansource"})
 
 
@@ -217,6 +219,15 @@ class Notify(_Model):
 
     notifier: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*\.[A-Za-z_]\w*$")]
     args: dict[str, Any] = {}
+
+    @field_validator("args")
+    @classmethod
+    def _names_no_secret(cls, args: dict[str, Any]) -> dict[str, Any]:
+        secret = next((name for name in args if SECRET.search(name)), None)
+        if secret:
+            msg = f"'{secret}' would put a secret into a file; name an Airflow connection instead"
+            raise ValueError(msg)
+        return args
 
 
 class Spark(_Model):

@@ -69,7 +69,7 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
     if held:
         since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed
         reason = f"nothing new; increment {held[0].number:06d} is held since {since:%Y-%m-%d %H:%M}"
-        return Ended(Outcome.SKIPPED, reason, facts)
+        return Ended(Outcome.SKIPPED, reason, {**facts, "held": held[0].number})
     return Ended(Outcome.SKIPPED, "nothing new since the last run", facts)
 
 
