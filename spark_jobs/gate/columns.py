@@ -12,6 +12,8 @@ Kind = Literal["integer", "float", "decimal", "string", "boolean", "date", "time
 
 # A decimal of up to 15 digits survives the way through a double and back.
 EXACT_DIGITS = 15
+# Beyond this not every integer is a double.
+EXACT_INTEGER = 2**53
 
 _KINDS: dict[str, Kind] = {
     "byte": "integer",

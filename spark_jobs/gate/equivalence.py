@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spark_jobs.gate.columns import Column, Kind
+from spark_jobs.gate.columns import EXACT_INTEGER, Column, Kind
 from spark_jobs.gate.java_regex import as_python
 from spark_jobs.gate.suite import Expectation
 from spark_jobs.gate.time_bounds import is_bound_of
@@ -38,7 +38,8 @@ def _between(kwargs: Mapping[str, Any], columns: Columns) -> str | None:
     column = columns[kwargs["column"]]
     bounds = [kwargs[b] for b in ("min_value", "max_value") if kwargs.get(b) is not None]
     if column.kind in _NUMBERS:
-        fits = all(_is_number(bound) for bound in bounds)
+        # Great Expectations makes doubles of them, which Spark and Python then compare differently.
+        fits = all(_is_number(bound) and abs(bound) <= EXACT_INTEGER for bound in bounds)
     else:
         fits = column.kind in _ORDERED and all(is_bound_of(column, bound) for bound in bounds)
     return None if fits else f"column {column.name} is {column.type} and its bounds are not"
@@ -66,8 +67,22 @@ def _regex(kwargs: Mapping[str, Any], columns: Columns) -> str | None:
 def _same_kind(kwargs: Mapping[str, Any], columns: Columns) -> str | None:
     """Columns that are compared with each other must be of one kind."""
     names = kwargs.get("column_list") or [kwargs["column_A"], kwargs["column_B"]]
+    if any(columns[name].type == "long" for name in names):
+        # Where they are large and some are null, pandas cannot compare them in pairs.
+        return f"one of {', '.join(names)} is long"
     kinds = {"number" if columns[name].kind in _NUMBERS else columns[name].kind for name in names}
     return None if len(kinds) == 1 else f"columns {', '.join(names)} are of different types"
+
+
+def _pair(*ignored: str) -> Rule:
+    """Pairs with a null: to pandas they are a failure, to Spark they are nothing at all."""
+
+    def rule(kwargs: Mapping[str, Any], columns: Columns) -> str | None:
+        if kwargs.get("ignore_row_if", "both_values_are_missing") not in ignored:
+            return f"ignore_row_if is not {' or '.join(ignored)}"
+        return _same_kind(kwargs, columns)
+
+    return rule
 
 
 EQUIVALENT: Mapping[str, Rule] = {
@@ -90,13 +105,14 @@ EQUIVALENT: Mapping[str, Rule] = {
     "expect_column_value_lengths_to_equal": _of_kind("string"),
     "expect_column_min_to_be_between": _between,
     "expect_column_max_to_be_between": _between,
-    "expect_column_sum_to_be_between": _of_kind(*_NUMBERS),
     "expect_column_mean_to_be_between": _of_kind(*_NUMBERS),
     "expect_column_unique_value_count_to_be_between": _anything,
     "expect_column_proportion_of_unique_values_to_be_between": _anything,
     "expect_column_proportion_of_non_null_values_to_be_between": _anything,
-    "expect_column_pair_values_a_to_be_greater_than_b": _same_kind,
-    "expect_column_pair_values_to_be_equal": _same_kind,
+    "expect_column_pair_values_a_to_be_greater_than_b": _pair("either_value_is_missing"),
+    "expect_column_pair_values_to_be_equal": _pair(
+        "either_value_is_missing", "both_values_are_missing"
+    ),
     "expect_compound_columns_to_be_unique": _anything,
     "expect_select_column_values_to_be_unique_within_record": _same_kind,
 }
@@ -116,7 +132,7 @@ def obstacle(expectation: Expectation, columns: Columns) -> str | None:
             return None
         if columns[name].kind == "other":
             return f"{kind}: column {name} is {columns[name].type}"
-    why = rule(kwargs, columns) or _condition(kwargs)
+    why = rule(kwargs, columns) or _condition(kwargs, columns)
     return f"{kind}: {why}" if why else None
 
 
@@ -127,21 +143,31 @@ _ABOUT_THE_TABLE = {
 }
 
 
-def _condition(kwargs: Mapping[str, Any]) -> str | None:
+def _condition(kwargs: Mapping[str, Any], columns: Columns) -> str | None:
     condition = kwargs.get("row_condition")
     if condition is None:
         return None
     if isinstance(condition, str):
         return "its row condition is text for one engine"
-    return None if _understood(condition) else "its row condition treats nulls differently"
+    return None if _understood(condition, columns) else "its row condition may mean two things"
 
 
-def _understood(condition: Mapping[str, Any]) -> bool:
+def _understood(condition: Mapping[str, Any], columns: Columns) -> bool:
     if "conditions" in condition:
-        return all(_understood(part) for part in condition["conditions"])
+        return all(_understood(part, columns) for part in condition["conditions"])
     if condition.get("type") == "nullity":
         return True
-    return condition.get("operator") in _CONDITION_OPERATORS
+    if condition.get("operator") not in _CONDITION_OPERATORS:
+        return False
+    kind = columns[condition["column"]["name"]].kind
+    given = condition.get("parameter")
+    values = given if isinstance(given, list) else [given]
+    if kind == "string":
+        # Great Expectations puts them into SQL as they are.
+        return all(isinstance(v, str) and not {"'", "\\"} & set(v) for v in values)
+    if kind == "boolean":
+        return condition["operator"] == "==" and isinstance(given, bool)
+    return kind in _NUMBERS and all(map(_is_number, values))
 
 
 def _is_number(value: Any) -> bool:

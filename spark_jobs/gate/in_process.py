@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.gate import time_bounds
-from spark_jobs.gate.columns import Column
+from spark_jobs.gate.columns import EXACT_INTEGER, Column
 from spark_jobs.gate.java_regex import as_python
 from spark_jobs.gate.judgement import EngineName
 from spark_jobs.gate.sample import Sample, SampleFile
@@ -87,24 +87,45 @@ def _read(file: SampleFile, schema: pa.Schema) -> pa.Table:
 
 def judged_form(values: pa.ChunkedArray, column: Column, zone: str) -> pd.Series[Any]:
     """A column as pandas must hold it to be judged as on Spark (see `on_spark.judged_form`)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.kind == "integer" and values.null_count:
+        return _integers_with_nulls(values)
+    if column.kind == "decimal":
+        # By way of text, because Arrow's own cast makes 3.3000000000000003 of 3.30.
+        values = values.cast(pa.string()).cast(pa.float64())
+    elif column.kind == "float":
+        values = values.cast(pa.float64())
+    elif column.kind == "date":
+        values = _moments(values)
+    elif column.kind == "timestamp":
+        local = (
+            pc.local_timestamp(values.cast(pa.timestamp("us", zone))) if column.zoned else values
+        )
+        values = _moments(local)
+    series: pd.Series[Any] = values.to_pandas()
+    return series
+
+
+def _integers_with_nulls(values: pa.ChunkedArray) -> pd.Series[Any]:
+    """As floats, which pandas compares in pairs; as nullable integers where floats would round."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    mapped = None
-    if column.kind == "integer" and values.null_count:
-        # As floats they would lose their last digits.
-        mapped = {values.type: pd.api.types.pandas_dtype(f"Int{values.type.bit_width}")}.get
-    elif column.kind in ("float", "decimal"):
-        # Nulls become NaN, so that a NaN is a missing value.
-        values = values.cast(pa.float64())
-    elif column.kind == "timestamp":
-        if column.zoned:
-            values = pc.local_timestamp(values.cast(pa.timestamp("us", zone)))
-        try:
-            values = values.cast(pa.timestamp("ns"))
-        except pa.ArrowInvalid:
-            # Years such as 9999 do not fit into nanoseconds.
-            return pd.Series(values.to_pylist(), dtype=object)
-    series: pd.Series[Any] = values.to_pandas(types_mapper=mapped, date_as_object=True)
+    extremes = pc.min_max(values.cast(pa.int64())).as_py()
+    exact = all(abs(extreme or 0) <= EXACT_INTEGER for extreme in extremes.values())
+    mapped = None if exact else {values.type: pd.Int64Dtype()}.get
+    series: pd.Series[Any] = values.to_pandas(types_mapper=mapped)
     return series
+
+
+def _moments(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """In nanoseconds, which pandas compares as a whole, or in microseconds for far years."""
+    import pyarrow as pa
+
+    try:
+        return values.cast(pa.timestamp("ns"))
+    except pa.ArrowInvalid:
+        return values.cast(pa.timestamp("us"))

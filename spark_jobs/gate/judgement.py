@@ -7,9 +7,18 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from spark_jobs.contract.errors import TidemillError
+
 EngineName = Literal["in_process", "spark"]
 Severity = Literal["critical", "warning", "info"]
 Scope = Literal["increment", "table"]
+
+
+class CheckBroke(TidemillError):
+    """A check could not be made, which says nothing about the data.
+
+    Carries `expectation`, `columns` and `exception`, the text of what went wrong.
+    """
 
 
 class ExpectationOutcome(BaseModel):

@@ -7,7 +7,7 @@ of the driver's machine. Here a time without zone is always one of the spec's ti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -27,23 +27,27 @@ def is_bound_of(column: Column, bound: Any) -> bool:
 
 
 def on_pandas(kwargs: Mapping[str, Any], column: Column, zone: str) -> dict[str, Any]:
-    """The bounds as wall-clock times of the zone, which is what the frame holds."""
-    return _each(kwargs, column, lambda when: _wall_clock(when, zone))
+    """The bounds as wall-clock times of the zone, which is what the frame holds, also for dates."""
+    return _each(kwargs, column, lambda when: _wall_clock(when, zone).isoformat())
 
 
 def on_spark(kind: str, kwargs: Mapping[str, Any], column: Column, zone: str) -> dict[str, Any]:
-    """The bounds as instants, but for `min` and `max`, which Python compares."""
+    """The bounds as dates, or as instants; for `min` and `max`, which Python compares, as here."""
+    if column.kind == "date":
+        return _each(kwargs, column, lambda when: when.date().isoformat())
     if kind in _AGGREGATES:
         return on_pandas(kwargs, column, zone)
-    return _each(kwargs, column, lambda when: _instant(when, zone))
+    return _each(kwargs, column, lambda when: _instant(when, zone).isoformat())
 
 
-def _each(kwargs: Mapping[str, Any], column: Column, say: Any) -> dict[str, Any]:
+def _each(
+    kwargs: Mapping[str, Any], column: Column, say: Callable[[datetime], str]
+) -> dict[str, Any]:
     said = dict(kwargs)
     for name in BOUNDS:
-        if name in said and is_bound_of(column, said[name]):
-            when = _when(said[name])
-            said[name] = str(when.date()) if column.kind == "date" else say(when).isoformat()  # type: ignore[union-attr]
+        when = _when(said.get(name))
+        if when is not None and is_bound_of(column, said[name]):
+            said[name] = say(when)
     return said
 
 

@@ -30,8 +30,8 @@ from great_expectations.expectations.expectation_configuration import (  # noqa:
 )
 from great_expectations.expectations.metadata_types import FailureSeverity  # noqa: TID253
 
-from spark_jobs.contract.errors import TidemillError
 from spark_jobs.gate.engine import Engine
+from spark_jobs.gate.judgement import CheckBroke
 from spark_jobs.gate.sample import Sample
 from spark_jobs.gate.suite import Expectation, Suite, SuiteError
 
@@ -50,15 +50,9 @@ _COUNTS = frozenset(
 )
 _OBSERVED_COUNTS = ("_row_count_", "_column_count_", "_unique_value_count_", "_proportion_of_")
 
-# Great Expectations warns about its own defaults on every run; failures reach us as results.
-logging.getLogger("great_expectations").setLevel(logging.ERROR)
-
-
-class CheckBroke(TidemillError):
-    """A check could not be made, which says nothing about the data.
-
-    Carries `expectation`, `columns` and `exception`, the text of what went wrong.
-    """
+# Failures reach us as results. What these two would log besides is noise, or values of the data.
+logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
+logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True)
@@ -124,24 +118,50 @@ def validate(
         CheckBroke: a column is missing or a metric raised.
         SuiteError: Great Expectations refuses an expectation.
     """
-    batches = engine.batch_definition(context)
-    whole = suite.of_scope("table")
-    table = engine.frame(sample, (*sample.files, *sample.extra_files)) if whole else None
-    found: dict[int, ExpectationValidationResult] = {}
-    for scope, rows in (("increment", frame), ("table", table)):
-        if chosen := _numbered(suite, scope):
-            batch = batches.get_batch(batch_parameters={"dataframe": rows})
-            judged = gx.ExpectationSuite(name=suite.name)
-            judged.expectations = [_built(suite, e, engine, sample, n) for n, e in chosen.items()]
-            result = batch.validate(judged, result_format=_result_format(samples))
-            found |= {_number(r): r for r in result.results}
+    frames = {"increment": frame}
+    table_rows = 0
+    if suite.of_scope("table"):
+        frames["table"] = engine.frame(sample, (*sample.files, *sample.extra_files))
+        table_rows = engine.rows(frames["table"])
+    results = run(context, sample, frames, suite, engine, samples=samples)
     return Validated(
         tuple(
-            _checked(found[number], expectation, suite, samples)
-            for number, expectation in enumerate(suite.expectations)
+            _checked(result, expectation, suite, samples)
+            for result, expectation in zip(results, suite.expectations, strict=True)
         ),
-        engine.rows(table) if whole else 0,
+        table_rows,
     )
+
+
+def run(
+    context: AbstractDataContext,
+    sample: Sample,
+    frames: Mapping[str, Any],
+    suite: Suite,
+    engine: Engine,
+    *,
+    samples: int,
+) -> list[ExpectationValidationResult]:
+    """What Great Expectations says of each expectation, in the order of the suite.
+
+    Args:
+        frames: The rows of each scope that the suite has.
+    """
+    batches = engine.batch_definition(context)
+    # COMPLETE would collect every failing row on the driver.
+    result_format = {"result_format": "BASIC", "partial_unexpected_count": samples}
+    found: dict[int, ExpectationValidationResult] = {}
+    for scope, rows in frames.items():
+        chosen = {n: e for n, e in enumerate(suite.expectations) if e.scope == scope}
+        if chosen:
+            judged = gx.ExpectationSuite(name=suite.name)
+            judged.expectations = [_built(suite, e, engine, sample, n) for n, e in chosen.items()]
+            batch = batches.get_batch(batch_parameters={"dataframe": rows})
+            found |= {
+                _number(result): result
+                for result in batch.validate(judged, result_format=result_format).results
+            }
+    return [found[number] for number in range(len(suite.expectations))]
 
 
 def merged(
@@ -166,15 +186,6 @@ def merged(
 
 def _folder(path: Path) -> dict[str, Any]:
     return {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(path)}
-
-
-def _result_format(samples: int) -> dict[str, Any]:
-    # COMPLETE would collect every failing row on the driver.
-    return {"result_format": "BASIC", "partial_unexpected_count": samples}
-
-
-def _numbered(suite: Suite, scope: str) -> dict[int, Expectation]:
-    return {n: e for n, e in enumerate(suite.expectations) if e.scope == scope}
 
 
 def _number(result: ExpectationValidationResult) -> int:
