@@ -1,0 +1,252 @@
+"""The DAGs as Airflow reads them, without a database."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk import DAG
+from airflow.serialization.serialized_objects import DagSerialization
+
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.project import REPOSITORY, Project
+from tests.airflow.conftest import NAME
+from tests.specs import PATH, minimal, parse
+from tidemill import house_rules
+from tidemill.dag import build_dag
+from tidemill.house_rules import RULES, Rule
+from tidemill.integrity import DAG_FILE, HEAVY, Parsed, problems
+from tidemill.integrity import parse as parse_dags
+
+SHIPPED = {"retail", "shop_orders"}
+
+
+@pytest.fixture(scope="session")
+def parsed() -> Parsed:
+    """This repository's DAGs, parsed once."""
+    with pytest.MonkeyPatch.context() as environ:
+        environ.delenv("TIDEMILL_PROJECTS", raising=False)
+        return parse_dags()
+
+
+def dag_of(more: str = "") -> DAG:
+    return build_dag(NAME, parse(minimal(more)), PATH)
+
+
+def write_spec(project: Path, stem: str, text: str) -> Path:
+    path = project / "dags" / "specs" / f"{stem}.yaml"
+    path.write_text(text)
+    return path
+
+
+def integrity(*arguments: str) -> tuple[int, dict[str, Any]]:
+    """The command as a user runs it, in a process that has imported nothing yet."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "tidemill.integrity", "--json", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ended.returncode, json.loads(ended.stdout)
+
+
+# --- the exact set, and the house rules
+
+
+def test_there_is_exactly_one_dag_per_shipped_spec(parsed: Parsed) -> None:
+    assert set(parsed.dags) == SHIPPED
+    assert parsed.errors == {}
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED))
+def test_a_dag_is_doctor_ingest_gate_publish(parsed: Parsed, name: str) -> None:
+    follows = {task.task_id: task.downstream_task_ids for task in parsed.dags[name].tasks}
+    assert follows == {
+        "doctor": {"ingest"},
+        "ingest": {"gate"},
+        "gate": {"publish"},
+        "publish": set(),
+    }
+
+
+def test_the_shipped_dags_keep_the_house_rules(
+    parsed: Parsed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TIDEMILL_PROJECTS", raising=False)
+    assert list(problems([Project(REPOSITORY)], parsed)) == []
+
+
+def test_a_user_checks_a_folder_of_their_own_and_parsing_it_imports_nothing_heavy(
+    project: Path,
+) -> None:
+    code, answer = integrity(str(project))
+    assert (code, answer["problems"]) == (0, [])
+    assert set(answer["dags"]) == SHIPPED | {NAME}
+
+
+# --- what must turn the check red
+
+
+def test_a_broken_spec_turns_the_check_red(project: Path) -> None:
+    path = write_spec(project, "broken", minimal("schedul: '@daily'\n"))
+    code, answer = integrity(str(project))
+    assert code == 1
+    assert [(item["file"], item["line"]) for item in answer["problems"]] == [(str(path), 9)]
+    assert set(answer["dags"]) == SHIPPED | {NAME}
+
+
+def test_an_empty_folder_turns_the_check_red(parsed: Parsed, tmp_path: Path) -> None:
+    found = list(problems([Project(tmp_path)], parsed))
+    assert [problem.file for problem in found] == [str(tmp_path / "dags" / "specs")]
+
+
+def test_a_dag_without_a_spec_turns_the_check_red(parsed: Parsed) -> None:
+    surplus = Parsed({**parsed.dags, "surplus": dag_of()}, {}, ())
+    found = list(problems([Project(REPOSITORY)], surplus))
+    assert [problem.file for problem in found] == [str(DAG_FILE)]
+
+
+def test_a_spec_without_a_dag_turns_the_check_red(parsed: Parsed) -> None:
+    missing = Parsed({"retail": parsed.dags["retail"]}, {}, ())
+    found = list(problems([Project(REPOSITORY)], missing))
+    assert [Path(problem.file).stem for problem in found] == ["shop_orders"]
+
+
+@pytest.mark.parametrize("module", HEAVY)
+def test_a_heavy_import_turns_the_check_red(parsed: Parsed, module: str) -> None:
+    heavy = Parsed(parsed.dags, {}, (module,))
+    found = list(problems([Project(REPOSITORY)], heavy))
+    assert [problem.file for problem in found] == [str(DAG_FILE)]
+
+
+def _task(dag: DAG, task_id: str, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(dag.get_task(task_id), name, value)
+
+
+def _spoil(dag: DAG, rule: Rule) -> None:
+    spoiled = {
+        house_rules.is_owned: lambda: _task(dag, "gate", owner="airflow"),
+        house_rules.is_tagged: lambda: dag.tags.discard("tidemill"),
+        house_rules.retries: lambda: _task(dag, "ingest", retries=0),
+        house_rules.times_out: lambda: _task(dag, "publish", execution_timeout=None),
+        house_rules.runs_alone: lambda: _task(dag, "publish", max_active_tis_per_dag=None),
+        house_rules.has_four_steps: lambda: dag.task_dict.pop("gate"),
+        house_rules.takes_no_input_from_runs: lambda: _task(
+            dag, "ingest", template_fields=("conf",)
+        ),
+        house_rules.has_real_intervals: lambda: setattr(
+            dag, "timetable", DAG("plain", schedule="@daily").timetable
+        ),
+    }
+    spoiled[rule]()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_catches_a_dag_that_breaks_it(rule: Rule) -> None:
+    dag = dag_of("schedule: '@daily'\n")
+    assert list(rule(dag)) == []
+    _spoil(dag, rule)
+    assert len(list(rule(dag))) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("max_active_runs", 2), ("catchup", True), ("allowed_run_types", None)],
+)
+def test_a_dag_that_may_run_beside_itself_is_caught(field: str, value: object) -> None:
+    dag = dag_of()
+    setattr(dag, field, value)
+    assert len(list(house_rules.runs_alone(dag))) == 1
+
+
+# --- specs that do not load
+
+
+def test_a_broken_spec_is_an_import_error_of_its_own_file(project: Path) -> None:
+    write_spec(project, "broken", minimal("schedul: '@daily'\n"))
+    write_spec(project, "untimely", minimal("schedule: every now and then\n"))
+    bag = DagBag(str(DAG_FILE), bundle_path=project / "dags")
+    assert set(bag.import_errors) == {"specs/broken.yaml", "specs/untimely.yaml"}
+    assert "'schedule'" in bag.import_errors["specs/broken.yaml"]
+    assert set(bag.dags) == SHIPPED | {NAME}
+
+
+def test_outside_the_bundle_it_is_named_by_its_whole_path(project: Path) -> None:
+    path = write_spec(project, "broken", "sources: none\n")
+    bag = DagBag(str(DAG_FILE), bundle_path=REPOSITORY / "dags")
+    assert set(bag.import_errors) == {str(path)}
+
+
+def test_a_second_spec_of_the_same_name_leaves_the_first_alone(project: Path) -> None:
+    path = write_spec(project, "retail", minimal())
+    bag = DagBag(str(DAG_FILE))
+    assert set(bag.import_errors) == {str(path)}
+    assert set(bag.dags) == SHIPPED | {NAME}
+
+
+def test_a_file_name_that_is_no_pipeline_name_is_an_import_error_too(project: Path) -> None:
+    path = write_spec(project, "No Name!", minimal())
+    assert set(DagBag(str(DAG_FILE)).import_errors) == {str(path)}
+
+
+def test_an_unknown_notifier_is_an_error_of_the_spec() -> None:
+    with pytest.raises(SpecError) as raised:
+        dag_of("notify: {notifier: no.such.Notifier}\n")
+    assert raised.value.field == "notify.notifier"
+
+
+def test_a_task_process_parses_its_own_dag_only(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", NAME)
+    assert set(DagBag(str(DAG_FILE)).dags) == {NAME}
+
+
+# --- what a spec says to Airflow
+
+
+def test_the_spec_reaches_every_task() -> None:
+    dag = dag_of("airflow: {owner: shop, retries: 3, timeout: 20m, pool: night, tags: [eu]}\n")
+    assert dag.tags == {"tidemill", "eu"}
+    for task in dag.tasks:
+        assert (task.owner, task.retries, task.pool) == ("shop", 3, "night")
+        assert task.execution_timeout == timedelta(minutes=20)
+
+
+def test_no_dag_takes_parameters_from_whoever_starts_a_run(parsed: Parsed) -> None:
+    for dag in parsed.dags.values():
+        assert dict(dag.params) == {}
+        assert not any(task.template_fields for task in dag.tasks)
+
+
+def test_a_run_has_an_interval_of_a_whole_local_day() -> None:
+    dag = dag_of("schedule: '@daily'\ntimezone: Europe/London\n")
+    timetable = DagSerialization.deserialize_dag(DagSerialization.serialize_dag(dag)).timetable
+    # The clocks went forward on this Sunday, so the day had 23 hours.
+    interval = timetable.infer_manual_data_interval(run_after=datetime(2026, 3, 30, 5, tzinfo=UTC))
+    assert interval.start == datetime(2026, 3, 29, 0, tzinfo=UTC)
+    assert interval.end == datetime(2026, 3, 29, 23, tzinfo=UTC)
+
+
+def test_without_a_schedule_a_dag_waits_to_be_started() -> None:
+    assert not dag_of().timetable.can_be_scheduled
+
+
+@pytest.mark.parametrize("schedule", ["@once", "@fortnightly", "61 * * * *", "daily"])
+def test_a_schedule_that_is_no_cron_expression_is_an_error_of_the_spec(schedule: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        dag_of(f"schedule: '{schedule}'\n")
+    assert raised.value.field == "schedule"
+
+
+def test_the_dag_serialises_the_same_way_each_time() -> None:
+    more = "schedule: '@daily'\nairflow: {tags: [b, a, c]}\n"
+    first, second = (DagSerialization.to_dict(dag_of(more)) for _ in range(2))
+    assert first == second

@@ -1,0 +1,129 @@
+"""Consumers hear of every increment once: not before it is stored, and not never."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import pytest
+from airflow.sdk import Asset, AssetAlias, Context
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.journal import Applied, Event, Journal
+from tests.airflow.conftest import NAME
+from tests.airflow.fake_step import leaving, report_of
+from tidemill.events import announce, emit, table_alias, table_asset
+from tidemill.operators import PublishOperator, announce_emitted
+
+
+class Outlet:
+    """What Airflow would send."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[Asset, dict[str, Any]]] = []
+
+    def add(self, asset: Asset, extra: dict[str, Any]) -> None:
+        self.sent.append((asset, extra))
+
+
+@pytest.fixture
+def outlet() -> Outlet:
+    return Outlet()
+
+
+@pytest.fixture
+def context(outlet: Outlet) -> Context:
+    events: dict[AssetAlias, Outlet] = {table_alias(NAME): outlet}
+    return cast("Context", {"run_id": "run-1", "outlet_events": events})
+
+
+def publish(layout: Layout, seq: int, *, applied: bool = True) -> None:
+    """An increment that went out."""
+    now = datetime.now(UTC)
+    journal = Journal(layout.journal)
+    journal.append(
+        Event(
+            seq=seq,
+            increment=seq,
+            generation="live-0001",
+            first=seq * 10,
+            last=seq * 10 + 4,
+            rows=100 * seq,
+            rejected=seq,
+            files_hash="",
+            verdict={},
+            release=None,
+            run_id=f"run-{seq}",
+            at=now,
+        )
+    )
+    if applied:
+        journal.record(Applied(seq=seq, target="delta", version=seq - 1, run_id="r", at=now))
+
+
+def test_an_event_says_what_went_out(layout: Layout, outlet: Outlet, context: Context) -> None:
+    publish(layout, 3)
+    assert emit(open_pipeline(NAME), context) == (3,)
+    assert outlet.sent == [
+        (
+            table_asset(NAME),
+            {
+                "version": 2,
+                "increment": 3,
+                "generation": "live-0001",
+                "first_batch": 30,
+                "last_batch": 34,
+                "rows": 300,
+                "rejected": 3,
+                "run_id": "run-3",
+            },
+        )
+    ]
+
+
+def test_each_increment_has_its_own_event(layout: Layout, outlet: Outlet, context: Context) -> None:
+    publish(layout, 1)
+    publish(layout, 2)
+    emit(open_pipeline(NAME), context)
+    assert [extra["increment"] for _, extra in outlet.sent] == [1, 2]
+
+
+def test_what_was_announced_is_not_sent_again(
+    layout: Layout, outlet: Outlet, context: Context
+) -> None:
+    publish(layout, 1)
+    pipeline = open_pipeline(NAME)
+    announce(pipeline, emit(pipeline, context))
+    assert emit(pipeline, context) == ()
+    assert len(outlet.sent) == 1
+
+
+def test_what_was_sent_and_not_announced_is_sent_again(
+    layout: Layout, outlet: Outlet, context: Context
+) -> None:
+    publish(layout, 1)
+    assert emit(open_pipeline(NAME), context) == (1,)
+    assert emit(open_pipeline(NAME), context) == (1,)
+
+
+def test_what_no_consumer_can_read_yet_is_not_sent(
+    layout: Layout, outlet: Outlet, context: Context
+) -> None:
+    publish(layout, 1, applied=False)
+    assert emit(open_pipeline(NAME), context) == ()
+    assert outlet.sent == []
+
+
+def test_the_publish_task_notes_only_what_it_sent(
+    layout: Layout, outlet: Outlet, context: Context
+) -> None:
+    publish(layout, 1)
+    task = PublishOperator(task_id="publish", pipeline=NAME)
+    task.command = leaving(layout.runs, report_of("publish", Outcome.DONE))
+    task.execute(context)
+    # Somebody publishes from a shell before the task's success is stored.
+    publish(layout, 2)
+    announce_emitted(cast("Context", {"task": task}))
+    assert [event.seq for event in Journal(layout.journal).unannounced()] == [2]

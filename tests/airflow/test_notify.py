@@ -1,0 +1,158 @@
+"""One message per change of state."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from airflow.sdk import Context
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.report import Outcome, Step
+from spark_jobs.contract.spec import Notify
+from tests.airflow.conftest import NAME
+from tests.airflow.fake_step import error, report_of
+from tests.airflow.recording_notifier import RecordingNotifier
+from tests.specs import minimal, parse
+from tidemill.notify import Notices, StateNotice
+
+NOTIFIER = f"{RecordingNotifier.__module__}.{RecordingNotifier.__qualname__}"
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    monkeypatch.setattr(RecordingNotifier, "sent", messages)
+    return messages
+
+
+@pytest.fixture
+def notice() -> StateNotice:
+    args = {"text": "tidemill: {message}", "to": ["{message}", "shop"]}
+    return StateNotice(Notify(notifier=NOTIFIER, args=args))
+
+
+def ended(layout: Layout, step: Step, outcome: Outcome | None, **more: Any) -> Context:
+    """The context of a task's callback, after its step left a report."""
+    run_id = f"run-{len(list(layout.runs.glob('*')))}"
+    if outcome is not None:
+        reports.write(report_of(step, outcome, **more), layout.run(run_id))
+    ti = SimpleNamespace(dag_id=NAME, task_id=step)
+    return cast("Context", {"ti": ti, "run_id": run_id, "exception": RuntimeError("lost")})
+
+
+def states(layout: Layout) -> list[str]:
+    return [notice.state for notice in Notices(layout.notices).all()]
+
+
+def test_a_hold_is_told_with_its_reason(
+    layout: Layout, notice: StateNotice, sent: list[dict[str, Any]]
+) -> None:
+    held = ended(layout, "gate", Outcome.HELD, reason="increment 000003 is held: quantity")
+    notice.failed(held)
+    message = "orders is held. gate: increment 000003 is held: quantity"
+    assert sent == [{"text": f"tidemill: {message}", "to": [message, "shop"]}]
+    assert states(layout) == ["held"]
+
+
+def test_a_pipeline_that_stays_held_sends_nothing_more(
+    layout: Layout, notice: StateNotice, sent: list[dict[str, Any]]
+) -> None:
+    for _ in range(3):
+        notice.failed(ended(layout, "gate", Outcome.HELD))
+    assert (len(sent), states(layout)) == (1, ["held"])
+
+
+@pytest.mark.parametrize(
+    ("step", "outcome", "more", "state"),
+    [
+        ("gate", Outcome.HELD, {}, "held"),
+        ("doctor", Outcome.FAILED, {"error": error("FeedOverdue")}, "overdue"),
+        ("doctor", Outcome.REFUSED, {"error": error("InputChanged")}, "refused"),
+        ("ingest", Outcome.FAILED, {"error": error("QueryFailed")}, "failed"),
+        ("ingest", None, {}, "failed"),
+    ],
+)
+def test_each_trouble_has_its_state(
+    layout: Layout,
+    notice: StateNotice,
+    step: Step,
+    outcome: Outcome | None,
+    more: dict[str, Any],
+    state: str,
+) -> None:
+    notice.failed(ended(layout, step, outcome, **more))
+    assert states(layout) == [state]
+
+
+def test_being_well_again_is_noted_and_not_sent_and_the_next_trouble_is_news(
+    layout: Layout, notice: StateNotice, sent: list[dict[str, Any]]
+) -> None:
+    notice.failed(ended(layout, "gate", Outcome.HELD))
+    notice.ended(ended(layout, "publish", Outcome.DONE))
+    notice.failed(ended(layout, "gate", Outcome.HELD))
+    assert states(layout) == ["held", "ok", "held"]
+    assert len(sent) == 2
+
+
+def test_a_pipeline_that_was_always_well_leaves_no_notice(
+    layout: Layout, notice: StateNotice
+) -> None:
+    notice.ended(ended(layout, "publish", Outcome.DONE))
+    assert states(layout) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "outcome", "facts"),
+    [
+        ("publish", Outcome.WAITING, {"held": 3}),
+        ("doctor", Outcome.SKIPPED, {"held": 3}),
+        ("gate", Outcome.DONE, {}),
+    ],
+)
+def test_waiting_behind_a_held_increment_is_not_being_well(
+    layout: Layout, notice: StateNotice, step: Step, outcome: Outcome, facts: dict[str, Any]
+) -> None:
+    notice.failed(ended(layout, "gate", Outcome.HELD))
+    notice.ended(ended(layout, step, outcome, facts=facts))
+    assert states(layout) == ["held"]
+
+
+def test_a_feed_with_nothing_new_is_well_again(layout: Layout, notice: StateNotice) -> None:
+    notice.failed(ended(layout, "doctor", Outcome.REFUSED, error=error("RootUnusable")))
+    notice.ended(ended(layout, "doctor", Outcome.SKIPPED))
+    assert states(layout) == ["refused", "ok"]
+
+
+def test_a_message_that_could_not_be_sent_is_sent_the_next_time(
+    layout: Layout,
+    notice: StateNotice,
+    sent: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(RecordingNotifier, "broken", True)
+        with pytest.raises(ConnectionError):
+            notice.failed(ended(layout, "gate", Outcome.HELD))
+    assert states(layout) == []
+    notice.failed(ended(layout, "gate", Outcome.HELD))
+    assert (len(sent), states(layout)) == (1, ["held"])
+
+
+def test_a_file_name_is_never_taken_for_a_template(
+    layout: Layout, notice: StateNotice, sent: list[dict[str, Any]]
+) -> None:
+    reason = "/in/{{ 6 * 7 }}{% raw %}.csv changed"
+    notice.failed(ended(layout, "doctor", Outcome.REFUSED, reason=reason))
+    assert "6 * 7" in sent[0]["text"]
+    assert "42" not in sent[0]["text"]
+
+
+@pytest.mark.parametrize("name", ["password", "smtp_passwd", "api_key", "token", "client_secret"])
+def test_a_secret_among_the_arguments_is_refused(name: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        parse(minimal(f"notify: {{notifier: a.B, args: {{{name}: x}}}}\n"))
+    assert raised.value.field == "notify.args"
