@@ -13,6 +13,7 @@ import pytest
 
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.project import REPOSITORY
+from tests.airflow.fake_spark import FakeSpark
 from tests.specs import minimal
 
 # Airflow reads its environment when it is first imported, and never again.
@@ -46,3 +47,21 @@ def layout(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> La
     root.mkdir()
     monkeypatch.setenv("TIDEMILL_ROOT", str(root))
     return Layout(root, NAME)
+
+
+@pytest.fixture
+def spark(tmp_path: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch) -> FakeSpark:
+    """A spark-submit that starts no JVM, and a connection for it."""
+    found = FakeSpark(tmp_path / "bin")
+    monkeypatch.setenv("PATH", f"{found.folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", '{"conn_type": "spark", "host": "local[2]"}')
+    monkeypatch.setattr("tidemill.command.java_home", lambda _: Path("/java"))
+    return found
+
+
+@pytest.fixture(scope="session")
+def database() -> None:
+    """Airflow's metadata database, in the tests' own home."""
+    from tidemill.metadata import prepare
+
+    prepare()

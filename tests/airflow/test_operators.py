@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import stat
 import sys
 import threading
 import time
@@ -23,6 +20,7 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.session_conf import QUICK_START
 from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, this_process
 from tests.airflow.conftest import NAME
+from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import error, leaving, report_of
 from tests.specs import minimal
 from tidemill.command import APPLICATION, step_command
@@ -31,62 +29,6 @@ from tidemill.spark_step import GateOperator, IngestOperator, spark_conf
 
 RUN_ID = "manual__2026-03-01T00:00:00+00:00"
 CONN_ID = "tidemill_spark"
-# Stands in for spark-submit: notes how it was called, and leaves the report it was told to.
-SPARK_SUBMIT = """\
-#!{python}
-import json, os, pathlib, sys, time
-here = pathlib.Path(__file__).parent
-(here / "call.json").write_text(json.dumps({{"argv": sys.argv[1:], "env": dict(os.environ)}}))
-report = here / "report.json"
-if report.exists():
-    folder = pathlib.Path((here / "folder").read_text())
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / (sys.argv[sys.argv.index({application!r}) + 1] + ".json")).write_bytes(
-        report.read_bytes()
-    )
-print("a line per batch", os.getpid(), flush=True)
-time.sleep(600 if (here / "hang").exists() else 0)
-sys.exit(int((here / "exit").read_text()) if (here / "exit").exists() else 0)
-"""
-
-
-class Spark:
-    """A spark-submit that is first on the PATH, and what it was called with."""
-
-    def __init__(self, folder: Path, layout: Layout) -> None:
-        self.folder = folder
-        folder.mkdir()
-        binary = folder / "spark-submit"
-        binary.write_text(SPARK_SUBMIT.format(python=sys.executable, application=str(APPLICATION)))
-        binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
-        (folder / "folder").write_text(str(layout.run(RUN_ID)))
-
-    def leaves(self, report: reports.Report, exit_code: int = 0) -> None:
-        (self.folder / "report.json").write_text(report.model_dump_json())
-        (self.folder / "exit").write_text(str(exit_code))
-
-    @property
-    def called(self) -> bool:
-        return (self.folder / "call.json").exists()
-
-    @property
-    def call(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", json.loads((self.folder / "call.json").read_text()))
-
-    @property
-    def conf(self) -> dict[str, str]:
-        argv = self.call["argv"]
-        pairs = [argv[at + 1] for at, word in enumerate(argv) if word == "--conf"]
-        return dict(pair.split("=", 1) for pair in pairs)
-
-
-@pytest.fixture
-def spark(tmp_path: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Spark:
-    found = Spark(tmp_path / "bin", layout)
-    monkeypatch.setenv("PATH", f"{found.folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", '{"conn_type": "spark", "host": "local[2]"}')
-    monkeypatch.setattr("tidemill.command.java_home", lambda _: Path("/java"))
-    return found
 
 
 @pytest.fixture
@@ -141,7 +83,7 @@ def test_the_real_command_says_of_itself_that_it_may_start_no_jvm() -> None:
 
 
 def test_ingest_is_submitted_with_the_engines_settings(
-    spark: Spark, project: Path, layout: Layout, context: Context
+    spark: FakeSpark, project: Path, layout: Layout, context: Context
 ) -> None:
     more = "spark: {conf: {spark.sql.ansi.enabled: false, spark.executor.memory: 2g}}\n"
     (project / "dags/specs/orders.yaml").write_text(minimal(more))
@@ -156,7 +98,7 @@ def test_ingest_is_submitted_with_the_engines_settings(
 
 
 def test_the_driver_knows_who_started_it_and_where_everything_is(
-    spark: Spark, layout: Layout, context: Context
+    spark: FakeSpark, layout: Layout, context: Context
 ) -> None:
     spark.leaves(report_of("ingest", Outcome.DONE))
     ingest().execute(context)
@@ -167,7 +109,7 @@ def test_the_driver_knows_who_started_it_and_where_everything_is(
     assert environ["JAVA_HOME"] == "/java"
 
 
-def test_a_small_backlog_asks_for_a_quick_start(spark: Spark, layout: Layout) -> None:
+def test_a_small_backlog_asks_for_a_quick_start(spark: FakeSpark, layout: Layout) -> None:
     pipeline = open_pipeline(NAME)
     assert "spark.driver.extraJavaOptions" not in spark_conf(pipeline, RUN_ID)
     seen = report_of("doctor", Outcome.DONE, facts={"backlog_bytes": 1000})
@@ -176,7 +118,7 @@ def test_a_small_backlog_asks_for_a_quick_start(spark: Spark, layout: Layout) ->
 
 
 def test_a_missing_connection_is_refused_before_anything_is_submitted(
-    spark: Spark, context: Context, monkeypatch: pytest.MonkeyPatch
+    spark: FakeSpark, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AIRFLOW_CONN_TIDEMILL_SPARK")
     with pytest.raises(AirflowFailException, match=f"no connection '{CONN_ID}'"):
@@ -184,27 +126,29 @@ def test_a_missing_connection_is_refused_before_anything_is_submitted(
     assert not spark.called
 
 
-def test_the_report_counts_for_more_than_sparks_exit_code(spark: Spark, context: Context) -> None:
-    spark.leaves(report_of("ingest", Outcome.REFUSED, error=error("ForeignSink")), exit_code=1)
+def test_the_report_counts_for_more_than_sparks_exit_code(
+    spark: FakeSpark, context: Context
+) -> None:
+    spark.leaves(report_of("ingest", Outcome.REFUSED, error=error("ForeignSink")))
     with pytest.raises(AirflowFailException, match="ForeignSink"):
         ingest().execute(context)
 
 
-def test_a_driver_that_left_no_report_is_tried_again(spark: Spark, context: Context) -> None:
-    (spark.folder / "exit").write_text("137")
+def test_a_driver_that_left_no_report_is_tried_again(spark: FakeSpark, context: Context) -> None:
+    spark.exits(137)
     with pytest.raises(AirflowException, match="137") as raised:
         ingest().execute(context)
     assert not isinstance(raised.value, AirflowFailException)
 
 
-def test_a_driver_that_could_not_read_its_spec_is_not(spark: Spark, context: Context) -> None:
-    (spark.folder / "exit").write_text("2")
+def test_a_driver_that_could_not_read_its_spec_is_not(spark: FakeSpark, context: Context) -> None:
+    spark.exits(2)
     with pytest.raises(AirflowFailException):
         ingest().execute(context)
 
 
-def test_killing_ingest_ends_the_driver(spark: Spark, context: Context) -> None:
-    (spark.folder / "hang").touch()
+def test_killing_ingest_ends_the_driver(spark: FakeSpark, context: Context) -> None:
+    spark.hangs()
     operator = ingest()
     ended: list[BaseException] = []
 
@@ -231,23 +175,23 @@ def test_killing_ingest_ends_the_driver(spark: Spark, context: Context) -> None:
 
 
 def test_a_small_increment_is_judged_without_spark(
-    spark: Spark, layout: Layout, context: Context
+    spark: FakeSpark, layout: Layout, context: Context
 ) -> None:
     gate(layout, Outcome.DONE).execute(context)
     assert not spark.called
 
 
 def test_an_increment_too_large_for_that_is_judged_by_spark(
-    spark: Spark, layout: Layout, context: Context
+    spark: FakeSpark, layout: Layout, context: Context
 ) -> None:
-    spark.leaves(report_of("gate", Outcome.HELD), exit_code=3)
+    spark.leaves(report_of("gate", Outcome.HELD))
     with pytest.raises(AirflowFailException):
         gate(layout, Outcome.NEEDS_SPARK).execute(context)
     assert spark.call["argv"][-3:] == ["gate", NAME, f"--run-id={RUN_ID}"]
 
 
 def test_a_held_increment_fails_the_gate_with_its_reasons(
-    spark: Spark, layout: Layout, context: Context
+    spark: FakeSpark, layout: Layout, context: Context
 ) -> None:
     operator = GateOperator(task_id="gate", pipeline=NAME, conn_id=CONN_ID)
     held = report_of("gate", Outcome.HELD, reason="increment 000003 is held: quantity below 1")

@@ -1,0 +1,132 @@
+"""Data docs are for users who may read the pipeline's DAG, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.report import Outcome
+from tests.airflow.conftest import NAME
+from tests.airflow.fake_step import report_of
+from tidemill.docs_link import DataDocsLink
+from tidemill.docs_page import find_page
+
+PAGE = "validations/orders/page.html"
+
+
+@pytest.fixture
+def docs(layout: Layout) -> Path:
+    """A docs folder with a page, between files that nobody may have."""
+    page = layout.docs / PAGE
+    page.parent.mkdir(parents=True)
+    page.write_text("<p>judged</p>")
+    (layout.home / "lease.json").write_text("secret")
+    (layout.docs / "outside").symlink_to(layout.home)
+    (layout.root / "docs").mkdir()
+    return layout.docs
+
+
+def test_a_page_is_found(docs: Path) -> None:
+    assert find_page(docs, PAGE) == (docs / PAGE).resolve()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../lease.json",
+        "validations/../../lease.json",
+        "outside/lease.json",
+        "/etc/passwd",
+        "..",
+        "",
+        "validations",
+        "no/such.html",
+        "page\0.html",
+        "x" * 5000,
+    ],
+)
+def test_nothing_outside_the_docs_folder_is_found(docs: Path, path: str) -> None:
+    assert find_page(docs, path) is None
+
+
+def test_the_gates_button_leads_to_the_page_of_its_run(layout: Layout, docs: Path) -> None:
+    key = cast("Any", SimpleNamespace(dag_id=NAME, run_id="a b"))
+    link = DataDocsLink()
+    assert link.get_link(cast("Any", None), ti_key=key) == ""
+    report = report_of("gate", Outcome.HELD, facts={"docs": str(docs / PAGE)})
+    reports.write(report, layout.run("a b"))
+    assert link.get_link(cast("Any", None), ti_key=key) == f"/tidemill/docs/{NAME}/{PAGE}"
+
+
+@pytest.fixture(scope="module")
+def api(database: None) -> Iterator[Any]:
+    """Airflow's own API server, with our plugin in it."""
+    from airflow.api_fastapi.app import create_app
+    from fastapi.testclient import TestClient
+
+    with TestClient(create_app(apps="core"), base_url="http://127.0.0.1") as client:
+        yield client
+
+
+def token(role: str | None) -> dict[str, str]:
+    """The header of a logged-in user."""
+    from airflow.api_fastapi.app import get_auth_manager
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+
+    user = SimpleAuthManagerUser(username="somebody", role=role)
+    return {"Authorization": f"Bearer {get_auth_manager().generate_jwt(user)}"}
+
+
+@pytest.mark.airflow
+def test_whoever_may_read_the_dag_reads_the_page(api: Any, docs: Path) -> None:
+    answer = api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=token("viewer"))
+    assert (answer.status_code, answer.text) == (200, "<p>judged</p>")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "no-store" in answer.headers["cache-control"]
+
+
+@pytest.mark.airflow
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({}, 401), ({"Authorization": "Bearer made.up.token"}, 403)],
+)
+def test_an_anonymous_user_does_not(
+    api: Any, docs: Path, headers: dict[str, str], status: int
+) -> None:
+    assert api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=headers).status_code == status
+
+
+@pytest.mark.airflow
+def test_a_user_who_may_not_read_the_dag_does_not(api: Any, docs: Path) -> None:
+    answer = api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=token(None))
+    assert answer.status_code == 403
+
+
+@pytest.mark.airflow
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{NAME}/..%2flease.json",
+        f"{NAME}/%2e%2e/lease.json",
+        f"{NAME}/outside/lease.json",
+        f"{NAME}/%2fetc%2fpasswd",
+        "..%2fdocs/x",
+        "~/x",
+        "Orders/x",
+        f"{NAME}/",
+    ],
+)
+def test_no_address_leads_out_of_the_docs_folder(api: Any, docs: Path, path: str) -> None:
+    assert api.get(f"/tidemill/docs/{path}", headers=token("admin")).status_code == 404
+
+
+@pytest.mark.airflow
+def test_the_app_tells_nothing_about_itself(api: Any) -> None:
+    for path in ("docs", "redoc", "openapi.json"):
+        assert api.get(f"/tidemill/{path}", headers=token("admin")).status_code == 404
