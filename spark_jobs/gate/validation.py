@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import great_expectations as gx  # noqa: TID253 - see the module's docstring
+import pandas as pd
 from great_expectations.core.expectation_validation_result import (  # noqa: TID253
     ExpectationSuiteValidationResult,
     ExpectationValidationResult,
@@ -239,8 +240,15 @@ def _checked(
         id=expectation.raw.get("id"),
     )
     kept = result.result if samples else _counts_only(expectation.type, result.result)
+    if kept.get("observed_value") is pd.NaT:
+        # The extreme of a column of nulls; Spark says None.
+        kept = {**kept, "observed_value": None}
     return ExpectationValidationResult(
-        success=result.success, expectation_config=config, result=kept, meta=result.meta
+        # It may be numpy's own bool, which no JSON writer knows.
+        success=bool(result.success),
+        expectation_config=config,
+        result=kept,
+        meta=result.meta,
     )
 
 

@@ -1,0 +1,51 @@
+"""What `check` takes for known is what Great Expectations has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from spark_jobs.gate.equivalence import EQUIVALENT
+from spark_jobs.gate.known_expectations import known_expectations
+
+
+def test_all_that_the_gate_can_judge_in_process_is_known() -> None:
+    assert set(EQUIVALENT) <= set(known_expectations())
+
+
+def test_an_expectation_has_its_arguments() -> None:
+    arguments = known_expectations()["expect_column_values_to_be_between"]
+
+    assert arguments is not None
+    assert {"column", "min_value", "max_value", "mostly", "row_condition"} <= arguments.names
+    assert arguments.required == {"column"}
+
+
+def test_great_expectations_is_not_imported() -> None:
+    program = (
+        "import sys; from spark_jobs.gate.known_expectations import known_expectations;"
+        "assert known_expectations(); print('great_expectations' in sys.modules)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert ended.stdout.strip() == "False"
+
+
+@pytest.mark.slow
+def test_they_are_exactly_those_that_great_expectations_registers() -> None:
+    import great_expectations.expectations as expectations
+    from great_expectations.expectations import registry
+
+    shipped = {
+        name
+        for name in registry.list_registered_expectation_implementations()
+        if registry.get_expectation_impl(name).__module__.startswith(
+            f"{expectations.__name__}.core"
+        )
+    }
+
+    assert shipped == set(known_expectations())
