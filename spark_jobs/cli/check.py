@@ -14,8 +14,8 @@ from spark_jobs.contract.errors import ExitCode
 Names = Annotated[
     list[str] | None,
     Argument(
-        metavar="[NAME]...",
-        help="Check these pipelines only, without the DAGs of all others.",
+        metavar="NAME",
+        help="The pipelines.",
         show_default="all",
     ),
 ]
@@ -31,7 +31,7 @@ def check(names: Names = None, json: Json = False) -> None:
     with_dags = airflow_installed()
     if with_dags:
         with screen.busy("checking the DAGs …"):
-            problems += [problem for problem in check_dags() if problem not in problems]
+            problems += [problem for problem in check_dags(names or ()) if problem not in problems]
     if json:
         found = [asdict(problem) for problem in problems]
         screen.document({"problems": found, "dags_checked": with_dags})

@@ -16,6 +16,6 @@ def schema(write: Write = False) -> None:
     """Print the JSON Schema of specs."""
     screen = Screen()
     if write:
-        screen.line(str(specs.write()))
+        screen.line(str(specs.write(specs.PATH)))
     else:
         screen.document(specs.spec_schema())

@@ -16,7 +16,7 @@ from spark_jobs.ledger.increment_status import IncrementStatus
 from spark_jobs.ledger.published import Head
 from spark_jobs.ledger.status import PipelineStatus, read_status
 
-Name = Annotated[str | None, Argument(metavar="[NAME]", help="The pipeline.", show_default="all")]
+Name = Annotated[str | None, Argument(metavar="NAME", help="The pipeline.", show_default="all")]
 
 
 def status(name: Name = None, json: Json = False) -> None:

@@ -37,10 +37,11 @@ class Problem:
     remedy: str
 
     @classmethod
-    def of_spec(cls, error: SpecError, file: Path) -> Problem:
-        line: int | None = error.line
-        place = f"{file}:{line}: " if line else f"{file}: "
-        return cls(file, line, error.what.removeprefix(place), error.remedy)
+    def said(cls, file: Path, line: int | None, what: str, remedy: str) -> Problem:
+        """Of an error's sentence, which names file and line itself."""
+        for place in (f"{file}:{line}: ", f"{file}: ", f"{file} "):
+            what = what.removeprefix(place)
+        return cls(file, line, what.removesuffix("."), remedy)
 
 
 def check(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> list[Problem]:
@@ -80,7 +81,8 @@ def _of_pipeline(project: Project, path: Path, environ: Mapping[str, str]) -> It
         spec = load_spec(path, environ)
     except SpecError as error:
         # Which transform and suite it means is then unknown too.
-        yield from (Problem.of_spec(one, path) for one in (error, *error.further))
+        for one in (error, *error.further):
+            yield Problem.said(path, one.line, one.what, one.remedy)
         return
     yield from _of_expressions(spec, path)
     yield from _of_transform(project.transform(spec.transform or path.stem))
@@ -138,7 +140,7 @@ def _of_suite(path: Path) -> Iterator[Problem]:
     except SuiteError as error:
         cause = error.__cause__
         line = cause.lineno if isinstance(cause, json.JSONDecodeError) else None
-        yield Problem(path, line, error.what.removeprefix(f"{path} "), error.remedy)
+        yield Problem.said(path, line, error.what, error.remedy)
         return
     lines = path.read_text(encoding="utf-8").splitlines()
     for expectation in suite.expectations:

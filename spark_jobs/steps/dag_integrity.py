@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.errors import TidemillError
-from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.steps.check import Problem
 
 INTEGRITY = ("-m", "tidemill.integrity", "--json")
@@ -25,8 +26,11 @@ def airflow_installed() -> bool:
     return find_spec("airflow") is not None
 
 
-def check_dags() -> list[Problem]:
-    """What is wrong with the DAGs of all specs.
+def check_dags(names: Sequence[str] = ()) -> list[Problem]:
+    """What is wrong with the DAGs.
+
+    Args:
+        names: Of the pipelines whose DAGs count; all where none is given.
 
     Raises:
         IntegrityCheckBroke: it ended without an answer, which says nothing about the DAGs.
@@ -39,8 +43,7 @@ def check_dags() -> list[Problem]:
         check=False,
     )
     try:
-        found = json.loads(ended.stdout)["problems"]
-        return [_problem(item) for item in found]
+        found = [_problem(item) for item in json.loads(ended.stdout)["problems"]]
     except (ValueError, KeyError, TypeError) as error:
         last = (ended.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise IntegrityCheckBroke(
@@ -49,9 +52,12 @@ def check_dags() -> list[Problem]:
             exit_code=ended.returncode,
             stderr=ended.stderr,
         ) from error
+    return [one for one in found if not names or one.file.stem in names or not _is_spec(one.file)]
 
 
 def _problem(item: dict[str, Any]) -> Problem:
-    return Problem(
-        file=REPOSITORY / item["file"], line=item["line"], what=item["what"], remedy=item["remedy"]
-    )
+    return Problem.said(Path(item["file"]), item["line"], item["what"], item["remedy"])
+
+
+def _is_spec(file: Path) -> bool:
+    return file.suffix == ".yaml"

@@ -20,6 +20,9 @@ class ReasonMissing(UsageError):
     """A release without a reason, or by nobody; carries `field`."""
 
 
+PATIENCE_SECONDS = 30.0
+
+
 def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str) -> Release:
     """Record the decision; the next publish carries it out and writes it into the table's history.
 
@@ -48,7 +51,7 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
     increments = Increments(layout.increments)
     # Looked at before the lease too: a wrong number need not wait for a long ingest.
     _must_be_held(pipeline, increments.get(number))
-    with hold(layout.lease, step="release", run_id=run_id):
+    with hold(layout.lease, step="release", run_id=run_id, patience=PATIENCE_SECONDS):
         increment = increments.get(number)
         _must_be_held(pipeline, increment)
         decision = Release(

@@ -1,0 +1,151 @@
+"""`tidemill check` finds every mistake of a pipeline at once, with file, line and remedy."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from spark_jobs.contract.errors import ExitCode
+from spark_jobs.steps import dag_integrity
+from tests.cli.conftest import Tidemill
+from tests.cli.problems import SPEC, SUITE, TRANSFORM, edit, found
+from tests.e2e.mill import NAME, Mill
+
+pytestmark = pytest.mark.usefixtures("mill")
+
+
+@pytest.fixture(autouse=True)
+def without_airflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dag_integrity, "airflow_installed", lambda: False)
+
+
+def test_a_sound_pipeline_has_no_problems(tidemill: Tidemill) -> None:
+    answer = tidemill("check", NAME, "--json")
+
+    assert answer.exit_code == ExitCode.DONE
+    assert answer.json == {"problems": [], "dags_checked": False}
+
+
+def test_an_unknown_key_is_named_with_its_line_and_the_nearest_one(
+    tidemill: Tidemill, mill: Mill
+) -> None:
+    line = edit(mill, SPEC, "row_rules:", "row_rule:")
+
+    assert found(tidemill("check", NAME, "--json")) == {(SPEC, line, "Did you mean 'row_rules'?")}
+
+
+def test_every_mistake_of_a_spec_is_listed(tidemill: Tidemill, mill: Mill) -> None:
+    misspelt = edit(mill, SPEC, "row_rules:", "row_rule:")
+    zone = edit(mill, SPEC, "timezone: UTC", "timezone: Utopia")
+
+    lines = {line for _, line, _ in found(tidemill("check", NAME, "--json"))}
+
+    assert lines == {misspelt, zone}
+
+
+def test_a_misspelt_column_in_an_expression_is_found(tidemill: Tidemill, mill: Mill) -> None:
+    spec = mill.home / "project" / SPEC
+    spec.write_text(spec.read_text().replace("id IS NOT NULL", "quantty > 0 AND day IS NOT NULL"))
+    line = edit(mill, SPEC, "quantty", "quantiy")
+
+    assert found(tidemill("check", NAME, "--json")) == {(SPEC, line, "Did you mean 'quantity'?")}
+
+
+def test_a_missing_transform_names_the_file_that_was_probably_meant(
+    tidemill: Tidemill, mill: Mill
+) -> None:
+    path = mill.home / "project" / TRANSFORM
+    path.rename(path.with_name("order.py"))
+
+    ((file, line, remedy),) = found(tidemill("check", NAME, "--json"))
+
+    assert (file, line) == (TRANSFORM, None)
+    assert "order.py" in remedy
+
+
+@pytest.mark.parametrize(
+    ("code", "line"), [("def transform(rows:\n", 1), ("rows = 1\n\n)", 3), ("x = 1\n", None)]
+)
+def test_a_transform_that_cannot_run_is_found_without_running_it(
+    tidemill: Tidemill, mill: Mill, code: str, line: int | None
+) -> None:
+    (mill.home / "project" / TRANSFORM).write_text(code)
+
+    ((file, at, _),) = found(tidemill("check", NAME, "--json"))
+
+    assert (file, at) == (TRANSFORM, line)
+
+
+def test_a_transform_is_never_executed(tidemill: Tidemill, mill: Mill) -> None:
+    code = "raise SystemExit(9)\ndef transform(rows):\n    return rows\n"
+    (mill.home / "project" / TRANSFORM).write_text(code)
+
+    assert tidemill("check", NAME).exit_code == ExitCode.DONE
+
+
+def test_a_missing_suite_is_found(tidemill: Tidemill, mill: Mill) -> None:
+    mill.suite.unlink()
+
+    ((file, line, _),) = found(tidemill("check", NAME, "--json"))
+
+    assert (file, line) == (SUITE, None)
+
+
+def test_a_suite_that_is_no_json_is_found_with_its_line(tidemill: Tidemill, mill: Mill) -> None:
+    mill.suite.write_text('{"name": "orders",\n "expectations": [}\n')
+
+    ((file, line, _),) = found(tidemill("check", NAME, "--json"))
+
+    assert (file, line) == (SUITE, 2)
+
+
+def test_a_suite_without_expectations_is_found(tidemill: Tidemill, mill: Mill) -> None:
+    mill.suite.write_text(json.dumps({"name": NAME, "expectations": []}))
+
+    assert len(found(tidemill("check", NAME, "--json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "remedy"),
+    [
+        (
+            {"type": "expect_column_values_to_be_betwen"},
+            "Did you mean 'expect_column_values_to_be_between'?",
+        ),
+        ({"kwargs": {"column": "quantity", "min_valu": 1}}, "Did you mean 'min_value'?"),
+        ({"kwargs": {"min_value": 1}}, "Add it to its kwargs."),
+    ],
+)
+def test_an_expectation_that_great_expectations_does_not_know_is_found_with_its_line(
+    tidemill: Tidemill, mill: Mill, change: dict[str, Any], remedy: str
+) -> None:
+    suite = json.loads(mill.suite.read_text())
+    suite["expectations"][0].update(change)
+    mill.suite.write_text(json.dumps(suite, indent=1))
+    lines = mill.suite.read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if '"type"' in text)
+
+    assert found(tidemill("check", NAME, "--json")) == {(SUITE, line, remedy)}
+
+
+def test_all_problems_of_all_three_files_are_listed_together(
+    tidemill: Tidemill, mill: Mill
+) -> None:
+    edit(mill, SPEC, "id IS NOT NULL", "quantty > 0")
+    (mill.home / "project" / TRANSFORM).unlink()
+    mill.suite.unlink()
+
+    answer = tidemill("check", NAME)
+
+    assert answer.exit_code == ExitCode.USAGE
+    assert answer.stdout.startswith("Airflow is not installed")
+    assert all(file in answer.stdout for file in (SPEC, TRANSFORM, SUITE))
+    assert "3 problems" in answer.stdout
+
+
+def test_a_name_that_does_not_exist_is_wrong_usage(tidemill: Tidemill) -> None:
+    answer = tidemill("check", "order", "--json")
+
+    assert (answer.exit_code, answer.json["data"]["nearest"]) == (ExitCode.USAGE, "orders")

@@ -1,0 +1,114 @@
+"""An error is one sentence with its remedy and an exit code, never a stack trace."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from spark_jobs.contract.errors import ExitCode
+from spark_jobs.ledger.lease import hold
+from tests.cli.conftest import Tidemill
+from tests.e2e.mill import Mill
+from tests.histories import History, rows
+
+pytestmark = pytest.mark.usefixtures("mill")
+
+
+def test_people_get_one_line_on_standard_error(tidemill: Tidemill) -> None:
+    answer = tidemill("status", "order")
+
+    assert (answer.exit_code, answer.stdout) == (ExitCode.USAGE, "")
+    assert answer.stderr.splitlines() == [
+        "UsageError: There is no pipeline 'order'. Did you mean 'orders'?"
+    ]
+
+
+def test_programs_get_json_on_standard_output(tidemill: Tidemill) -> None:
+    answer = tidemill("status", "order", "--json")
+
+    assert (answer.exit_code, answer.stderr) == (ExitCode.USAGE, "")
+    assert (answer.json["code"], answer.json["transient"]) == ("UsageError", False)
+    assert answer.json["data"] == {"name": "order", "nearest": "orders"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rows",),
+        ("rows", "orders", "--limit", "0"),
+        ("rows", "orders", "--limt", "3"),
+        ("release", "orders", "third", "--reason", "x"),
+        ("fly",),
+    ],
+)
+def test_a_wrong_command_line_is_wrong_usage(
+    tidemill: Tidemill, arguments: tuple[str, ...]
+) -> None:
+    answer = tidemill(*arguments)
+
+    assert (answer.exit_code, answer.stdout) == (ExitCode.USAGE, "")
+    assert answer.stderr
+
+
+@pytest.mark.parametrize("command", ["status", "rows", "where", "run", "release"])
+def test_a_root_that_is_not_set_is_wrong_usage(
+    tidemill: Tidemill, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("TIDEMILL_ROOT", "not/absolute")
+    more = ("2", "--reason", "x") if command == "release" else ()
+
+    answer = tidemill(command, "orders", *more, "--json")
+
+    assert (answer.exit_code, answer.json["data"]) == (ExitCode.USAGE, {"root": "not/absolute"})
+
+
+def test_a_refusal_of_the_doctor_has_its_own_exit_code(tidemill: Tidemill, mill: Mill) -> None:
+    mill.input.rmdir()
+
+    answer = tidemill("run", "orders", "--json")
+
+    assert (answer.exit_code, answer.json["outcome"]) == (ExitCode.REFUSED, "refused")
+    (doctor,) = answer.json["reports"]
+    assert (doctor["step"], doctor["error"]["code"]) == ("doctor", "InputMissing")
+    assert doctor["error"]["data"]["path"] == str(mill.input)
+    assert "mkdir -p" in tidemill("run", "orders").stderr
+
+
+def test_nothing_to_do_is_no_failure(tidemill: Tidemill) -> None:
+    answer = tidemill("run", "orders", "--run-id", "idle", "--json")
+
+    assert (answer.exit_code, answer.json["outcome"]) == (ExitCode.DONE, "skipped")
+    assert answer.json["run_id"] == "idle"
+    assert [report["step"] for report in answer.json["reports"]] == ["doctor"]
+
+
+def test_a_pipeline_that_is_written_to_cannot_be_released_into(
+    tidemill: Tidemill, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.increment(rows(1), outcome="held")
+    monkeypatch.setattr("spark_jobs.steps.release.PATIENCE_SECONDS", 0)
+
+    with hold(history.layout.lease, step="ingest", run_id="r1"):
+        answer = tidemill("release", "orders", "1", "--reason", "x", "--json")
+
+    assert (answer.exit_code, answer.json["code"]) == (ExitCode.FAILED, "LeaseHeld")
+    assert answer.json["transient"] is True
+    assert answer.json["data"]["holder"]["run_id"] == "r1"
+    assert history.increments.get(1).release is None
+
+
+def test_the_console_script_leaves_with_the_exit_code(mill: Mill) -> None:
+    program = "from spark_jobs.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, "where", "nowhere.csv"],
+        env=mill.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stdout) == (ExitCode.USAGE, "")
+    assert ended.stderr.startswith("UnknownFile: ")
+    assert len(ended.stderr.splitlines()) == 1

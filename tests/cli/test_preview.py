@@ -1,0 +1,105 @@
+"""`tidemill preview` runs transform and suite on a sample and leaves no trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from spark_jobs.contract.errors import ExitCode
+from tests.cli.conftest import Tidemill
+from tests.e2e.mill import NAME, Mill
+
+GOOD = ["a,2,2026-03-01 10:00:00", "b,3,2026-03-02 10:00:00"]
+MALFORMED = "c,many,2026-03-02 10:00:00"
+
+
+def sample(mill: Mill, *lines: str) -> Path:
+    path = mill.home / "sample.csv"
+    path.write_text("\n".join(["id,quantity,at", *lines]) + "\n")
+    return path
+
+
+def test_a_sample_that_is_not_there_is_wrong_usage(tidemill: Tidemill, mill: Mill) -> None:
+    answer = tidemill("preview", "orders", "--input", str(mill.home / "none.csv"), "--json")
+
+    assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "NoSample")
+
+
+def test_a_sample_that_the_stream_would_pass_over_is_refused(
+    tidemill: Tidemill, mill: Mill
+) -> None:
+    mill.spec["sources"]["orders"]["options"] = {"pathGlobFilter": "orders-*.csv"}
+    spec = mill.home / "project" / "dags" / "specs" / f"{NAME}.yaml"
+    spec.write_text(yaml.safe_dump(mill.spec))
+
+    answer = tidemill("preview", "orders", "--input", str(sample(mill, *GOOD)), "--json")
+
+    assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "NoSample")
+
+
+@pytest.mark.jvm
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+class TestOnSpark:
+    def test_rows_rejected_rows_and_verdict_are_shown_and_nothing_is_written(
+        self, tidemill: Tidemill, mill: Mill, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # A root that does not exist cannot be written to unseen.
+        monkeypatch.setenv("TIDEMILL_ROOT", str(mill.home / "not-there"))
+        path = sample(mill, *GOOD, MALFORMED)
+        before = sorted(mill.home.rglob("*"))
+
+        answer = tidemill("preview", "orders", "--input", str(path), "--json")
+
+        assert answer.exit_code == ExitCode.DONE
+        found = answer.json
+        assert (found["rows"], found["rejected"]) == (2, 1)
+        assert sorted(found["good"], key=lambda row: str(row["id"])) == [
+            {
+                "id": "a",
+                "quantity": 2,
+                "at": "2026-03-01T10:00:00+00:00",
+                "day": "2026-03-01",
+                "double": 4,
+            },
+            {
+                "id": "b",
+                "quantity": 3,
+                "at": "2026-03-02T10:00:00+00:00",
+                "day": "2026-03-02",
+                "double": 6,
+            },
+        ]
+        (refused,) = found["refused"]
+        assert (refused["reason"], refused["record"]) == ("malformed", MALFORMED)
+        assert found["gate"]["outcome"] == "done"
+        assert sorted(mill.home.rglob("*")) == before
+
+    def test_what_the_gate_would_hold_exits_so(self, tidemill: Tidemill, mill: Mill) -> None:
+        path = sample(mill, "a,-2,2026-03-01 10:00:00")
+
+        held = tidemill("preview", "orders", "--input", str(path), "--json")
+        shown = tidemill("preview", "orders", "--input", str(path), "--limit", "1")
+
+        assert held.exit_code == shown.exit_code == ExitCode.HELD
+        assert held.json["gate"]["outcome"] == "held"
+        (reason,) = held.json["gate"]["facts"]["reasons"]
+        assert "expect_column_values_to_be_between(quantity)" in reason
+        assert shown.stdout.splitlines()[-1].startswith("gate held: ")
+
+    def test_a_sample_without_rows_would_be_held(self, tidemill: Tidemill, mill: Mill) -> None:
+        answer = tidemill("preview", "orders", "--input", str(sample(mill)), "--json")
+
+        assert answer.exit_code == ExitCode.HELD
+        assert (answer.json["rows"], answer.json["good"]) == (0, [])
+
+    def test_what_spark_refuses_is_one_sentence(self, tidemill: Tidemill, mill: Mill) -> None:
+        transform = mill.home / "project" / "spark_jobs" / "transforms" / f"{NAME}.py"
+        transform.write_text("def transform(rows):\n    return rows.select('idd', 'day')\n")
+
+        answer = tidemill("preview", "orders", "--input", str(sample(mill, *GOOD)), "--json")
+
+        assert (answer.exit_code, answer.json["code"]) == (ExitCode.FAILED, "QueryFailed")
+        assert answer.json["data"]["condition"].startswith("UNRESOLVED_COLUMN")

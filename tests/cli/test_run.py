@@ -1,0 +1,86 @@
+"""`tidemill run` is the four steps in order, in one process."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.contract.errors import ExitCode
+from tests.cli.conftest import Answer, Tidemill
+from tests.e2e.mill import Mill
+
+pytestmark = [pytest.mark.jvm, pytest.mark.slow, pytest.mark.usefixtures("spark")]
+
+
+def ends(answer: Answer) -> list[tuple[str, str]]:
+    return [(report["step"], report["outcome"]) for report in answer.json["reports"]]
+
+
+def published(tidemill: Tidemill) -> list[str]:
+    return sorted(row["id"] for row in tidemill("rows", "orders", "--json").json["rows"])
+
+
+def test_a_held_increment_holds_back_the_next_until_it_is_released(
+    tidemill: Tidemill, mill: Mill
+) -> None:
+    mill.deliver("1.csv", ["good 1,2,2026-03-01 10:00:00"])
+    first = tidemill("run", "orders", "--run-id", "r1", "--json")
+    mill.deliver("2.csv", ["bad 2,-2,2026-03-02 10:00:00"])
+    second = tidemill("run", "orders", "--run-id", "r2", "--json")
+    mill.deliver("3.csv", ["good 3,2,2026-03-03 10:00:00"])
+    third = tidemill("run", "orders", "--run-id", "r3", "--json")
+    idle = tidemill("run", "orders", "--json")
+
+    assert first.exit_code == ExitCode.DONE
+    assert ends(first) == [
+        ("doctor", "done"),
+        ("ingest", "done"),
+        ("gate", "done"),
+        ("publish", "done"),
+    ]
+    assert second.exit_code == ExitCode.HELD
+    assert ends(second)[-1] == ("gate", "held")
+    assert third.exit_code == ExitCode.HELD
+    assert ends(third)[-1] == ("publish", "waiting")
+    assert (idle.exit_code, ends(idle)) == (ExitCode.DONE, [("doctor", "skipped")])
+    assert idle.json["run_id"].startswith("manual__")
+    assert published(tidemill) == ["good 1"]
+
+    tidemill("release", "orders", "2", "--reason", "refunds")
+    fourth = tidemill("run", "orders", "--run-id", "r4")
+
+    assert fourth.exit_code == ExitCode.DONE
+    assert fourth.stdout.splitlines()[-1] == (
+        "publish done: increment 000002 in version 1, increment 000003 in version 2"
+    )
+    assert published(tidemill) == ["bad 2", "good 1", "good 3"]
+
+
+def test_running_an_old_run_again_judges_its_own_increment_again(
+    tidemill: Tidemill, mill: Mill
+) -> None:
+    mill.deliver("1.csv", ["odd,-2,2026-03-01 10:00:00"])
+    held = tidemill("run", "orders", "--run-id", "r1", "--json")
+    mill.suite.write_text(mill.suite.read_text().replace('"min_value": 1', '"min_value": -5'))
+
+    again = tidemill("run", "orders", "--run-id", "r1", "--json")
+    once_more = tidemill("run", "orders", "--run-id", "r1", "--json")
+
+    assert held.exit_code == ExitCode.HELD
+    assert (again.exit_code, ends(again)[-1]) == (ExitCode.DONE, ("publish", "done"))
+    assert ends(once_more) == [("doctor", "skipped")]
+    assert published(tidemill) == ["odd"]
+
+
+def test_a_transform_that_fails_is_a_wrong_spec_and_names_its_line(
+    tidemill: Tidemill, mill: Mill
+) -> None:
+    path = mill.home / "project" / "spark_jobs" / "transforms" / "orders.py"
+    path.write_text("def transform(rows):\n    return rows.drop(undefined)\n")
+    mill.deliver("1.csv", ["a,2,2026-03-01 10:00:00"])
+
+    answer = tidemill("run", "orders", "--json")
+
+    assert answer.exit_code == ExitCode.USAGE
+    error = answer.json["reports"][-1]["error"]
+    assert (error["code"], error["data"]["path"]) == ("SpecError", str(path))
+    assert "line 2" in error["what"]

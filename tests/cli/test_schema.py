@@ -1,0 +1,28 @@
+"""`tidemill schema` prints or writes what editors complete specs from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contract import schema
+from spark_jobs.contract.errors import ExitCode
+from tests.cli.conftest import Tidemill
+
+
+def test_it_is_printed(tidemill: Tidemill) -> None:
+    assert tidemill("schema").json == schema.spec_schema()
+
+
+def test_it_is_written_to_where_specs_refer_to(
+    tidemill: Tidemill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "PATH", tmp_path / "spec.schema.json")
+
+    answer = tidemill("schema", "--write")
+
+    assert answer.exit_code == ExitCode.DONE
+    assert answer.stdout.strip() == str(schema.PATH)
+    assert json.loads(schema.PATH.read_text()) == schema.spec_schema()

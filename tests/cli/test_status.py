@@ -1,0 +1,166 @@
+"""`tidemill status` says from files alone where pipelines stand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from spark_jobs.contract.errors import ExitCode
+from spark_jobs.contract.project import spec_files
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.lease import Holder, hold
+from spark_jobs.ledger.process import this_process
+from tests.cli.conftest import Tidemill
+from tests.histories import History, reject, rows
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.usefixtures("history")
+def test_a_pipeline_that_never_ran_has_nothing_of_everything(tidemill: Tidemill) -> None:
+    answer = tidemill("status", "orders", "--json")
+
+    assert answer.exit_code == ExitCode.DONE
+    assert answer.json == {
+        "pipeline": "orders",
+        "batches": 0,
+        "unsealed": 0,
+        "increments": [],
+        "table": None,
+        "rejected": None,
+        "last_run": None,
+        "writer": None,
+    }
+
+
+def test_every_increment_says_where_it_stands(tidemill: Tidemill, history: History) -> None:
+    history.increment(rows(1, 2), [reject("bad")])
+    history.publish()
+    history.batch(rows(3))
+    history.batch(rows(4))
+    history.judge(history.seal().increment, "held", NOON)
+    history.increment(rows(5))
+    history.batch(rows(6))
+    history.seal()
+    history.batch(rows(7))
+
+    found = tidemill("status", "orders", "--json").json
+
+    assert (found["batches"], found["unsealed"]) == (6, 1)
+    keys = ("increment", "first", "last", "rows", "rejected", "state", "verdict", "behind")
+    assert [tuple(i[key] for key in keys) for i in found["increments"]] == [
+        (1, 0, 0, 2, 1, "published", "passed", None),
+        (2, 1, 2, 2, 0, "held", "held", None),
+        (3, 3, 3, 1, 0, "passed", "passed", 2),
+        (4, 4, 4, 1, 0, "sealed", None, 2),
+    ]
+    assert [i["version"] for i in found["increments"]] == [0, None, None, None]
+    assert found["increments"][1]["reasons"] == ["bad"]
+    assert found["increments"][1]["since"] == "2026-03-01T12:00:00Z"
+    assert found["table"] == {"version": 0, "files": 1, "rows": 2}
+    assert found["rejected"] == {"version": 0, "files": 1, "rows": 1}
+
+
+def test_the_last_run_is_the_one_that_reported_last(tidemill: Tidemill, history: History) -> None:
+    history.increment(rows(1))
+    history.publish("z-first")
+    history.publish("a-second")
+
+    last = tidemill("status", "orders", "--json").json["last_run"]
+
+    assert (last["run_id"], last["step"], last["outcome"]) == ("a-second", "publish", "done")
+
+
+def test_whoever_writes_is_named(tidemill: Tidemill, history: History) -> None:
+    with hold(history.layout.lease, step="ingest", run_id="r7"):
+        writer = tidemill("status", "orders", "--json").json["writer"]
+
+    assert (writer["step"], writer["run_id"], writer["pid"]) == ("ingest", "r7", os.getpid())
+    assert writer["gone"] is False
+    assert tidemill("status", "orders", "--json").json["writer"] is None
+
+
+def test_a_writer_that_died_is_told_from_one_at_work(tidemill: Tidemill, history: History) -> None:
+    another_life = this_process().model_copy(update={"started": 1.0})
+    holder = Holder(
+        epoch=1,
+        step="gate",
+        run_id="r1",
+        process=another_life,
+        launcher=None,
+        since=datetime.now(UTC),
+    )
+    documents.put_if_absent(history.layout.lease / "000001.json", holder)
+
+    assert tidemill("status", "orders", "--json").json["writer"]["gone"] is True
+    assert "gone" in tidemill("status", "orders").stdout
+
+
+def test_without_a_name_every_pipeline_of_the_search_path_has_a_line(
+    tidemill: Tidemill, history: History
+) -> None:
+    history.increment(rows(1), outcome="held")
+
+    found = {one["pipeline"]: one for one in tidemill("status", "--json").json}
+
+    assert set(found) == {path.stem for _, path in spec_files()} > {"orders"}
+    assert found["orders"]["increments"][0]["state"] == "held"
+    assert found["shop_orders"]["increments"] == []
+    lines = tidemill("status").stdout.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("orders")] == ["orders"]
+    assert "1 held" in next(line for line in lines if line.startswith("orders"))
+
+
+def test_the_damage_of_one_pipeline_does_not_hide_the_others(
+    tidemill: Tidemill, history: History
+) -> None:
+    history.batch(rows(1))
+    history.seal()
+    (history.layout.increments / "000001" / "sealed.json").write_text("{")
+
+    every = tidemill("status", "--json")
+    one = tidemill("status", "orders", "--json")
+
+    assert every.exit_code == ExitCode.DONE
+    errors = {found["pipeline"]: found.get("error", {}).get("code") for found in every.json}
+    assert errors == {**dict.fromkeys(errors), "orders": "TornDocument"}
+    assert len(errors) > 1
+    assert (one.exit_code, one.json["code"]) == (ExitCode.REFUSED, "TornDocument")
+
+
+def test_people_read_state_and_reasons(tidemill: Tidemill, history: History) -> None:
+    history.increment(rows(1, 2), [reject("bad")])
+    history.publish()
+    history.batch(rows(3))
+    history.judge(history.seal().increment, "held", NOON)
+
+    shown = tidemill("status", "orders").stdout
+
+    assert "version 0, 2 rows in 1 files, 1 rejected" in shown
+    assert "000001     0        2     1         published in version 0" in shown
+    assert "held since 2026-03-01 12:00 UTC" in shown
+    assert "bad" in shown
+
+
+def test_neither_spark_nor_great_expectations_nor_pandas_is_loaded(history: History) -> None:
+    history.increment(rows(1))
+    history.publish()
+    program = (
+        "import sys; from spark_jobs.cli.app import app; app(['status'], standalone_mode=False);"
+        "print(sorted({'pyspark', 'great_expectations', 'pandas', 'airflow'} & set(sys.modules)))"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **history.environ},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "orders" in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "[]"
