@@ -17,6 +17,7 @@ from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.contract.session_conf import driver_java_options, session_conf
+from spark_jobs.ledger.lease import end_outlived
 from tidemill.child_step import ChildStep, StepCommand
 from tidemill.command import (
     APPLICATION,
@@ -105,6 +106,9 @@ class SparkStepOperator(SparkSubmitOperator):
         """Run it through spark-submit."""
         run_id = context["run_id"]
         self._require_connection()
+        # Before the JVM, so that there is never a second driver beside one that was left behind.
+        if end_outlived(pipeline.layout.lease) is not None:
+            self.log.info("ended a driver that outlived its task")
         for variable in pipeline.spec.env:
             mask_secret(os.environ.get(variable, ""), variable)
         watch = ReportWatch(pipeline.layout.run(run_id), self.step)

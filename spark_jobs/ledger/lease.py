@@ -82,6 +82,18 @@ def current_holder(folder: Path) -> Holder | None:
     return _look(folder)[1]
 
 
+def end_outlived(folder: Path) -> Holder | None:
+    """End a driver that outlived its task; who it was, or None where there was none.
+
+    SIGKILL of a task runner leaves its spark-submit running, and the retry comes at once.
+    """
+    holder = current_holder(folder)
+    if holder is None or holder.process.gone or not _outlived(holder):
+        return None
+    holder.process.end(END_PATIENCE_SECONDS)
+    return holder
+
+
 def _look(folder: Path) -> tuple[int, Holder | None]:
     """The newest epoch and who holds it: whoever takes over takes the epoch after *this* one."""
     epoch = newest_epoch(folder)

@@ -15,7 +15,7 @@ from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.inputs import Found, InputChanged, InputTooOld, Scan, scan
 from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.lease import current_holder
+from spark_jobs.ledger.lease import end_outlived
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.step import Ended, Run
 
@@ -48,7 +48,9 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
     """
     pipeline, layout = run.pipeline, run.pipeline.layout
     _check_root(layout.root)
-    _end_outlived_driver(run)
+    outlived = end_outlived(layout.lease)
+    if outlived is not None:
+        run.say(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
     generation = open_generation(pipeline)
     batches = generation.ledger.batches()
     increments = Increments(layout.increments).all()
@@ -80,15 +82,6 @@ def _check_root(root: Path) -> None:
             remedy=f"mkdir -p '{root}', or correct TIDEMILL_ROOT.",
             root=root,
         )
-
-
-def _end_outlived_driver(run: Run) -> None:
-    holder = current_holder(run.pipeline.layout.lease)
-    if holder is None or holder.process.gone or not holder.process.here:
-        return
-    if holder.launcher is not None and holder.launcher.gone:
-        run.say(f"ending {holder.step} of run {holder.run_id}, which outlived its task")
-        holder.process.end()
 
 
 def _check_unpublished_files(generation: Generation, batches: list[Batch], first: int) -> None:
