@@ -19,6 +19,7 @@ from great_expectations.core.expectation_validation_result import (  # noqa: TID
 from great_expectations.data_context.data_context.abstract_data_context import (  # noqa: TID253
     AbstractDataContext,
 )
+from great_expectations.data_context.types.base import DataContextConfig  # noqa: TID253
 from great_expectations.data_context.types.resource_identifiers import (  # noqa: TID253
     ExpectationSuiteIdentifier,
     ValidationResultIdentifier,
@@ -30,11 +31,6 @@ KEPT_PAGES = 50
 BATCH = "increment"
 
 log = logging.getLogger(__name__)
-
-
-def kept_results(docs: Path) -> Path:
-    """Where the results lie that the pages are made of; without its result a page is removed."""
-    return docs / "results"
 
 
 def run_identifier(run_name: str, at: datetime) -> gx.RunIdentifier:
@@ -50,13 +46,11 @@ def write_result(result: ExpectationSuiteValidationResult, folder: Path) -> Path
     return path
 
 
-def write_page(
-    context: AbstractDataContext,
-    suite: Suite,
-    result: ExpectationSuiteValidationResult,
-    docs: Path,
-) -> Path | None:
+def write_page(suite: Suite, result: ExpectationSuiteValidationResult, docs: Path) -> Path | None:
     """The page of this validation, with index and suite; older pages beyond the limit go.
+
+    Args:
+        docs: The site; the results that its pages are made of lie in its `results/`.
 
     Returns:
         The page, or None where it could not be written: docs never change a verdict.
@@ -64,16 +58,18 @@ def write_page(
     key = ValidationResultIdentifier(
         ExpectationSuiteIdentifier(suite.name), result.meta["run_id"], BATCH
     )
-    store = context.validation_results_store
     try:
-        context.suites.add(gx.ExpectationSuite(**{**suite.raw, "id": None}))
+        site = _open_site(docs)
+        site.suites.add(gx.ExpectationSuite(**{**suite.raw, "id": None}))
+        store = site.validation_results_store
         store.set(key, result)
         kept = cast("list[ValidationResultIdentifier]", store.list_keys())
         for old in sorted(kept, key=lambda one: one.run_id.run_time)[:-KEPT_PAGES]:
+            # Building the index removes the pages that have no result any more.
             store.remove_key(old)  # type: ignore[no-untyped-call]
         pages: list[Any] = [key, ExpectationSuiteIdentifier(suite.name)]
-        context.build_data_docs(resource_identifiers=pages)
-        urls = context.get_docs_sites_urls(resource_identifier=key)
+        site.build_data_docs(resource_identifiers=pages)
+        urls = site.get_docs_sites_urls(resource_identifier=key)
     except OSError as error:
         log.warning("No data docs page was written to %s: %s", docs, error)
         return None
@@ -82,3 +78,43 @@ def write_page(
         log.warning("Great Expectations could not render a data docs page in %s", docs)
         return None
     return page
+
+
+def _open_site(docs: Path) -> AbstractDataContext:
+    """A context whose results and pages lie in the pipeline's own directory."""
+    config = DataContextConfig(
+        expectations_store_name="expectations_store",
+        validation_results_store_name="validation_results_store",
+        checkpoint_store_name="checkpoint_store",
+        stores={
+            "expectations_store": {"class_name": "ExpectationsStore"},
+            "validation_results_store": {
+                "class_name": "ValidationResultsStore",
+                "store_backend": _folder(docs / "results"),
+            },
+            "checkpoint_store": {"class_name": "CheckpointStore"},
+            "validation_definition_store": {"class_name": "ValidationDefinitionStore"},
+        },
+        data_docs_sites={
+            "tidemill": {
+                "class_name": "SiteBuilder",
+                "show_how_to_buttons": False,
+                "store_backend": _folder(docs),
+                "site_section_builders": {
+                    # By default a run with "profiling" in its name gets no page.
+                    "validations": {"run_name_filter": {"not_includes": "/"}},
+                    "profiling": "None",
+                },
+            }
+        },
+        analytics_enabled=False,
+    )
+    return gx.get_context(mode="ephemeral", project_config=config)
+
+
+def _folder(path: Path) -> dict[str, Any]:
+    return {
+        "class_name": "TupleFilesystemStoreBackend",
+        "base_directory": str(path),
+        "suppress_store_backend_id": True,
+    }

@@ -59,8 +59,7 @@ def judge(
     # Here and not above: importing Great Expectations costs seconds.
     from spark_jobs.gate import data_docs, validation
 
-    context = validation.open_context(data_docs.kept_results(docs), docs)
-    validated = validation.validate(context, sample, frame, suite, engine, samples=samples)
+    validated = validation.validate(sample, frame, suite, engine, samples=samples)
     run = data_docs.run_identifier(quote(run_name, safe="+:"), datetime.now(UTC))
     result = validation.merged(suite, validated, {"run_id": run, "validation_time": run.run_time})
     outcomes = tuple(map(_outcome, suite.expectations, validated.results))
@@ -75,7 +74,7 @@ def judge(
         reason="expectations" if failed else None,
         outcomes=outcomes,
         result=data_docs.write_result(result, results),
-        docs=data_docs.write_page(context, suite, result, docs),
+        docs=data_docs.write_page(suite, result, docs),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import great_expectations as gx  # noqa: TID253 - see the module's docstring
@@ -22,6 +21,7 @@ from great_expectations.data_context.data_context.abstract_data_context import (
 )
 from great_expectations.data_context.types.base import (  # noqa: TID253
     DataContextConfig,
+    InMemoryStoreBackendDefaults,
     ProgressBarsConfig,
 )
 from great_expectations.exceptions.exceptions import GreatExpectationsError  # noqa: TID253
@@ -36,7 +36,6 @@ from spark_jobs.gate.judgement import CheckBroke
 from spark_jobs.gate.sample import Sample
 from spark_jobs.gate.suite import Expectation, Suite, SuiteError
 
-SITE = "tidemill"
 # What Great Expectations counts; everything else in a result may be a value of the data.
 _COUNTS = frozenset(
     {
@@ -64,48 +63,17 @@ class Validated:
     table_rows: int
 
 
-def open_context(results: Path, docs: Path) -> AbstractDataContext:
-    """A context whose stores lie in the pipeline's own directories; `expectations/` is only read.
-
-    Args:
-        results: Where validation results are kept for the pages of `docs`.
-        docs: The site of the pipeline's data docs.
-    """
-    return gx.get_context(
-        mode="ephemeral",
-        project_config=DataContextConfig(
-            expectations_store_name="expectations_store",
-            validation_results_store_name="validation_results_store",
-            checkpoint_store_name="checkpoint_store",
-            stores={
-                "expectations_store": {"class_name": "ExpectationsStore"},
-                "validation_results_store": {
-                    "class_name": "ValidationResultsStore",
-                    "store_backend": _folder(results),
-                },
-                "checkpoint_store": {"class_name": "CheckpointStore"},
-                "validation_definition_store": {"class_name": "ValidationDefinitionStore"},
-            },
-            data_docs_sites={
-                SITE: {
-                    "class_name": "SiteBuilder",
-                    "show_how_to_buttons": False,
-                    "store_backend": _folder(docs),
-                    "site_section_builders": {
-                        # By default a run with "profiling" in its name gets no page.
-                        "validations": {"run_name_filter": {"not_includes": "/"}},
-                        "profiling": "None",
-                    },
-                }
-            },
-            analytics_enabled=False,
-            progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
-        ),
+def open_context() -> AbstractDataContext:
+    """A context that keeps everything in memory; `expectations/` is not even opened."""
+    config = DataContextConfig(
+        store_backend_defaults=InMemoryStoreBackendDefaults(),
+        analytics_enabled=False,
+        progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
     )
+    return gx.get_context(mode="ephemeral", project_config=config)
 
 
 def validate(
-    context: AbstractDataContext,
     sample: Sample,
     frame: Any,
     suite: Suite,
@@ -124,7 +92,7 @@ def validate(
     if suite.of_scope("table"):
         frames["table"] = engine.frame(sample, (*sample.files, *sample.extra_files))
         table_rows = engine.rows(frames["table"])
-    results = run(context, sample, frames, suite, engine, samples=samples)
+    results = run(sample, frames, suite, engine, samples=samples)
     return Validated(
         tuple(
             _checked(result, expectation, suite, samples)
@@ -135,7 +103,6 @@ def validate(
 
 
 def run(
-    context: AbstractDataContext,
     sample: Sample,
     frames: Mapping[str, Any],
     suite: Suite,
@@ -148,7 +115,7 @@ def run(
     Args:
         frames: The rows of each scope that the suite has.
     """
-    batches = engine.batch_definition(context)
+    batches = engine.batch_definition(open_context())
     # COMPLETE would collect every failing row on the driver.
     result_format = {"result_format": "BASIC", "partial_unexpected_count": samples}
     found: dict[int, ExpectationValidationResult] = {}
@@ -183,10 +150,6 @@ def merged(
         },
         meta={"great_expectations_version": gx.__version__, **meta},
     )
-
-
-def _folder(path: Path) -> dict[str, Any]:
-    return {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(path)}
 
 
 def _number(result: ExpectationValidationResult) -> int:
