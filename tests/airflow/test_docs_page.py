@@ -92,6 +92,16 @@ def test_whoever_may_read_the_dag_reads_the_page(api: Any, docs: Path) -> None:
 
 
 @pytest.mark.airflow
+def test_no_script_of_a_page_runs_in_airflows_origin(api: Any, docs: Path) -> None:
+    answer = api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=token("viewer"))
+    policy = [part.split() for part in answer.headers["content-security-policy"].split(";")]
+    assert ["default-src", "'none'"] in policy
+    assert not [part for part in policy if part[0].startswith("script-src")]
+    sandbox = next(part for part in policy if part[0] == "sandbox")
+    assert "allow-scripts" not in sandbox
+
+
+@pytest.mark.airflow
 @pytest.mark.parametrize(
     ("headers", "status"),
     [({}, 401), ({"Authorization": "Bearer made.up.token"}, 403)],

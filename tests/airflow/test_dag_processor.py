@@ -1,0 +1,97 @@
+"""What Airflow's DAG processor makes of specs, read back through the REST API."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.airflow.conftest import NAME
+from tests.specs import minimal
+from tidemill.integrity import DAG_FILE
+
+pytestmark = pytest.mark.airflow
+
+BROKEN = "specs/broken.yaml"
+
+
+@pytest.fixture(scope="module")
+def api(database: None) -> Iterator[Any]:
+    """Airflow's own API server, asked by an administrator."""
+    from airflow.api_fastapi.app import create_app, get_auth_manager
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+    from fastapi.testclient import TestClient
+
+    with TestClient(create_app(apps="core"), base_url="http://127.0.0.1/api/v2") as client:
+        user = SimpleAuthManagerUser(username="somebody", role="admin")
+        client.headers["Authorization"] = f"Bearer {get_auth_manager().generate_jwt(user)}"
+        yield client
+
+
+@pytest.fixture(scope="module")
+def dags(database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The DAG folder of somebody's own Airflow, processed: our DAG file, and their specs."""
+    project = tmp_path_factory.mktemp("project")
+    folder = project / "dags"
+    (folder / "specs").mkdir(parents=True)
+    shutil.copy(DAG_FILE, folder)
+    (folder / "specs" / f"{NAME}.yaml").write_text(minimal("schedule: '@daily'\n"))
+    (folder / BROKEN).write_text(minimal("schedul: '@daily'\n"))
+    with pytest.MonkeyPatch.context() as environ:
+        environ.setenv("TIDEMILL_PROJECTS", str(project))
+        process(folder)
+        yield folder
+
+
+def process(dags: Path) -> None:
+    """Let the DAG processor look at every file once."""
+    subprocess.run(
+        [sys.executable, "-m", "airflow", "dag-processor", "--num-runs", "1"],
+        env={**os.environ, "AIRFLOW__CORE__DAGS_FOLDER": str(dags)},
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def import_errors(api: Any) -> dict[str, str]:
+    errors = api.get("importErrors").json()["import_errors"]
+    return {error["filename"]: error["stack_trace"] for error in errors}
+
+
+def healthy_dags(api: Any) -> set[str]:
+    answer = api.get("dags", params={"exclude_stale": True}).json()
+    return {dag["dag_id"] for dag in answer["dags"] if not dag["has_import_errors"]}
+
+
+def test_a_broken_spec_is_an_import_error_of_its_own_file(api: Any, dags: Path) -> None:
+    errors = import_errors(api)
+    assert set(errors) == {BROKEN}
+    assert f"{BROKEN}:9" in errors[BROKEN]
+    assert "'schedule'" in errors[BROKEN]
+
+
+def test_it_leaves_the_other_dags_alone(api: Any, dags: Path) -> None:
+    assert healthy_dags(api) >= {NAME, "retail", "shop_orders"}
+    assert "broken" not in healthy_dags(api)
+
+
+def test_a_backfill_is_refused_with_one_sentence(api: Any, dags: Path) -> None:
+    days = {"from_date": "2026-03-01T00:00:00Z", "to_date": "2026-03-03T00:00:00Z"}
+    answer = api.post("backfills", json={"dag_id": NAME, **days})
+    assert answer.status_code == 400
+    assert NAME in answer.json()["detail"]
+    assert api.get(f"dags/{NAME}/dagRuns").json()["total_entries"] == 0
+
+
+def test_a_mended_spec_is_a_dag_and_no_error_any_more(api: Any, dags: Path) -> None:
+    (dags / BROKEN).write_text(minimal())
+    process(dags)
+    assert import_errors(api) == {}
+    assert "broken" in healthy_dags(api)
