@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import date, time
+from math import isfinite
 from typing import Annotated, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from typer import Argument, Context, Option
 
 from spark_jobs.contract.errors import TidemillError
@@ -59,18 +62,18 @@ class Screen:
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """A table of plain values; None is shown as nothing."""
         table = Table(
-            title=title, title_justify="left", title_style="bold", box=None, pad_edge=False
+            title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False
         )
         for name in columns:
             table.add_column(name, overflow="fold")
         for row in rows:
-            table.add_row(*("" if value is None else _escaped(value) for value in row))
+            table.add_row(*(Text("" if value is None else str(value)) for value in row))
         self._out.print(table)
 
     def document(self, data: Any) -> None:
         """The one JSON document."""
-        json.dump(data, sys.stdout, indent=2, default=_as_json, ensure_ascii=False)
-        sys.stdout.write("\n")
+        text = json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+        sys.stdout.write(text + "\n")
 
     def error(self, error: TidemillError) -> None:
         if self.as_json:
@@ -90,10 +93,16 @@ def _console(*, stderr: bool = False) -> Console:
     return console
 
 
-def _escaped(value: object) -> str:
-    return str(value).replace("[", r"\[")
-
-
-def _as_json(value: object) -> object:
-    isoformat = getattr(value, "isoformat", None)
-    return isoformat() if isoformat else str(value)
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it: decimals, NaN and bytes as text, times as ISO 8601."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -79,7 +79,7 @@ def perform(step: Step, function: StepFunction, run: Run) -> Report:
         report = reports.of_error(
             ours, pipeline=name, run_id=run.run_id, step=step, started=started
         )
-        reports.write(report, folder)
+        _leave(report, run)
         raise
     else:
         report = Report(
@@ -92,10 +92,18 @@ def perform(step: Step, function: StepFunction, run: Run) -> Report:
             finished=datetime.now(UTC),
             facts=ended.facts,
         )
+    _leave(report, run)
+    return report
+
+
+def _leave(report: Report, run: Run) -> None:
+    layout = run.pipeline.layout
+    if not layout.root.is_dir():
+        # Made here, a root whose disk is not mounted would look like one to the next run.
+        return
     try:
-        reports.write(report, folder)
+        reports.write(report, layout.run(run.run_id))
     except OSError:
         # The root cannot be written to: then the exit code and the log are all there is.
         if report.error is None:
             raise
-    return report

@@ -76,6 +76,19 @@ def test_a_refusal_of_the_doctor_has_its_own_exit_code(tidemill: Tidemill, mill:
     assert "mkdir -p" in tidemill("run", "orders").stderr
 
 
+def test_a_root_that_is_not_there_is_refused_every_time_and_never_made(
+    tidemill: Tidemill, mill: Mill
+) -> None:
+    mill.root.rmdir()
+
+    first, second = (tidemill("run", "orders", "--run-id", "r", "--json") for _ in range(2))
+
+    for answer in (first, second):
+        assert answer.exit_code == ExitCode.REFUSED
+        assert answer.json["reports"][-1]["error"]["code"] == "RootUnusable"
+    assert not mill.root.exists()
+
+
 def test_nothing_to_do_is_no_failure(tidemill: Tidemill) -> None:
     answer = tidemill("run", "orders", "--run-id", "idle", "--json")
 
