@@ -6,28 +6,32 @@ publishes everything in order. Each run is the DAG `shop_orders` itself, by Airf
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.samples.shop_orders import write_day
-from tidemill.environment import HOME, KEPT, airflow_environment
+from tidemill.environment import Kept
 from tidemill.quiet import quiet
 from tidemill.up import refuse_if_up
 
@@ -43,36 +47,37 @@ REASON = "negative quantities are returns; the shop confirmed them"
 RELEASE = ("tidemill", "release", NAME, str(BAD_DAY), "--reason", REASON)
 SHOWN = ("order_id", "product", "quantity", "unit_price", "amount", "order_date")
 STEP_LIMIT = timedelta(minutes=5)
-LOG = HOME / "demo.log"
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run it, and say what happened."""
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=REPOSITORY, help="where all is kept")
+    kept = Kept(parser.parse_args(argv).folder.resolve())
     console = Console()
-    # The caller's own input folder is not to be written to.
-    os.environ.update(airflow_environment(), TIDEMILL_INPUT=str(KEPT / "input"))
+    os.environ.update(kept.environment())
     try:
-        refuse_if_up()
+        refuse_if_up(kept)
     except UsageError as error:
         console.print(str(error))
         return error.exit_code
-    layout = Layout(Path(os.environ["TIDEMILL_ROOT"]), NAME)
+    layout, log = Layout(kept.root, NAME), kept.home / "demo.log"
     started = time.monotonic()
     say = partial(console.print, highlight=False, soft_wrap=True)
-    say(f"{DAYS} days of {NAME}, one Airflow run each. The log: {LOG}")
-    dag = _prepare(layout.root)
+    say(f"{DAYS} days of {NAME}, one Airflow run each. The log: {log}")
+    dag = _prepare(kept, log)
     runs: list[str] = []
     for day in range(1, DAYS + 1):
         if day == DAYS and Increments(layout.increments).all():
             say(f"  [bold]$ {shlex.join(RELEASE)}[/]")
-            with quiet(LOG):
-                subprocess.run(RELEASE, check=True)
-        with console.status(f"day {day}"), quiet(LOG):
-            runs.append(_day(dag, day))
+            with quiet(log):
+                subprocess.run(RELEASE, check=False)
+        with console.status(f"day {day}"), quiet(log):
+            runs.append(_day(dag, kept.input, day))
         say(f"  day {day}: {_what_happened(layout, runs[-1])}")
     _show_increments(console, layout, runs)
     if not _as_it_should(layout):
-        say(f"[red]This is not how it should go.[/] Look at {LOG}")
+        say(f"[red]This is not how it should go.[/] Look at {log}")
         return ExitCode.FAILED
     _show_table(console, layout)
     seconds = time.monotonic() - started
@@ -80,13 +85,13 @@ def main() -> int:
     return ExitCode.DONE
 
 
-def _prepare(root: Path) -> DAG:
+def _prepare(kept: Kept, log: Path) -> DAG:
     """A clean root, a database without earlier demos, and the DAG."""
-    shutil.rmtree(KEPT, ignore_errors=True)
-    for folder in (root, HOME):
+    shutil.rmtree(kept.data, ignore_errors=True)
+    for folder in (kept.root, kept.home):
         folder.mkdir(parents=True, exist_ok=True)
-    LOG.unlink(missing_ok=True)
-    with quiet(LOG):
+    log.unlink(missing_ok=True)
+    with quiet(log):
         from airflow.dag_processing.dagbag import DagBag
 
         from tidemill.metadata import forget, prepare
@@ -99,9 +104,9 @@ def _prepare(root: Path) -> DAG:
     return dag
 
 
-def _day(dag: DAG, day: int) -> str:
+def _day(dag: DAG, arriving: Path, day: int) -> str:
     """One day: its file arrives, the DAG runs. Returns the run's id."""
-    write_day(Path(os.environ["TIDEMILL_INPUT"]) / NAME, day, planted=day == BAD_DAY)
+    write_day(arriving / NAME, day, planted=day == BAD_DAY)
     run: DagRun = dag.test()
     return str(run.run_id)
 
@@ -111,7 +116,7 @@ def _what_happened(layout: Layout, run_id: str) -> str:
     found = [reports.read(layout.run(run_id), step) for step in ("doctor", "ingest", "gate")]
     last = reports.read(layout.run(run_id), "publish") or [one for one in found if one][-1]
     marks = {Outcome.DONE: "[green]published[/]", Outcome.WAITING: "[yellow]waits[/]"}
-    return f"{marks.get(last.outcome, f'[red]{last.outcome}[/]')}: {last.reason}"
+    return f"{marks.get(last.outcome, f'[red]{last.outcome}[/]')}: {escape(last.reason)}"
 
 
 def _show_increments(console: Console, layout: Layout, runs: list[str]) -> None:

@@ -7,6 +7,7 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from spark_jobs.contract.project import REPOSITORY
@@ -14,15 +15,51 @@ from spark_jobs.contract.project import REPOSITORY
 DEFAULT_PORT = 8080
 # Airflow's defaults for its log servers, 8793 and 8794, as distances from the API server's port.
 WORKER_LOGS, TRIGGER_LOGS = 713, 714
-# What `make demo` and `make up` keep, both beside the code and both ignored by git.
-HOME = REPOSITORY / ".airflow"
-KEPT = REPOSITORY / ".tidemill"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What `make demo` leaves and `make up` shows, in two folders that git ignores.
+
+    Args:
+        folder: Where the two lie: beside the code, or in a test's own place.
+    """
+
+    folder: Path = REPOSITORY
+
+    @property
+    def home(self) -> Path:
+        """AIRFLOW_HOME."""
+        return self.folder / ".airflow"
+
+    @property
+    def data(self) -> Path:
+        return self.folder / ".tidemill"
+
+    @property
+    def root(self) -> Path:
+        """TIDEMILL_ROOT."""
+        return self.data / "root"
+
+    @property
+    def input(self) -> Path:
+        """TIDEMILL_INPUT: where files arrive."""
+        return self.data / "input"
+
+    @property
+    def pid_file(self) -> Path:
+        return self.home / "up.pid"
+
+    def environment(self, port: int = DEFAULT_PORT) -> dict[str, str]:
+        """The environment of the Airflow in it."""
+        variables = airflow_environment(home=self.home, root=self.root, port=port)
+        return {**variables, "TIDEMILL_INPUT": str(self.input)}
 
 
 def airflow_environment(
     *,
-    home: Path = HOME,
-    root: Path = KEPT / "root",
+    home: Path,
+    root: Path,
     port: int = DEFAULT_PORT,
     master: str = "local[*]",
     environ: Mapping[str, str] = os.environ,
@@ -64,7 +101,6 @@ def airflow_environment(
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
         "AIRFLOW_CONN_TIDEMILL_SPARK": json.dumps({"conn_type": "spark", "host": master}),
         "TIDEMILL_ROOT": str(root),
-        "TIDEMILL_INPUT": environ.get("TIDEMILL_INPUT", str(KEPT / "input")),
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), environ.get("PATH", ""))),
         "PYTHONPATH": os.pathsep.join(
             filter(

@@ -17,11 +17,11 @@ from pathlib import Path
 import psutil
 
 from spark_jobs.contract.errors import ExitCode, UsageError
-from tidemill.environment import DEFAULT_PORT, HOME, airflow_environment
+from spark_jobs.contract.project import REPOSITORY
+from tidemill.environment import DEFAULT_PORT, Kept
 from tidemill.processes import end_session
 from tidemill.quiet import quiet
 
-PID_FILE = HOME / "up.pid"
 PATIENCE = 15.0
 
 
@@ -29,38 +29,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Start it, say where it is, and stop all of it on Ctrl-C."""
     parser = argparse.ArgumentParser(prog="make up", description=__doc__)
     parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", DEFAULT_PORT)))
-    port = parser.parse_args(argv).port
-    environ = airflow_environment(port=port)
+    parser.add_argument("--folder", type=Path, default=REPOSITORY, help="where all is kept")
+    given = parser.parse_args(argv)
+    kept = Kept(given.folder.resolve())
+    environ = kept.environment(given.port)
     os.environ.update(environ)
     try:
-        refuse_if_up()
-        _require_free(port)
+        refuse_if_up(kept)
+        _require_free(given.port)
     except UsageError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    for folder in ("TIDEMILL_ROOT", "TIDEMILL_INPUT", "AIRFLOW_HOME"):
-        Path(environ[folder]).mkdir(parents=True, exist_ok=True)
-    log = HOME / "up.log"
+    for folder in (kept.root, kept.input, kept.home):
+        folder.mkdir(parents=True, exist_ok=True)
+    log = kept.home / "up.log"
     log.unlink(missing_ok=True)
     with quiet(log):
         from tidemill.metadata import prepare
 
         prepare()
     print(f"Airflow is starting, about half a minute. Its log: {log}", flush=True)
-    with _standalone(environ, log) as airflow:
+    with _standalone(environ, kept, log) as airflow:
         return _follow(airflow, environ["AIRFLOW__API__BASE_URL"], log)
 
 
-def refuse_if_up() -> None:
+def refuse_if_up(kept: Kept) -> None:
     """Raise UsageError where `make up` is at work: two must not write to one database."""
     try:
-        running = psutil.pid_exists(int(PID_FILE.read_text()))
+        pid = int(kept.pid_file.read_text())
     except (OSError, ValueError):
         return
-    if running:
+    if psutil.pid_exists(pid):
         raise UsageError(
-            f"`make up` is running here (process {PID_FILE.read_text()}).",
+            f"`make up` is running here (process {pid}).",
             remedy="Stop it with Ctrl-C first.",
+            pid=pid,
         )
 
 
@@ -78,7 +81,9 @@ def _require_free(port: int) -> None:
 
 
 @contextlib.contextmanager
-def _standalone(environ: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _standalone(
+    environ: Mapping[str, str], kept: Kept, log: Path
+) -> Iterator[subprocess.Popen[bytes]]:
     """`airflow standalone` in a session of its own: ended by itself it leaves its parts behind."""
     with log.open("a") as output:
         airflow = subprocess.Popen(
@@ -90,13 +95,13 @@ def _standalone(environ: Mapping[str, str], log: Path) -> Iterator[subprocess.Po
             start_new_session=True,
         )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    PID_FILE.write_text(str(os.getpid()))
+    kept.pid_file.write_text(str(os.getpid()))
     try:
         yield airflow
     finally:
         end_session(airflow.pid, patience=PATIENCE)
         airflow.wait()
-        PID_FILE.unlink(missing_ok=True)
+        kept.pid_file.unlink(missing_ok=True)
 
 
 def _follow(airflow: subprocess.Popen[bytes], url: str, log: Path) -> int:
