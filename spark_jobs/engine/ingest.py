@@ -82,19 +82,17 @@ def _follow(query: StreamingQuery, ledger: Ledger, say: Say) -> list[Batch]:
     """Write down each batch as it is committed, and say a line about it."""
     progress = Progress()
     written: list[Batch] = []
-    said = 0
     running = True
     while running:
         running = query.isActive
         if running:
             _wait(query)
         progress.look(query)
-        written += ledger.complete(progress.rows_in)
-        for batch in written[said:]:
-            if running and not progress.knows(batch):
-                break
+        # A batch is reported shortly after its commit; only the report knows the rows it read.
+        fresh = ledger.complete(progress.rows_in, progress.latest if running else None)
+        for batch in fresh:
             say(progress.line(batch))
-            said += 1
+        written += fresh
     return written
 
 

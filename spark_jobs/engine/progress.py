@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from spark_jobs.contract.errors import TidemillError, TransientError
@@ -15,6 +15,8 @@ from spark_jobs.ledger.batches import Batch
 # SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
 # syntax, unsupported features.
 HOPELESS = ("22", "38", "39", "42", "0A", "54")
+# Errors that Spark wraps without a SQLSTATE of their own.
+HOPELESS_TEXTS = ("PythonException", "CSV header does not conform to the schema")
 RACES = ("CONCURRENT_STREAM_LOG_UPDATE", "Race while writing batch")
 
 
@@ -45,9 +47,10 @@ class Progress:
                 self.rows_in[report["batchId"]] = int(metrics[ROWS_READ]["rows"])
             self._last[report["batchId"]] = dict(report)
 
-    def knows(self, batch: Batch) -> bool:
-        """Whether the query has reported on a batch; it does so shortly after the commit."""
-        return batch.batch in self._last
+    @property
+    def latest(self) -> int:
+        """The last batch that the query has reported on, -1 for none."""
+        return max(self.rows_in, default=-1)
 
     def line(self, batch: Batch) -> str:
         """The line for the task log: batch, files, rows, rows/s, backlog left."""
@@ -72,14 +75,14 @@ def why(query: StreamingQuery) -> TidemillError | None:
 def of_spark(error: PySparkException) -> TidemillError:
     """An error of Spark's, told apart by whether a retry can help."""
     condition, state, text = _said(error)
-    first = " ".join(text.split())[:400]
+    first = _shortened(text)
     if any(race in text for race in RACES):
         return QueryInterrupted(
             f"Another driver wrote to the same checkpoint: {first}",
             remedy="The retry carries on from the last committed batch.",
             condition=condition,
         )
-    if state.startswith(HOPELESS) or "PythonException" in text:
+    if state.startswith(HOPELESS) or any(word in text for word in HOPELESS_TEXTS):
         return QueryFailed(
             f"The query failed with {condition}: {first}",
             remedy="Mend the transform, the spec or the input file; the batch then runs again.",
@@ -92,16 +95,19 @@ def of_spark(error: PySparkException) -> TidemillError:
     )
 
 
+def _shortened(text: str) -> str:
+    """The first error and the last, which is the one to mend, in some 600 characters."""
+    causes = [" ".join(cause.split()) for cause in text.split(" Caused by: ")]
+    return " Caused by: ".join(dict.fromkeys(cause[:300] for cause in (causes[0], causes[-1])))
+
+
 def _said(error: PySparkException) -> tuple[str, str, str]:
-    """Condition, SQLSTATE and text of the innermost error that has them."""
-    text = str(error)
-    found: Any = error
-    if isinstance(error, StreamingQueryException):
-        cause = getattr(error, "_origin", None)
-        while cause is not None:
-            if hasattr(cause, "getCondition") and cause.getCondition():
-                found = cause
-            cause = cause.getCause() if hasattr(cause, "getCause") else None
-    condition = found.getCondition() if hasattr(found, "getCondition") else None
-    state = found.getSqlState() if hasattr(found, "getSqlState") else None
-    return condition or type(error).__name__, state or "", text
+    """Condition and SQLSTATE of the innermost error that has them, and what all of them say."""
+    condition, state, texts = type(error).__name__, "", []
+    link: Any = error
+    while link is not None:
+        texts.append(getattr(link, "_desc", None) or str(link))
+        if link.getCondition():
+            condition, state = link.getCondition(), link.getSqlState() or ""
+        link = getattr(link, "_cause", None)
+    return condition, state, " Caused by: ".join(texts)

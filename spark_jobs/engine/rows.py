@@ -26,8 +26,6 @@ def tag(source: DataFrame, spec: Spec) -> DataFrame:
         for name, expression in spec.output.partition_by.items()
     ]
     located = source.select(*columns, CORRUPT, ORIGIN, *partitions)
-    # Every source column is named here: Spark prunes columns that nobody asks for, and a value that
-    # is never parsed is never found to be malformed.
     record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns)))
     reason = _reason(spec, located)
     pairs = [
@@ -48,7 +46,10 @@ def tag(source: DataFrame, spec: Spec) -> DataFrame:
 
 def good(tagged: DataFrame) -> DataFrame:
     """What the transform sees."""
-    return tagged.where(F.col(REJECT).isNull()).drop(REJECT)
+    # A rejected row always has a record, which is made of every source column. Asked for `_reject`
+    # alone, Spark would not parse the columns that the transform leaves out, and a row that is
+    # malformed there would be good here and rejected in the other pass.
+    return tagged.where(F.col(f"{REJECT}.record").isNull()).drop(REJECT)
 
 
 def two_passes(tagged: DataFrame, transformed: DataFrame) -> DataFrame:

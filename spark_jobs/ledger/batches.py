@@ -143,11 +143,14 @@ class Ledger:
         """Write down, before a query starts, what it runs with."""
         documents.put_if_absent(self.folder / "starts" / f"{start.epoch:06d}.json", start)
 
-    def complete(self, rows_in: Mapping[int, int] | None = None) -> list[Batch]:
+    def complete(
+        self, rows_in: Mapping[int, int] | None = None, upto: int | None = None
+    ) -> list[Batch]:
         """Write down every committed batch that is not in the ledger yet.
 
         Args:
             rows_in: Batch -> rows read, for the batches whose progress was seen.
+            upto: The last batch to write down; None for all that are committed.
 
         Returns:
             The batches written now, in order.
@@ -157,7 +160,8 @@ class Ledger:
         """
         checkpoint = read_checkpoint(self.checkpoint)
         latest = self.latest()
-        missing = sorted(number for number in checkpoint.commits if number > latest)
+        last = max(checkpoint.commits, default=-1) if upto is None else upto
+        missing = sorted(n for n in checkpoint.commits if latest < n <= last)
         if not missing:
             return []
         if missing[0] != latest + 1:

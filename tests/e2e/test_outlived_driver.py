@@ -93,7 +93,7 @@ def start(mill: Mill) -> subprocess.Popen[bytes]:
 def test_an_immediate_retry_ends_the_driver_that_was_left_and_loses_nothing(
     mill: Mill, runner: list[subprocess.Popen[bytes]], spark: object
 ) -> None:
-    mill.deliver_days(range(1, 29))
+    mill.deliver_days(range(1, 13))
     commits = mill.checkpoint / "commits"
     census = Census(mill)
     census.start()

@@ -1,0 +1,132 @@
+"""File sources and triggers: each format's own way of being malformed, and awkward names."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+
+from spark_jobs.contract.report import Outcome
+from tests.e2e.mill import SPEC, Mill
+
+pytestmark = pytest.mark.jvm
+
+TRANSFORM = "def transform(orders):\n    return orders.select('id', *PARTITIONS)\n"
+
+
+def mill_of(home: Path, partitions: dict[str, str], **source: Any) -> Mill:
+    """A mill whose transform keeps the id and the partitions only."""
+    spec = json.loads(json.dumps(SPEC))
+    spec["sources"]["orders"].update(source)
+    spec["output"] = {"partition_by": partitions}
+    spec["gate"] = {"rejected": {"hold_above": 1}}
+    mill = Mill(home, spec)
+    text = TRANSFORM.replace("PARTITIONS", repr(list(partitions)))
+    mill.pipeline.transform_file.write_text(text)
+    suite = json.loads(mill.suite.read_text())
+    suite["expectations"][0]["type"] = "expect_column_values_to_not_be_null"
+    suite["expectations"][0]["kwargs"] = {"column": "id"}
+    mill.suite.write_text(json.dumps(suite))
+    return mill
+
+
+def rows(mill: Mill, *columns: str) -> Counter[tuple[Any, ...]]:
+    table = DeltaTable(mill.layout.table).to_pyarrow_table(columns=list(columns))
+    return Counter(tuple(row.values()) for row in table.to_pylist())
+
+
+def test_json_lines_that_do_not_parse_are_rejected_whole(tmp_path: Path, spark: object) -> None:
+    mill = mill_of(tmp_path, {}, format="json")
+    lines = [
+        '{"id": "a", "quantity": 1, "at": "2026-03-01T00:00:00"}',
+        '{"id": "b", "quantity": "many", "at": "2026-03-01T00:00:00"}',
+        '{"id": "c", "quantity": 1',
+        '{"id": "d", "quantity": 1}',
+    ]
+    (mill.input / "orders.json").write_text("\n".join(lines) + "\n")
+
+    assert mill.run("first")["publish"].outcome is Outcome.DONE
+    assert rows(mill, "id") == Counter([("a",)])
+    assert mill.rejected() == Counter(
+        [
+            ("malformed", lines[1]),
+            ("malformed", lines[2]),
+            ("no event time", json.dumps({"id": "d", "quantity": 1}, separators=(",", ":"))),
+        ]
+    )
+
+
+def test_parquet_files_keep_their_rows(tmp_path: Path, spark: object) -> None:
+    mill = mill_of(tmp_path, {"day": "to_date(at)"}, format="parquet")
+    at = pa.array([datetime(2026, 3, 1, tzinfo=UTC), None], pa.timestamp("us", "UTC"))
+    table = pa.table({"id": ["a", "b"], "quantity": pa.array([1, 2], pa.int32()), "at": at})
+    pq.write_table(table, mill.input / "orders.parquet")
+
+    assert mill.run("first")["publish"].outcome is Outcome.DONE
+    assert [row for (row,) in rows(mill, "id")] == ["a"]
+    assert [reason for reason, _ in mill.rejected()] == ["no event time"]
+
+
+def test_once_takes_everything_in_one_batch(tmp_path: Path, spark: object) -> None:
+    mill = Mill(tmp_path)
+    mill.spec["trigger"] = "once"
+    del mill.spec["sources"]["orders"]["maxFilesPerTrigger"]
+    mill = Mill(tmp_path, mill.spec)
+    mill.deliver_days(range(1, 4))
+
+    reports = mill.run("first")
+
+    assert reports["ingest"].facts["batches"] == [0]
+    mill.assert_whole()
+
+
+def test_available_now_is_bounded_by_files_per_batch(mill: Mill, spark: object) -> None:
+    mill.deliver_days(range(1, 4))
+    reports = mill.run("first")
+    assert reports["ingest"].facts["batches"] == [0, 1, 2]
+    assert reports["ingest"].facts["rows_in"] == [21, 21, 21]
+    mill.assert_whole()
+
+
+AWKWARD = ["a:b", "50%", "x/y", "k=v", "#1", "why?", "é", "United Kingdom", "plain"]
+
+
+def test_awkward_partition_values_round_trip_and_empty_ones_are_rejected(
+    tmp_path: Path, spark: object
+) -> None:
+    mill = mill_of(tmp_path, {"place": "id"})
+    mill.deliver("places.csv", [f'"{p}",1,2026-03-01 00:00:00' for p in [*AWKWARD, ""]])
+
+    assert mill.run("first")["publish"].outcome is Outcome.DONE
+
+    expected = Counter((place, place) for place in AWKWARD)
+    assert rows(mill, "id", "place") == expected
+    polars = pl.read_delta(str(mill.layout.table)).select("id", "place").rows()
+    assert Counter(polars) == expected
+    duck = duckdb.connect()
+    duck.register("orders", DeltaTable(mill.layout.table).to_pyarrow_dataset())
+    found = duck.execute("SELECT id, place FROM orders").fetchall()
+    assert Counter(found) == expected
+    assert len(mill.rejected()) == 1
+
+
+def test_a_header_that_does_not_match_the_schema_is_an_error_and_not_swapped_columns(
+    mill: Mill, spark: object
+) -> None:
+    mill.deliver("swapped.csv", ["2026-03-01 00:00:00,1,a"], header="at,quantity,id")
+    reports = mill.run("first")
+    assert reports["ingest"].outcome is Outcome.FAILED
+    assert reports["ingest"].error is not None
+    assert reports["ingest"].error["code"] == "QueryFailed"
+    mill.deliver("swapped.csv", ["a,1,2026-03-01 00:00:00"])
+    assert mill.run("second")["publish"].outcome is Outcome.DONE
+    mill.assert_whole()
