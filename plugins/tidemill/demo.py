@@ -144,8 +144,8 @@ def _show_table(console: Console, layout: Layout) -> None:
     from deltalake import DeltaTable
 
     published = DeltaTable(layout.table)
-    rows = published.to_pyarrow_table(columns=list(SHOWN))
-    rejected = DeltaTable(layout.rejected).to_pyarrow_table().num_rows
+    rows = open_dataset(layout.table, published).to_table(columns=list(SHOWN))
+    rejected = open_dataset(layout.rejected).count_rows()
     table = Table(title=f"The published table, version {published.version()}", title_justify="left")
     for column in rows.column_names:
         table.add_column(column)

@@ -7,7 +7,6 @@ stays held sends nothing more; that it is well again is noted and not sent.
 from __future__ import annotations
 
 import importlib
-import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "held", "overdue", "refused", "failed"]
 PLACEHOLDER = "{message}"
-log = logging.getLogger(__name__)
+TROUBLE = (Outcome.HELD, Outcome.REFUSED, Outcome.FAILED)
 
 
 class Notice(BaseModel):
@@ -99,6 +98,9 @@ class StateNotice:
     def failed(self, context: Context) -> None:
         """A task ended as failed: held, overdue, refused or failed."""
         report = _report(context)
+        if report is not None and report.outcome not in TROUBLE:
+            # The task failed beside its step: before it began, or after it had ended well.
+            report = None
         state = _state(report)
         reason = report.reason if report else str(context.get("exception") or "no report was left")
         remedy = report.error["remedy"] if report and report.error else ""
@@ -107,9 +109,7 @@ class StateNotice:
     def ended(self, context: Context) -> None:
         """Publish is done, or the doctor found nothing to do: the pipeline is well."""
         report = _report(context)
-        if report is None or report.facts.get("held") is not None:
-            return
-        if report.step in ("doctor", "publish") and report.outcome is not Outcome.WAITING:
+        if report is not None and report.step in ("doctor", "publish"):
             self._change(context, "ok", report.reason)
 
     def _change(self, context: Context, state: State, message: str) -> None:
@@ -117,7 +117,7 @@ class StateNotice:
         notices = Notices(layout.notices)
         before = notices.all()
         last = before[-1] if before else None
-        if state == (last.state if last else "ok"):
+        if state == (last.state if last else "ok") or (state == "ok" and _is_held(layout)):
             return
         text = f"{layout.name} is {state}. {message}"
         if state != "ok":
@@ -175,6 +175,14 @@ def _report(context: Context) -> Report | None:
         return reports.read(folder, cast("Step", context["ti"].task_id))
     except (TidemillError, OSError, ValueError):
         return None
+
+
+def _is_held(layout: Layout) -> bool:
+    # Imported here, because it costs what a DAG file must not.
+    from spark_jobs.ledger import increments
+
+    states = (one.state for one in increments.Increments(layout.increments).all())
+    return increments.State.HELD in states
 
 
 def _state(report: Report | None) -> State:

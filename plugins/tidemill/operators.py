@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator
 
 from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.report import Step
+from spark_jobs.contract.report import Outcome, Report, Step
 from tidemill.child_step import ChildStep, StepCommand
 from tidemill.command import step_command
 from tidemill.events import announce, emit
@@ -46,12 +46,13 @@ class ChildStepOperator(BaseOperator):
             report, exit_code = self._child.run()
         except TidemillError as error:
             raise as_airflow(error) from error
-        result = conclude(self.step, report, exit_code)
-        self.after(pipeline, context)
-        return result
+        return self.settle(pipeline, context, report, exit_code)
 
-    def after(self, pipeline: Pipeline, context: Context) -> None:
-        """What the task does once its step is done."""
+    def settle(
+        self, pipeline: Pipeline, context: Context, report: Report | None, exit_code: int
+    ) -> dict[str, Any]:
+        """End the task as the report says; its result."""
+        return conclude(self.step, report, exit_code)
 
     def on_kill(self) -> None:
         if self._child is not None:
@@ -73,8 +74,16 @@ class PublishOperator(ChildStepOperator):
         super().__init__(pipeline=pipeline, **kwargs)
         self.emitted: tuple[int, ...] = ()
 
-    def after(self, pipeline: Pipeline, context: Context) -> None:
-        self.emitted = emit(pipeline, context)
+    def settle(
+        self, pipeline: Pipeline, context: Context, report: Report | None, exit_code: int
+    ) -> dict[str, Any]:
+        if report is not None and report.outcome in (Outcome.DONE, Outcome.WAITING):
+            self.emitted = emit(pipeline, context)
+            if self.emitted:
+                # Also where this run's own increment waits and others went out: Airflow drops the
+                # events of a skipped task.
+                return {"outcome": str(report.outcome), "reason": report.reason}
+        return super().settle(pipeline, context, report, exit_code)
 
 
 def announce_emitted(context: Context) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -70,6 +71,9 @@ def end_session(leader: int, patience: float = PATIENCE) -> None:
         patience: Seconds between the two signals.
     """
     for number in (signal.SIGTERM, signal.SIGKILL):
+        # The leader's group at once; then whoever has left it.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, number)
         for member in _members(leader):
             _send(member, number)
         deadline = time.monotonic() + patience

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -64,7 +66,11 @@ class SparkStepHook(SparkSubmitHook):
             end_session(self._submit_sp.pid)
 
     def _get_spark_binary_path(self) -> list[str]:
-        return [spark_binary(name) for name in super()._get_spark_binary_path()]
+        found = [spark_binary(name) for name in super()._get_spark_binary_path()]
+        if shutil.which(found[0]) is None:
+            msg = f"there is no {found[0]} on the PATH or beside {sys.executable}; install pyspark"
+            raise AirflowException(msg)
+        return found
 
 
 class SparkStepOperator(SparkSubmitOperator):
@@ -126,6 +132,8 @@ class SparkStepOperator(SparkSubmitOperator):
         try:
             super().execute(context)
         except AirflowException as error:
+            if self._hook.exit_code is None:
+                raise AirflowFailException(f"spark-submit was not started: {error}") from error
             # The report, if there is one, says more than an exit code.
             self.log.info("%s", error)
         return watch.report(), self._hook.exit_code

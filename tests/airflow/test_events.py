@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 from airflow.sdk import Asset, AssetAlias, Context
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import open_pipeline
@@ -116,14 +117,42 @@ def test_what_no_consumer_can_read_yet_is_not_sent(
     assert outlet.sent == []
 
 
+def publish_task(layout: Layout, outcome: Outcome) -> PublishOperator:
+    task = PublishOperator(task_id="publish", pipeline=NAME)
+    task.command = leaving(layout.runs, report_of("publish", outcome))
+    return task
+
+
 def test_the_publish_task_notes_only_what_it_sent(
     layout: Layout, outlet: Outlet, context: Context
 ) -> None:
     publish(layout, 1)
-    task = PublishOperator(task_id="publish", pipeline=NAME)
-    task.command = leaving(layout.runs, report_of("publish", Outcome.DONE))
+    task = publish_task(layout, Outcome.DONE)
     task.execute(context)
     # Somebody publishes from a shell before the task's success is stored.
     publish(layout, 2)
     announce_emitted(cast("Context", {"task": task}))
     assert [event.seq for event in Journal(layout.journal).unannounced()] == [2]
+
+
+def test_what_went_out_is_told_though_the_runs_own_increment_waits(
+    layout: Layout, outlet: Outlet, context: Context
+) -> None:
+    publish(layout, 1)
+    # Airflow drops the events of a skipped task.
+    assert publish_task(layout, Outcome.WAITING).execute(context)["outcome"] == "waiting"
+    assert len(outlet.sent) == 1
+
+
+def test_a_publish_that_waits_without_news_is_skipped(layout: Layout, context: Context) -> None:
+    with pytest.raises(AirflowSkipException):
+        publish_task(layout, Outcome.WAITING).execute(context)
+
+
+def test_a_publish_that_failed_tells_nothing(
+    layout: Layout, outlet: Outlet, context: Context
+) -> None:
+    publish(layout, 1)
+    with pytest.raises(AirflowFailException):
+        publish_task(layout, Outcome.REFUSED).execute(context)
+    assert outlet.sent == []

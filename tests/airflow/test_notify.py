@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.contract.spec import Notify
+from spark_jobs.ledger.increments import Increments, Sealed, Verdict
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import error, report_of
 from tests.airflow.recording_notifier import RecordingNotifier
@@ -105,20 +107,66 @@ def test_a_pipeline_that_was_always_well_leaves_no_notice(
     assert states(layout) == []
 
 
+def hold(layout: Layout) -> None:
+    """An increment that the gate holds."""
+    increments, now = Increments(layout.increments), datetime.now(UTC)
+    increments.seal(
+        Sealed(
+            increment=3,
+            generation="live-0001",
+            first=0,
+            last=0,
+            files=1,
+            files_hash="",
+            rows=1,
+            rejected=0,
+            run_id="r",
+            sealed=now,
+        )
+    )
+    increments.judge(
+        Verdict(
+            increment=3,
+            outcome="held",
+            files_hash="",
+            suite_hash="",
+            gate_hash="",
+            engine="in_process",
+            why="",
+            reasons=("quantity",),
+            warnings=(),
+            judgement={},
+            run_id="r",
+            judged=now,
+        )
+    )
+
+
 @pytest.mark.parametrize(
-    ("step", "outcome", "facts"),
-    [
-        ("publish", Outcome.WAITING, {"held": 3}),
-        ("doctor", Outcome.SKIPPED, {"held": 3}),
-        ("gate", Outcome.DONE, {}),
-    ],
+    ("step", "outcome"),
+    [("publish", Outcome.DONE), ("publish", Outcome.WAITING), ("doctor", Outcome.SKIPPED)],
 )
-def test_waiting_behind_a_held_increment_is_not_being_well(
-    layout: Layout, notice: StateNotice, step: Step, outcome: Outcome, facts: dict[str, Any]
+def test_a_pipeline_that_still_holds_an_increment_is_not_well(
+    layout: Layout, notice: StateNotice, step: Step, outcome: Outcome
 ) -> None:
+    hold(layout)
     notice.failed(ended(layout, "gate", Outcome.HELD))
-    notice.ended(ended(layout, step, outcome, facts=facts))
+    notice.ended(ended(layout, step, outcome))
     assert states(layout) == ["held"]
+
+
+def test_a_gate_that_passed_is_not_the_end_of_a_run(layout: Layout, notice: StateNotice) -> None:
+    notice.failed(ended(layout, "publish", Outcome.FAILED))
+    notice.ended(ended(layout, "gate", Outcome.DONE))
+    assert states(layout) == ["failed"]
+
+
+def test_a_task_that_failed_beside_its_step_tells_why(
+    layout: Layout, notice: StateNotice, sent: list[dict[str, Any]]
+) -> None:
+    notice.failed(ended(layout, "ingest", Outcome.DONE))
+    assert states(layout) == ["failed"]
+    assert sent[0]["text"] == "tidemill: orders is failed. ingest: lost"
 
 
 def test_a_feed_with_nothing_new_is_well_again(layout: Layout, notice: StateNotice) -> None:

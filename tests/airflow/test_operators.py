@@ -126,6 +126,14 @@ def test_a_missing_connection_is_refused_before_anything_is_submitted(
     assert not spark.called
 
 
+def test_a_machine_without_spark_submit_needs_a_person(
+    spark: FakeSpark, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidemill.spark_step.spark_binary", lambda _: "/no/such/spark-submit")
+    with pytest.raises(AirflowFailException, match="/no/such/spark-submit"):
+        ingest().execute(context)
+
+
 def test_the_report_counts_for_more_than_sparks_exit_code(
     spark: FakeSpark, context: Context
 ) -> None:
