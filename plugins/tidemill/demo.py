@@ -30,6 +30,7 @@ from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.published import open_dataset
 from spark_jobs.samples.shop_orders import write_day
 from tidemill.environment import Kept
 from tidemill.quiet import quiet

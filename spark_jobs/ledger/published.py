@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from spark_jobs.contract.errors import UsageError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset
     from deltalake import DeltaTable
 
 
@@ -75,7 +77,7 @@ def read_rows(path: Path, limit: int, version: int | None = None) -> Rows:
     newest = table.version()
     if version is not None:
         table = _at(path, version, newest)
-    found = table.to_pyarrow_dataset().head(limit)
+    found = open_dataset(path, table).head(limit)
     head = _head(table)
     return Rows(
         version=head.version,
@@ -83,6 +85,23 @@ def read_rows(path: Path, limit: int, version: int | None = None) -> Rows:
         columns=tuple(found.schema.names),
         rows=tuple(found.to_pylist(maps_as_pydicts="lossy")),
     )
+
+
+def open_dataset(path: Path, table: DeltaTable | None = None) -> pa.dataset.Dataset:
+    """The rows of a table, as an Arrow dataset over its local files.
+
+    By default deltalake hands Arrow a file system in Python. Arrow's threads then still call into
+    Python when the interpreter ends, and abort it or wait for ever (deltalake 1.6.6, pyarrow 26).
+
+    Args:
+        path: The table's root.
+        table: A version of it; the newest where not given.
+    """
+    from deltalake import DeltaTable
+    from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+
+    files = SubTreeFileSystem(str(path), LocalFileSystem())
+    return (table or DeltaTable(path)).to_pyarrow_dataset(filesystem=files)
 
 
 def _open(path: Path) -> DeltaTable | None:
