@@ -7,6 +7,7 @@ from typing import Any
 
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.generation import GenerationUnbound
 from spark_jobs.ledger.increments import Increment, Increments, State
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from spark_jobs.ledger.lease import Lease, hold
@@ -28,10 +29,11 @@ def publish(run: Run) -> Ended:
         TransientError: another writer was faster, or this one was fenced out.
     """
     layout = run.pipeline.layout
-    increments = Increments(layout.increments).all()
-    if not increments:
+    if not Increments(layout.increments).numbers():
         return Ended(Outcome.DONE, "nothing to publish")
     with hold(layout.lease, step="publish", run_id=run.run_id) as lease:
+        # Read under the lease: while we waited for it, a gate may have judged one of them again.
+        increments = Increments(layout.increments).all()
         journal = Journal(layout.journal)
         _let_out(run, increments, journal)
         published = _apply(run, journal, lease)
@@ -77,7 +79,11 @@ def targets(run: Run, generation: str, lease: Lease) -> list[Target]:
     layout = run.pipeline.layout
     note = read_note(layout, generation)
     if note is None:
-        return []
+        raise GenerationUnbound(
+            f"{layout.note(generation)} is missing, and increments of {generation} are due.",
+            remedy="Restore it from a backup; nothing was published.",
+            note=layout.note(generation),
+        )
     return [DeltaTarget(layout, note, lease.epoch)]
 
 
@@ -123,13 +129,13 @@ def _ended(
     applied = journal.applied(event.seq) if event else None
     if own is not None and applied is None:
         gone_out = {e.increment for e in journal.events()}
-        held = next(i for i in increments if i.number not in gone_out)
-        if held.number == own and held.state is not State.HELD:
-            return Ended(Outcome.DONE, f"increment {own:06d} has no verdict yet", facts)
-        reason = f"increment {own:06d} waits behind held {held.number:06d}"
-        if held.number == own:
-            reason = f"increment {own:06d} is held"
-        return Ended(Outcome.WAITING, reason, {**facts, "held": held.number})
+        first = next(i for i in increments if i.number not in gone_out)
+        how = "held" if first.state is State.HELD else "not judged yet"
+        reason = f"increment {own:06d} is {how}"
+        if first.number != own:
+            reason = f"increment {own:06d} waits behind {first.number:06d}, which is {how}"
+        held = {"held": first.number} if first.state is State.HELD else {}
+        return Ended(Outcome.WAITING, reason, {**facts, **held})
     if published:
         return Ended(
             Outcome.DONE,
