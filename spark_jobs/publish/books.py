@@ -46,25 +46,24 @@ def audit(event: Event, batches: Sequence[Batch], sink: Path) -> list[Audited]:
             increment=event.increment,
         )
     files = [file for batch in batches for file in batch.outputs]
-    missing = [file.path for file in files if not (sink / file.path).is_file()]
+    paths = [sink / file.path for file in files]
+    missing = [file.path for file, path in zip(files, paths, strict=True) if not path.is_file()]
     if missing:
         raise BooksDisagree(
-            f"{sink / missing[0]} is gone, and {len(missing)} files of the increment with it.",
+            f"{sink / missing[0]} is gone ({len(missing)} of {len(files)} files of the increment).",
             remedy="Restore them from a backup; nothing was published.",
             increment=event.increment,
             missing=missing,
         )
-    footers = read_footers([sink / file.path for file in files])
-    audited = [Audited(f, sink / f.path, t) for f, t in zip(files, footers, strict=True)]
+    # The size first: of a file that was cut off there is no footer to be read.
+    for file, path in zip(files, paths, strict=True):
+        _prove(event, path, "bytes", file.size, path.stat().st_size)
+    audited = [
+        Audited(file, path, footer)
+        for file, path, footer in zip(files, paths, read_footers(paths), strict=True)
+    ]
     for one in audited:
-        if (one.footer.rows, one.footer.size) != (one.file.rows, one.file.size):
-            raise BooksDisagree(
-                f"{one.path} holds {one.footer.rows} rows in {one.footer.size} bytes; "
-                f"{one.file.rows} rows in {one.file.size} bytes were judged.",
-                remedy="Restore the file from a backup; nothing was published.",
-                path=one.path,
-                increment=event.increment,
-            )
+        _prove(event, one.path, "rows", one.file.rows, one.footer.rows)
     visible = sum(one.footer.rows for one in audited if not one.file.rejected)
     rejected = sum(one.footer.rows for one in audited if one.file.rejected)
     if (visible, rejected) != (event.rows, event.rejected):
@@ -77,3 +76,16 @@ def audit(event: Event, batches: Sequence[Batch], sink: Path) -> list[Audited]:
             rejected=rejected,
         )
     return audited
+
+
+def _prove(event: Event, path: Path, unit: str, judged: int, found: int) -> None:
+    if found != judged:
+        raise BooksDisagree(
+            f"{path} has {found} {unit}, and was judged with {judged}.",
+            remedy="Restore the file from a backup; nothing was published.",
+            path=path,
+            increment=event.increment,
+            unit=unit,
+            judged=judged,
+            found=found,
+        )
