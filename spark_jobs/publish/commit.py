@@ -18,6 +18,9 @@ from spark_jobs.ledger.journal import Event
 
 LEASE_TRANSACTION = "tidemill.lease"
 ATTEMPTS = 5
+WAIT_SECONDS = 0.1
+# What delta-rs says when somebody else committed first; it has no class of its own for it.
+CONFLICTS = ("concurrent", "already exists", "conflict", "changed since last commit")
 
 
 class NotOurTurn(Refused):
@@ -48,11 +51,11 @@ def head(table: DeltaTable | None, app: str) -> int:
     return -1 if version is None else version
 
 
-def properties(event: Event, app: str, epoch: int, metadata: dict[str, str]) -> CommitProperties:
-    """What every commit of ours carries: the batch, the lease's epoch, and where it came from."""
+def properties(epoch: int, metadata: dict[str, str], *batches: Transaction) -> CommitProperties:
+    """What every commit of ours carries: the lease's epoch, where it came from, and the batch."""
     return CommitProperties(
         custom_metadata=metadata,
-        app_transactions=[Transaction(app, event.last), Transaction(LEASE_TRANSACTION, epoch)],
+        app_transactions=[*batches, Transaction(LEASE_TRANSACTION, epoch)],
     )
 
 
@@ -84,7 +87,7 @@ def compare_and_commit(
     retrying = Retrying(
         retry=retry_if_exception_type(SnapshotStale),
         stop=stop_after_attempt(ATTEMPTS),
-        wait=wait_random_exponential(multiplier=0.1, max=2),
+        wait=wait_random_exponential(multiplier=WAIT_SECONDS, max=2),
         reraise=True,
     )
     try:
@@ -136,4 +139,4 @@ def _once(
 
 def _is_conflict(error: Exception) -> bool:
     text = str(error).lower()
-    return any(word in text for word in ("concurrent", "already exists", "conflict"))
+    return any(words in text for words in CONFLICTS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
+from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.journal import Event
@@ -20,6 +20,10 @@ from spark_jobs.publish.statistics import delta_statistics
 from spark_jobs.publish.table_schema import born_schema, new_columns
 
 ENGINE_COLUMNS = frozenset({"_reject"})
+
+
+class HeadUnexplained(Refused):
+    """The table counts batches as published that it does not hold; carries `head`."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class DeltaTarget:
         return commit.head(commit.load(self.layout.table), self._app(generation))
 
     def apply(self, event: Event, batches: list[Batch]) -> int:
+        if self.head(event.generation) < event.last:
+            self._publish(event, batches)
+        return self._version(event)
+
+    def _publish(self, event: Event, batches: list[Batch]) -> None:
         audited = audit(event, batches, self.layout.sink(event.generation))
         app = self._app(event.generation)
         # The rejected copies go first: the table's own commit is the point of truth, and a reader
@@ -52,15 +61,30 @@ class DeltaTarget:
             self._commit(table, event, app, files, batches)
 
         commit.compare_and_commit(self.layout.table, event, app, self.epoch, publish)
-        return self.version(event)
 
-    def version(self, event: Event) -> int:
-        """The version in which an event became visible."""
+    def _version(self, event: Event) -> int:
+        """The version in which an event became visible.
+
+        That the table's head is past the event proves nothing: where ledger and journal began anew
+        beside an old table, it counts the old batches, and these would be taken for published.
+
+        Raises:
+            HeadUnexplained: no commit in the table's history is that of these files.
+        """
         table = DeltaTable(self.layout.table)
+        own = commit_identity(event)
         for entry in table.history():
-            if entry.get("tidemill.journal") == str(event.seq):
+            if own.items() <= entry.items():
                 return int(entry["version"])
-        return table.version()
+        raise HeadUnexplained(
+            f"{self.layout.table} counts batch {event.last} of {event.generation} as published, "
+            "and no commit in its history holds these files.",
+            remedy="Restore ledger/, increments/ and journal/ from the backup that belongs to this "
+            f"table, or set {self.layout.home} aside to begin anew.",
+            path=self.layout.table,
+            increment=event.increment,
+            head=self.head(event.generation),
+        )
 
     def _app(self, generation: str) -> str:
         return commit.application(self.layout.name, generation)
@@ -74,15 +98,17 @@ class DeltaTarget:
         batches: list[Batch],
     ) -> None:
         partitions = list(self.note.partition_by)
-        starts = {batch.start for batch in batches}
-        schema = table.schema() if table else born_schema(self._columns(batches[-1]))
+        schemas = self._schemas(batches)
+        schema = table.schema() if table else schemas[-1]
         added = new_columns(
-            schema, partitions, [one.footer for one in files], ENGINE_COLUMNS, len(starts) > 1
+            schema, partitions, [one.footer for one in files], ENGINE_COLUMNS, _not_in_all(schemas)
         )
         if table is not None and added:
             # A commit of its own; the adds then start from a snapshot that is compared anew.
-            table.alter.add_columns(added)
+            said = {"tidemill.increment": f"{event.increment:06d}", "tidemill.run_id": event.run_id}
+            table.alter.add_columns(added, commit_properties=commit.properties(self.epoch, said))
             raise commit.SnapshotStale(", ".join(field.name for field in added))
+        schema = Schema([*schema.fields, *added])
         columns = [field.name for field in schema.fields]
         prefix = self.layout.sink(event.generation).name
         actions = [
@@ -96,7 +122,9 @@ class DeltaTarget:
             )
             for one in files
         ]
-        properties = commit.properties(event, app, self.epoch, commit_metadata(event, batches))
+        properties = commit.properties(
+            self.epoch, commit_metadata(event, batches), Transaction(app, event.last)
+        )
         if table is None:
             create_table_with_add_actions(
                 str(self.layout.table),
@@ -112,16 +140,32 @@ class DeltaTarget:
                 list(actions), "append", schema, partitions, commit_properties=properties
             )
 
-    def _columns(self, batch: Batch) -> dict[str, Any]:
-        return Ledger(self.layout, batch.generation).table_schema(batch)
+    def _schemas(self, batches: list[Batch]) -> list[Schema]:
+        """The columns by each version of the code that wrote the batches, the newest last."""
+        last = {batch.start: batch for batch in batches}
+        ledger = Ledger(self.layout, self.note.generation)
+        return [born_schema(ledger.table_schema(last[start])) for start in sorted(last)]
+
+
+def _not_in_all(schemas: list[Schema]) -> set[str]:
+    names = [{str(field.name) for field in schema.fields} for schema in schemas]
+    return {name for name in set().union(*names) if not all(name in known for known in names)}
+
+
+def commit_identity(event: Event) -> dict[str, str]:
+    """What tells the commit of an event from every other."""
+    return {
+        "tidemill.batches": f"{event.generation}:{event.first}-{event.last}",
+        "tidemill.files": event.files_hash,
+    }
 
 
 def commit_metadata(event: Event, batches: list[Batch]) -> dict[str, str]:
     """What a commit says of itself in the table's history; text only, as Delta wants it."""
     return {
+        **commit_identity(event),
         "tidemill.journal": str(event.seq),
         "tidemill.increment": f"{event.increment:06d}",
-        "tidemill.batches": f"{event.generation}:{event.first}-{event.last}",
         "tidemill.run_id": event.run_id,
         "tidemill.offsets": json.dumps(batches[-1].offsets, sort_keys=True),
         "tidemill.verdict": json.dumps(event.verdict, sort_keys=True),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable, Schema
+from deltalake import DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from spark_jobs.contract.errors import Refused
@@ -73,7 +73,8 @@ class RejectedTable:
             "tidemill.journal": str(event.seq),
             "tidemill.increment": f"{event.increment:06d}",
         }
-        properties = commit.properties(event, self.app, self.epoch, metadata)
+        batch = Transaction(self.app, event.last)
+        properties = commit.properties(self.epoch, metadata, batch)
         if table is None:
             create_table_with_add_actions(
                 str(self.layout.rejected),

@@ -39,7 +39,7 @@ def new_columns(
     partitions: Collection[str],
     footers: Iterable[Footer],
     engine_columns: Collection[str],
-    mixed: bool = False,
+    optional: Collection[str] = (),
 ) -> list[Field]:
     """The nullable columns that must be added to the table before the files are.
 
@@ -48,8 +48,8 @@ def new_columns(
         partitions: Its partition columns, which the files do not hold.
         footers: Of the files.
         engine_columns: Columns in the files that are not the table's business.
-        mixed: Whether the files were written by several versions of the code, the older of which
-            may lack a column that a newer one added.
+        optional: Columns that some of the files may lack: the files were written by several
+            versions of the code, of which one had the column and another had not.
 
     Raises:
         SchemaChanged: a column has another type, or one of the table's is missing.
@@ -65,7 +65,7 @@ def new_columns(
             elif _text(there.type) != _text(field.type):
                 raise _changed(name, _text(there.type), _text(field.type))
         for name in known:
-            if name not in present and name not in partitions and not mixed:
+            if name not in present and name not in partitions and name not in optional:
                 raise _changed(name, _text(known[name].type), None)
     return list(added.values())
 
