@@ -1,0 +1,1 @@
+"""Tests of the readers and records of `spark_jobs.ledger`."""
