@@ -8,36 +8,25 @@ never move a row to another interval.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from datetime import date, timedelta
 from enum import StrEnum
-from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     field_validator,
     model_validator,
 )
 
-from spark_jobs.contract.ddl import column_names
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.model import Column, Model, Name, PlainName, doubled_in
 from spark_jobs.contract.quantities import Duration, Size
 
-ENGINE_PREFIX = "_"
 REJECTED = "_rejected"
-DEFAULT_OPTIONS: dict[str, dict[str, str]] = {
-    # A header that does not match the schema is an error, not columns silently swapped.
-    "csv": {"header": "true", "enforceSchema": "false"},
-    "json": {},
-    "parquet": {},
-}
 SECRET = re.compile(r"passw|secret|token|api_?key|credential", re.IGNORECASE)
-ENGINE_OPTIONS = frozenset({"path", "schema", "mode", "columnnameofcorruptrecord", "cleansource"})
 
 
 def _zone(name: str) -> str:
@@ -49,19 +38,6 @@ def _zone(name: str) -> str:
     return name
 
 
-def _stays_inside(name: str) -> str:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\0" in name or len(path.parts) != 1:
-        msg = f"'{name}' must be a plain name, without folders"
-        raise ValueError(msg)
-    return name
-
-
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
-Column = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
-PlainName = Annotated[str, AfterValidator(_stays_inside), StringConstraints(min_length=1)]
-
-
 class Trigger(StrEnum):
     """How a run takes what is there: in bounded batches, or all in one."""
 
@@ -69,112 +45,21 @@ class Trigger(StrEnum):
     ONCE = "once"
 
 
-class SilentLoss(StrEnum):
-    """What the doctor does about input that Spark would pass over without a word."""
-
-    REFUSE = "refuse"
-    WARN = "warn"
-    IGNORE = "ignore"
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Expect(_Model):
+class Expect(Model):
     """How often the feed arrives; a feed that is overdue fails the run instead of staying green."""
 
     every: Duration
     grace: Duration = timedelta(0)
 
 
-class FileSource(_Model):
-    """Files that appear in a directory.
-
-    Attributes:
-        path: The directory (or glob) that Spark lists.
-        schema_: The columns, as Spark DDL; never inferred.
-        options: Spark's reader options by Spark's names.
-        maxFilesPerTrigger: Most files one batch may take.
-        changed: What to do when a file that was read has changed since.
-        too_old: What to do when a file is older than `maxFileAge` lets Spark see.
-    """
-
-    kind: Literal["file"] = "file"
-    format: Literal["csv", "json", "parquet"]
-    path: Annotated[str, StringConstraints(min_length=1)]
-    schema_: Annotated[str, StringConstraints(min_length=1)] = Field(alias="schema")
-    options: dict[str, str | bool | int] = {}
-    maxFilesPerTrigger: Annotated[int, Field(gt=0)] = 1000
-    maxFileAge: Duration | None = None
-    latestFirst: bool = False
-    changed: SilentLoss = SilentLoss.REFUSE
-    too_old: SilentLoss = SilentLoss.REFUSE
-
-    @field_validator("schema_")
-    @classmethod
-    def _readable(cls, ddl: str) -> str:
-        names = column_names(ddl)
-        doubled = _doubled(names)
-        if doubled:
-            msg = f"column '{doubled}' is given twice; Spark's columns know no case"
-            raise ValueError(msg)
-        reserved = [name for name in names if name.startswith(ENGINE_PREFIX)]
-        if reserved:
-            msg = f"column '{reserved[0]}' begins with '_', which is kept for the engine"
-            raise ValueError(msg)
-        return ddl
-
-    @field_validator("path")
-    @classmethod
-    def _local(cls, path: str) -> str:
-        if "://" in path or not PurePosixPath(path).is_absolute():
-            msg = f"'{path}' must be an absolute path of a local directory"
-            raise ValueError(msg)
-        if ".." in PurePosixPath(path).parts or "\0" in path:
-            msg = f"'{path}' leaves its root; write it without '..'"
-            raise ValueError(msg)
-        return path
-
-    @field_validator("options")
-    @classmethod
-    def _not_the_engines(cls, options: dict[str, Any]) -> dict[str, Any]:
-        taken = [name for name in options if name.lower() in ENGINE_OPTIONS]
-        if taken:
-            msg = f"option '{taken[0]}' is set by the engine; remove it"
-            raise ValueError(msg)
-        doubled = _doubled(options)
-        if doubled:
-            msg = f"option '{doubled}' is given twice; Spark's options know no case"
-            raise ValueError(msg)
-        return options
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return column_names(self.schema_)
-
-    @property
-    def reader_options(self) -> dict[str, str]:
-        """Every option for Spark's reader, as text: our defaults, then the spec's own."""
-        given = {name: _as_text(value) for name, value in self.options.items()}
-        overridden = {name.lower() for name in given}
-        defaults = DEFAULT_OPTIONS[self.format].items()
-        return {**{k: v for k, v in defaults if k.lower() not in overridden}, **given}
-
-    def reader_option(self, name: str) -> str | None:
-        """One of the reader's options, whatever its case; None where it is not given."""
-        options = {key.lower(): value for key, value in self.reader_options.items()}
-        return options.get(name.lower())
-
-
-class EventTime(_Model):
+class EventTime(Model):
     """The column that says when a row happened; a row without it is a rejected row."""
 
     column: str
     watermark: Duration | None = None
 
 
-class Output(_Model):
+class Output(Model):
     """What the file sink writes."""
 
     mode: Literal["append"] = "append"
@@ -193,13 +78,13 @@ class Output(_Model):
         return tuple(self.partition_by) or (REJECTED,)
 
 
-class Rejected(_Model):
+class Rejected(Model):
     """The share of rejected rows (0 to 1) above which an increment is held."""
 
     hold_above: Annotated[float, Field(ge=0, le=1)] = 0.05
 
 
-class Gate(_Model):
+class Gate(Model):
     """How an increment is judged."""
 
     suite: Name | None = None
@@ -208,13 +93,13 @@ class Gate(_Model):
     samples: Annotated[int, Field(ge=0, le=1000)] = 20
 
 
-class DeltaTarget(_Model):
+class DeltaTarget(Model):
     """The published Delta table; its head says what consumers see."""
 
     kind: Literal["delta"] = "delta"
 
 
-class Notify(_Model):
+class Notify(Model):
     """An Airflow notifier and its arguments; `{message}` in a text argument is replaced."""
 
     notifier: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*\.[A-Za-z_]\w*$")]
@@ -230,14 +115,14 @@ class Notify(_Model):
         return args
 
 
-class Spark(_Model):
+class Spark(Model):
     """Where the job runs, and Spark configuration beyond the engine's own."""
 
     conn_id: PlainName = "tidemill_spark"
     conf: dict[str, str | bool | int] = {}
 
 
-class Airflow(_Model):
+class Airflow(Model):
     """What the DAG says about itself to Airflow."""
 
     owner: PlainName = "tidemill"
@@ -249,7 +134,7 @@ class Airflow(_Model):
     pool: PlainName = "tidemill"
 
 
-class Spec(_Model):
+class Spec(Model):
     """One pipeline. Its name is the stem of the file the spec was read from."""
 
     description: str = ""
@@ -284,7 +169,7 @@ class Spec(_Model):
             )
             raise ValueError(msg)
         partitions = tuple(self.output.partition_by)
-        clash = _doubled((*self.source.columns, *partitions))
+        clash = doubled_in((*self.source.columns, *partitions))
         if clash:
             msg = f"output.partition_by '{clash}' is a column already; give it another name"
             raise ValueError(msg)
@@ -292,17 +177,3 @@ class Spec(_Model):
             msg = "trigger 'once' ignores maxFilesPerTrigger; remove it or use available_now"
             raise ValueError(msg)
         return self
-
-
-def _doubled(names: Iterable[str]) -> str | None:
-    """The first name that is there twice; neither Spark nor Delta tells names apart by case."""
-    seen = set()
-    for name in names:
-        if name.lower() in seen:
-            return name
-        seen.add(name.lower())
-    return None
-
-
-def _as_text(value: str | bool | int) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

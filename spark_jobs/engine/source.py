@@ -10,7 +10,8 @@ from pyspark.sql.streaming import DataStreamReader
 from pyspark.sql.types import StringType, StructType
 
 from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.spec import FileSource, Trigger
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.spec import Trigger
 
 CORRUPT = "_corrupt"
 ORIGIN = "_origin"

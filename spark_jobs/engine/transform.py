@@ -12,7 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.spec import ENGINE_PREFIX, Spec
+from spark_jobs.contract.model import ENGINE_PREFIX
+from spark_jobs.contract.spec import Spec
 
 Transform = Callable[[DataFrame], DataFrame]
 

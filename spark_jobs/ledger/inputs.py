@@ -15,7 +15,7 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.spec import FileSource
+from spark_jobs.contract.file_source import FileSource
 from spark_jobs.ledger.batches import Batch, InputFile
 
 

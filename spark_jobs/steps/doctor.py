@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.errors import Refused, TidemillError
+from spark_jobs.contract.file_source import SilentLoss
 from spark_jobs.contract.report import Outcome
-from spark_jobs.contract.spec import SilentLoss
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.increments import Increments, State

@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Report
-from spark_jobs.contract.spec import FileSource
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Batch, Ledger, Start
 from spark_jobs.ledger.sink_log import SinkFile

@@ -1,0 +1,41 @@
+"""What every part of a spec is made of: frozen models without unknown keys, and checked names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+# Columns that begin so are the engine's own.
+ENGINE_PREFIX = "_"
+
+
+class Model(BaseModel):
+    """A part of a spec."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _stays_inside(name: str) -> str:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\0" in name or len(path.parts) != 1:
+        msg = f"'{name}' must be a plain name, without folders"
+        raise ValueError(msg)
+    return name
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+Column = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+PlainName = Annotated[str, AfterValidator(_stays_inside), StringConstraints(min_length=1)]
+
+
+def doubled_in(names: Iterable[str]) -> str | None:
+    """The first name that is there twice; neither Spark nor Delta tells names apart by case."""
+    seen = set()
+    for name in names:
+        if name.lower() in seen:
+            return name
+        seen.add(name.lower())
+    return None
