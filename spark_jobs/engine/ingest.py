@@ -22,6 +22,7 @@ from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Batch, Ledger, Start
 from spark_jobs.ledger.checkpoint import first_write_leftovers
 from spark_jobs.ledger.generation import Generation, open_generation
+from spark_jobs.ledger.inputs import scan
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
 
@@ -62,6 +63,7 @@ def ingest(
     written = ledger.complete()
     for batch in written:
         say(f"batch {batch.batch}: committed by an earlier driver, now in the ledger")
+    backlog = len(scan(pipeline.spec.source, ledger.batches()).new)
     lease.check()
     ledger.start(_start_of(pipeline, generation, planned, lease, run_id))
     try:
@@ -69,7 +71,7 @@ def ingest(
     except PySparkException as error:
         raise of_spark(error) from error
     try:
-        written += _follow(query, ledger, say)
+        written += _follow(query, ledger, backlog, say)
     finally:
         query.stop()
     failure = why(query)
@@ -78,9 +80,9 @@ def ingest(
     return written
 
 
-def _follow(query: StreamingQuery, ledger: Ledger, say: Say) -> list[Batch]:
+def _follow(query: StreamingQuery, ledger: Ledger, backlog: int, say: Say) -> list[Batch]:
     """Write down each batch as it is committed, and say a line about it."""
-    progress = Progress()
+    progress = Progress(backlog)
     written: list[Batch] = []
     running = True
     while running:

@@ -33,9 +33,11 @@ class Progress:
     """Collects the progress of one query.
 
     Attributes:
+        backlog: Files that wait to be read; with availableNow Spark does not say.
         rows_in: Batch -> rows read.
     """
 
+    backlog: int
     rows_in: dict[int, int] = field(default_factory=dict)
     _last: dict[int, dict[str, Any]] = field(default_factory=dict)
 
@@ -56,13 +58,13 @@ class Progress:
         """The line for the task log: batch, files, rows, rows/s, backlog left."""
         report = self._last.get(batch.batch, {})
         seconds = report.get("batchDuration", 0) / 1000
-        left = (report.get("sources") or [{}])[0].get("metrics") or {}
+        self.backlog = max(0, self.backlog - len(batch.inputs))
         rows = batch.rows + batch.rejected
         speed = f"{rows / seconds:,.0f} rows/s" if seconds else "speed unknown"
         return (
             f"batch {batch.batch}: {len(batch.inputs)} files in, {batch.rows:,} rows, "
             f"{batch.rejected:,} rejected, {speed}, "
-            f"{left.get('numFilesOutstanding', '?')} files left"
+            f"{self.backlog:,} files left"
         )
 
 
