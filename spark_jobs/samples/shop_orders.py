@@ -87,8 +87,7 @@ def _malformed(row: tuple[str, ...], chance: random.Random) -> str:
 
 def _line(row: tuple[str, ...]) -> str:
     text = io.StringIO()
-    # Spark reads a quote inside a quoted field by a backslash before it.
-    csv.writer(text, doublequote=False, escapechar="\\", lineterminator="\n").writerow(row)
+    csv.writer(text, lineterminator="\n").writerow(row)
     return text.getvalue()
 
 
