@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.gate import time_bounds
@@ -34,17 +35,21 @@ class OnSpark:
         self._session = session
 
     def frame(self, sample: Sample, files: tuple[SampleFile, ...]) -> DataFrame:
+        from pyspark.sql import DataFrame
         from pyspark.sql.types import StructType
 
         schema = StructType.fromJson(json.loads(sample.columns))
         by_sink: dict[str, list[str]] = {}
         for file in files:
             by_sink.setdefault(str(file.sink), []).append(str(file.path))
-        frame = self._session.createDataFrame([], schema)
-        for sink, paths in by_sink.items():
-            # Below its base path Spark reads partition values from the directories' names.
-            reader = self._session.read.schema(schema).option("basePath", sink)
-            frame = frame.unionByName(reader.parquet(*paths).select(*schema.names))
+        # Below its base path Spark reads partition values from the directories' names.
+        reader = self._session.read.schema(schema)
+        parts = [
+            reader.option("basePath", sink).parquet(*paths).select(*schema.names)
+            for sink, paths in by_sink.items()
+        ]
+        nothing = self._session.createDataFrame([], schema)
+        frame = reduce(DataFrame.unionByName, parts) if parts else nothing
         return frame.select(
             *(judged_form(frame[name], column) for name, column in sample.parsed.items())
         )

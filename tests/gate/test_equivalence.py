@@ -1,0 +1,193 @@
+"""Both engines give the same verdict wherever `equivalence.py` says so."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.gate.engine import Engine
+from spark_jobs.gate.equivalence import EQUIVALENT, obstacle
+from spark_jobs.gate.in_process import InProcess
+from spark_jobs.gate.judge import judge
+from spark_jobs.gate.sample import Sample
+from spark_jobs.gate.suite import Suite
+from tests.gate import matrix
+from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.jvm
+
+CASES = list(matrix.expectations())
+# A thousand jobs of twelve rows: compiling each of them is what takes the time.
+QUICK_FOR_FEW_ROWS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+# One plan of hundreds of aggregates takes Spark longer to compile than many small ones.
+TOGETHER = 40
+
+Verdict = tuple[bool | str, int | None, float | None, Any]
+
+
+@pytest.fixture(scope="module")
+def on_spark(spark: SparkSession) -> Iterator[Engine]:
+    from spark_jobs.gate.on_spark import OnSpark
+
+    with _settings(spark, {"spark.sql.session.timeZone": matrix.ZONE}):
+        yield OnSpark(spark)
+
+
+@contextmanager
+def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    before = {name: str(spark.conf.get(name)) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    sink = tmp_path_factory.mktemp("matrix") / "_live-0001"
+    rows = pa.table(matrix.ROWS_OF)
+    halves = (rows.slice(0, 7), rows.slice(7))
+    files = tuple(
+        write_file(half, sink, matrix.PARTITION, f"part-{number}")
+        for number, half in enumerate(halves)
+    )
+    return Sample(files, spark_schema(matrix.TYPES), matrix.ZONE)
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    return suite_of(tmp_path_factory.mktemp("suite"), *CASES)
+
+
+@pytest.fixture(scope="module")
+def verdicts(
+    sample: Sample, suite: Suite, on_spark: Engine, spark: SparkSession
+) -> Mapping[str, list[Verdict]]:
+    """What each engine says of every case."""
+    in_process = InProcess()
+    rows = in_process.frame(sample, sample.files)
+    said = [v for part in _parts(suite) for v in _say(sample, rows, part, in_process)]
+    with _settings(spark, QUICK_FOR_FEW_ROWS):
+        # One task a job and a short plan.
+        few = on_spark.frame(sample, sample.files).coalesce(1).localCheckpoint()
+        sparks = [v for part in _parts(suite) for v in _say(sample, few, part, on_spark)]
+    return {"in_process": said, "spark": sparks}
+
+
+def _parts(suite: Suite) -> Iterator[Suite]:
+    every = suite.expectations
+    for start in range(0, len(every), TOGETHER):
+        yield dataclasses.replace(suite, expectations=every[start : start + TOGETHER])
+
+
+def _say(sample: Sample, frame: Any, suite: Suite, engine: Engine) -> Iterator[Verdict]:
+    from spark_jobs.gate.validation import run
+
+    for result in run(sample, {"increment": frame}, suite, engine, samples=3):
+        info = result.exception_info
+        if not {"raised_exception": False}.items() <= info.items() and info:
+            yield (f"raised {info}", None, None, None)
+        else:
+            counted = result.to_json_dict()["result"]
+            yield (
+                bool(result.success),
+                counted.get("unexpected_count"),
+                counted.get("unexpected_percent"),
+                counted.get("observed_value"),
+            )
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=lambda n: f"{n}-{CASES[n]['type']}")
+def test_both_engines_give_the_same_verdict(
+    verdicts: Mapping[str, list[Verdict]], suite: Suite, sample: Sample, case: int
+) -> None:
+    assert obstacle(suite.expectations[case], sample.parsed) is None
+    ours, sparks = verdicts["in_process"][case], verdicts["spark"][case]
+    assert ours[0] is sparks[0], (CASES[case], ours, sparks)
+    # Of no rows pandas counts 0 and Spark says nothing.
+    assert (ours[1] or 0) == (sparks[1] or 0), (CASES[case], ours, sparks)
+    assert math.isclose(ours[2] or 0, sparks[2] or 0), (CASES[case], ours, sparks)
+    if all(isinstance(one[3], int | float) for one in (ours, sparks)):
+        assert math.isclose(ours[3], sparks[3]), (CASES[case], ours, sparks)
+
+
+def test_every_proven_expectation_passes_somewhere_and_fails_somewhere(
+    verdicts: Mapping[str, list[Verdict]],
+) -> None:
+    seen = Counter(
+        (case["type"], said[0]) for case, said in zip(CASES, verdicts["spark"], strict=True)
+    )
+    assert {kind for kind, _ in seen} == set(EQUIVALENT)
+    assert [kind for kind in EQUIVALENT if not seen[kind, True] or not seen[kind, False]] == []
+
+
+def test_both_engines_find_nothing_in_an_empty_increment(tmp_path: Path, on_spark: Engine) -> None:
+    sample = sample_of({"id": pa.array([], pa.int64())}, tmp_path)
+    suite = suite_of(tmp_path, expect("column_values_to_not_be_null", column="id"))
+    for engine in (InProcess(), on_spark):
+        found = judge(
+            sample, suite, engine, run_name="r", docs=tmp_path, results=tmp_path, samples=1
+        )
+        assert (found.success, found.reason, found.engine) == (False, "empty", engine.name)
+
+
+def test_both_engines_judge_the_same_rows_alike_from_files_to_docs(
+    tmp_path: Path, sample: Sample, on_spark: Engine
+) -> None:
+    older = write_file(
+        pa.table(matrix.ROWS_OF), tmp_path / "_backfill 1", matrix.PARTITION, "published"
+    )
+    wider = dataclasses.replace(sample, extra_files=(older,))
+    suite = suite_of(
+        tmp_path,
+        expect("column_values_to_be_unique", column="code"),
+        expect("column_values_to_be_unique", column="code", meta={"scope": "table"}),
+        expect("column_values_to_match_regex", column="name", regex="^SO", severity="warning"),
+    )
+    docs = tmp_path / "docs"
+    found = [
+        judge(wider, suite, engine, run_name=engine.name, docs=docs, results=docs, samples=2)
+        for engine in (InProcess(), on_spark)
+    ]
+    # Which of the failing values they show is theirs to choose.
+    beside = {"engine": True, "docs": True, "result": True, "outcomes": {"__all__": {"samples"}}}
+    left, right = (one.model_dump(exclude=beside) for one in found)
+    assert left == right
+    assert [o.success for o in found[0].outcomes] == [True, False, False]
+    assert (found[0].rows, found[0].table_rows) == (matrix.ROWS, 2 * matrix.ROWS)
+    assert all(one.docs and one.docs.is_file() for one in found)
+
+
+def test_partition_values_that_spark_escapes_are_judged_as_they_were(
+    tmp_path: Path, on_spark: Engine
+) -> None:
+    value = "a:b%c/d=é #?"
+    schema = spark_schema({"id": "long", "region": "string"})
+    folder = {"region": "a%3Ab%25c%2Fd%3Dé %23%3F"}
+    file = write_file(pa.table({"id": [1]}), tmp_path / "_live-0001", folder)
+    sample = Sample((dataclasses.replace(file, partition={"region": value}),), schema, "UTC")
+    suite = suite_of(
+        tmp_path, expect("column_values_to_be_in_set", column="region", value_set=[value])
+    )
+    for engine in (InProcess(), on_spark):
+        found = judge(
+            sample, suite, engine, run_name="r", docs=tmp_path, results=tmp_path, samples=9
+        )
+        assert found.success, (engine.name, json.loads(found.model_dump_json()))
