@@ -13,7 +13,7 @@ from tidemill.command import APPLICATION
 
 SCRIPT = """\
 #!{python}
-import json, os, pathlib, sys, time, urllib.parse
+import json, os, pathlib, subprocess, sys, urllib.parse
 here = pathlib.Path(__file__).parent
 (here / "call.json").write_text(json.dumps({{"argv": sys.argv[1:], "env": dict(os.environ)}}))
 report = here / "report.json"
@@ -24,7 +24,11 @@ if report.exists():
     folder.mkdir(parents=True, exist_ok=True)
     (folder / (step + ".json")).write_bytes(report.read_bytes())
 print("a line per batch", flush=True)
-time.sleep(600 if (here / "hang").exists() else 0)
+if (here / "hang").exists():
+    silent = {{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}}
+    worker = subprocess.Popen(["sleep", "600"], process_group=0, **silent)
+    (here / "worker").write_text(str(worker.pid))
+    worker.wait()
 sys.exit(int((here / "exit").read_text()) if (here / "exit").exists() else 0)
 """
 
@@ -51,7 +55,14 @@ class FakeSpark:
         (self.folder / "exit").write_text(str(code))
 
     def hangs(self) -> None:
+        """Have it start a worker in a process group of its own, and wait for that."""
         (self.folder / "hang").touch()
+
+    @property
+    def worker(self) -> int | None:
+        """The worker's pid, once it runs."""
+        noted = self.folder / "worker"
+        return int(noted.read_text() or 0) or None if noted.exists() else None
 
     @property
     def called(self) -> bool:

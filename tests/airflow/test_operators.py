@@ -155,7 +155,7 @@ def test_a_driver_that_could_not_read_its_spec_is_not(spark: FakeSpark, context:
         ingest().execute(context)
 
 
-def test_killing_ingest_ends_the_driver(spark: FakeSpark, context: Context) -> None:
+def test_killing_ingest_ends_the_driver_and_its_workers(spark: FakeSpark, context: Context) -> None:
     spark.hangs()
     operator = ingest()
     ended: list[BaseException] = []
@@ -166,20 +166,17 @@ def test_killing_ingest_ends_the_driver(spark: FakeSpark, context: Context) -> N
         except AirflowException as error:
             ended.append(error)
 
-    task = threading.Thread(target=execute)
+    task = threading.Thread(target=execute, daemon=True)
     task.start()
     deadline = time.monotonic() + 60
-    while not spark.called and time.monotonic() < deadline:
+    while spark.worker is None and time.monotonic() < deadline:
         time.sleep(0.02)
+    worker = spark.worker
+    assert worker
     operator.on_kill()
     task.join(60)
     assert len(ended) == 1
-    assert not [
-        process
-        for process in psutil.Process().children(recursive=True)
-        if process.status() != psutil.STATUS_ZOMBIE
-        and "spark-submit" in " ".join(process.cmdline())
-    ]
+    assert not psutil.pid_exists(worker) or psutil.Process(worker).status() == "zombie"
 
 
 def test_a_small_increment_is_judged_without_spark(

@@ -21,7 +21,7 @@ child = subprocess.Popen(
     [sys.executable, "-c", '''{stubborn_import}
 print("ready", flush=True)
 time.sleep(600)'''],
-    process_group=0, stdout=subprocess.PIPE,
+    process_group=0, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
 )
 child.stdout.readline()
 print(os.getpid(), child.pid, flush=True)
