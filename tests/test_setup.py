@@ -53,9 +53,14 @@ def test_whatever_is_imported_is_declared() -> None:
         for folder in ("spark_jobs", "plugins", "dags")
         for path in (ROOT / folder).rglob("*.py")
         for module in _imported(path) - own
-        if not declared & {name.lower() for name in distributions.get(module, ())}
+        if not declared & {_normal(name) for name in distributions.get(module, ())}
     }
     assert undeclared == set()
+
+
+def _normal(name: str) -> str:
+    """A distribution's name as PyPI compares names."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _imported(path: Path) -> set[str]:
