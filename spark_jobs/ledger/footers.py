@@ -1,8 +1,8 @@
 """What the footer of a Parquet file says: rows, sizes, schema and statistics.
 
-Statistics are kept only where no engine can be misled by them: a NaN is in no footer's minimum or
-maximum but sorts above all in Spark, and long strings are cut off by convention. A wrong maximum
-lets data skipping drop a file that has matching rows.
+Bounds are kept only where no engine can be misled by them: a NaN is in no footer's minimum or
+maximum but sorts above all in Spark, and a wrong maximum lets data skipping drop a file that has
+matching rows.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spark_jobs.contract.errors import Refused
-
-# Delta writers cut strings off after this many characters; a longer one may be cut off already.
-LONGEST_EXACT_STRING = 32
 
 
 class TornParquet(Refused):
@@ -41,8 +38,9 @@ class Footer:
         schema: As Arrow.
         null_counts: Flat column -> its nulls, None where a row group does not say. Columns inside
             structs, lists and maps are in none of these three.
-        min_values: Flat column -> its least value, for the types that cannot mislead.
-        max_values: The same columns -> their greatest value.
+        min_values: Flat column -> its least value, for the types that cannot mislead. Of a string
+            it is a lower bound: Parquet's writers may cut long ones off.
+        max_values: The same columns -> their greatest value, or an upper bound.
     """
 
     rows: int
@@ -132,24 +130,23 @@ def _null_count(statistics: list[Any]) -> int | None:
 
 
 def _bounds(statistics: list[Any], kind: pa.DataType) -> tuple[Any, Any] | None:
-    if not statistics or not _exact(kind):
+    if not _exact(kind) or any(group is None for group in statistics):
         return None
-    if any(group is None or not group.has_min_max for group in statistics):
+    # A row group of nulls has no bounds and needs none; `num_values` leaves nulls out.
+    statistics = [group for group in statistics if group.has_min_max or group.num_values]
+    if not statistics or not all(group.has_min_max for group in statistics):
         return None
     try:
-        least = min(group.min for group in statistics)
-        greatest = max(group.max for group in statistics)
+        return min(group.min for group in statistics), max(group.max for group in statistics)
     except (ValueError, OverflowError):
         # A date that Python has no words for, such as one after the year 9999.
         return None
-    if isinstance(least, str) and max(len(least), len(greatest)) > LONGEST_EXACT_STRING:
-        return None
-    return least, greatest
 
 
 def _exact(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_integer(kind)
+        or pa.types.is_boolean(kind)
         or pa.types.is_date32(kind)
         or pa.types.is_decimal(kind)
         or pa.types.is_string(kind)

@@ -109,7 +109,7 @@ class DeltaTarget:
             table.alter.add_columns(added, commit_properties=commit.properties(self.epoch, said))
             raise commit.SnapshotStale(", ".join(field.name for field in added))
         schema = Schema([*schema.fields, *added])
-        columns = [field.name for field in schema.fields]
+        columns = [field.name for field in schema.fields if field.name not in partitions]
         prefix = self.layout.sink(event.generation).name
         actions = [
             AddAction(
