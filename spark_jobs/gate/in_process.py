@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from spark_jobs.gate import time_bounds
 from spark_jobs.gate.columns import EXACT_INTEGER, Column
@@ -61,10 +63,11 @@ def read(sample: Sample, files: tuple[SampleFile, ...]) -> pa.Table:
     from pyspark.sql.types import StructType
 
     schema = to_arrow_schema(StructType.fromJson(json.loads(sample.columns)), timezone="UTC")
-    return pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files)])
+    tables = [_read(file, schema, sample.time_zone) for file in files]
+    return pa.concat_tables([schema.empty_table(), *tables])
 
 
-def _read(file: SampleFile, schema: pa.Schema) -> pa.Table:
+def _read(file: SampleFile, schema: pa.Schema, zone: str) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -75,7 +78,7 @@ def _read(file: SampleFile, schema: pa.Schema) -> pa.Table:
     columns = []
     for field in schema:
         if field.name in file.partition:
-            value = pa.scalar(file.partition[field.name], pa.string()).cast(field.type)
+            value = _partition_value(file.partition[field.name], field.type, zone)
             columns.append(pa.repeat(value, held.num_rows))
         elif field.name in held.column_names:
             columns.append(held[field.name].cast(field.type))
@@ -83,6 +86,16 @@ def _read(file: SampleFile, schema: pa.Schema) -> pa.Table:
             # The column came later than this published file.
             columns.append(pa.nulls(held.num_rows, field.type))
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _partition_value(text: str | None, kind: pa.DataType, zone: str) -> pa.Scalar:
+    import pyarrow as pa
+
+    if text is not None and pa.types.is_timestamp(kind) and kind.tz:
+        # Spark prints instants in the session's zone and does not say so.
+        when = datetime.fromisoformat(text)
+        return pa.scalar(when if when.tzinfo else when.replace(tzinfo=ZoneInfo(zone)), kind)
+    return pa.scalar(text, pa.string()).cast(kind)
 
 
 def judged_form(values: pa.ChunkedArray, column: Column, zone: str) -> pd.Series[Any]:

@@ -17,7 +17,8 @@ Scope = Literal["increment", "table"]
 class CheckBroke(TidemillError):
     """A check could not be made, which says nothing about the data.
 
-    Carries `expectation`, `columns` and `exception`, the text of what went wrong.
+    Carries `expectation`, its `columns` and `exception`, the text of what went wrong; `broken`
+    names every expectation that could not be checked.
     """
 
 

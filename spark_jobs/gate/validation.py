@@ -6,7 +6,7 @@ Only `judge()` imports this module, because importing Great Expectations costs s
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,7 @@ from spark_jobs.gate.judgement import CheckBroke
 from spark_jobs.gate.sample import Sample
 from spark_jobs.gate.suite import Expectation, Suite, SuiteError
 
+LONGEST_TEXT = 500
 # What Great Expectations counts; everything else in a result may be a value of the data.
 _COUNTS = frozenset(
     {
@@ -93,13 +94,9 @@ def validate(
         frames["table"] = engine.frame(sample, (*sample.files, *sample.extra_files))
         table_rows = engine.rows(frames["table"])
     results = run(sample, frames, suite, engine, samples=samples)
-    return Validated(
-        tuple(
-            _checked(result, expectation, suite, samples)
-            for result, expectation in zip(results, suite.expectations, strict=True)
-        ),
-        table_rows,
-    )
+    judged = tuple(zip(results, suite.expectations, strict=True))
+    _refuse_broken(judged, suite, samples)
+    return Validated(tuple(_said(r, e, samples) for r, e in judged), table_rows)
 
 
 def run(
@@ -180,26 +177,38 @@ def _built(
         ) from error
 
 
-def _checked(
-    result: ExpectationValidationResult, expectation: Expectation, suite: Suite, samples: int
+def _refuse_broken(
+    judged: Sequence[tuple[ExpectationValidationResult, Expectation]], suite: Suite, samples: int
+) -> None:
+    raised = [(e, _exception(r.exception_info)) for r, e in judged]
+    broken = [(expectation, text) for expectation, text in raised if text is not None]
+    if not broken:
+        return
+    # Spark computes many metrics at once, so that one of them can break its neighbours too.
+    expectation, text = broken[0]
+    text = text[:LONGEST_TEXT] if samples else "(withheld, because gate.samples is 0)"
+    others = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+    raise CheckBroke(
+        f"{expectation.type} on {', '.join(expectation.columns) or 'the table'}{others} "
+        f"could not be checked: {text}",
+        remedy=f"Nothing was judged: mend {suite.path} or the transform, then clear the gate.",
+        expectation=expectation.type,
+        columns=expectation.columns,
+        exception=text,
+        broken=tuple(f"{one.type}({', '.join(one.columns)})" for one, _ in broken),
+    )
+
+
+def _said(
+    result: ExpectationValidationResult, expectation: Expectation, samples: int
 ) -> ExpectationValidationResult:
     """The result in the suite's own words, and with values of the data only if they are wanted."""
-    raised = _exception(result.exception_info)
-    if raised is not None:
-        text = raised if samples else "(withheld, because gate.samples is 0)"
-        raise CheckBroke(
-            f"{expectation.type} on {', '.join(expectation.columns) or 'the table'} "
-            f"could not be checked: {text}",
-            remedy=f"Nothing was judged: mend {suite.path} or the transform, then clear the gate.",
-            expectation=expectation.type,
-            columns=expectation.columns,
-            exception=text,
-        )
     config = ExpectationConfiguration(
         type=expectation.type,
         kwargs=dict(expectation.kwargs),
         severity=FailureSeverity(expectation.severity),
         meta=dict(expectation.raw.get("meta") or {}),
+        notes=expectation.raw.get("notes"),
         id=expectation.raw.get("id"),
     )
     kept = result.result if samples else _counts_only(expectation.type, result.result)

@@ -18,6 +18,7 @@ from spark_jobs.gate.engine import Engine
 from spark_jobs.gate.equivalence import EQUIVALENT, obstacle
 from spark_jobs.gate.in_process import InProcess
 from spark_jobs.gate.judge import judge
+from spark_jobs.gate.judgement import CheckBroke
 from spark_jobs.gate.sample import Sample
 from spark_jobs.gate.suite import Suite
 from tests.gate import matrix
@@ -148,6 +149,20 @@ def test_both_engines_find_nothing_in_an_empty_increment(tmp_path: Path, on_spar
         assert (found.success, found.reason, found.engine) == (False, "empty", engine.name)
 
 
+def test_a_missing_column_breaks_the_check_on_both_engines(
+    tmp_path: Path, sample: Sample, on_spark: Engine
+) -> None:
+    suite = suite_of(
+        tmp_path,
+        expect("column_values_to_not_be_null", column="id"),
+        expect("column_max_to_be_between", column="gone", max_value=1),
+    )
+    for engine in (InProcess(), on_spark):
+        with pytest.raises(CheckBroke) as broke:
+            judge(sample, suite, engine, run_name="r", docs=tmp_path, results=tmp_path, samples=1)
+        assert broke.value.broken == ("expect_column_max_to_be_between(gone)",)
+
+
 def test_both_engines_judge_the_same_rows_alike_from_files_to_docs(
     tmp_path: Path, sample: Sample, on_spark: Engine
 ) -> None:
@@ -178,13 +193,17 @@ def test_both_engines_judge_the_same_rows_alike_from_files_to_docs(
 def test_partition_values_that_spark_escapes_are_judged_as_they_were(
     tmp_path: Path, on_spark: Engine
 ) -> None:
-    value = "a:b%c/d=é #?"
-    schema = spark_schema({"id": "long", "region": "string"})
-    folder = {"region": "a%3Ab%25c%2Fd%3Dé %23%3F"}
+    value, hour = "a:b%c/d=é #?", "2026-07-01 13:00:00"
+    schema = spark_schema({"id": "long", "region": "string", "hour": "timestamp"})
+    folder = {"region": "a%3Ab%25c%2Fd%3Dé %23%3F", "hour": "2026-07-01 13%3A00%3A00"}
     file = write_file(pa.table({"id": [1]}), tmp_path / "_live-0001", folder)
-    sample = Sample((dataclasses.replace(file, partition={"region": value}),), schema, "UTC")
+    file = dataclasses.replace(file, partition={"region": value, "hour": hour})
+    sample = Sample((file,), schema, matrix.ZONE)
+    noon = {"min_value": "2026-07-01T12:00:00Z", "max_value": "2026-07-01T12:00:00Z"}
     suite = suite_of(
-        tmp_path, expect("column_values_to_be_in_set", column="region", value_set=[value])
+        tmp_path,
+        expect("column_values_to_be_in_set", column="region", value_set=[value]),
+        expect("column_values_to_be_between", column="hour", **noon),
     )
     for engine in (InProcess(), on_spark):
         found = judge(

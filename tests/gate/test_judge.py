@@ -141,6 +141,24 @@ def test_a_metric_that_raises_breaks_the_check(
     assert broke.value.columns == ("name",)
 
 
+def test_a_broken_check_names_every_expectation_that_could_not_be_checked(
+    tmp_path: Path, judged: Callable[..., Judgement]
+) -> None:
+    sample = sample_of({"quantity": [1]}, tmp_path)
+    suite = suite_of(
+        tmp_path,
+        expect("column_values_to_not_be_null", column="quantity"),
+        expect("column_values_to_not_be_null", column="price", severity="warning"),
+        expect("column_values_to_be_unique", column="code"),
+    )
+    with pytest.raises(CheckBroke) as broke:
+        judged(sample, suite)
+    assert broke.value.broken == (
+        "expect_column_values_to_not_be_null(price)",
+        "expect_column_values_to_be_unique(code)",
+    )
+
+
 def test_an_expectation_that_great_expectations_refuses_is_not_dropped(
     tmp_path: Path, judged: Callable[..., Judgement]
 ) -> None:

@@ -1,0 +1,119 @@
+"""The two suites let ordinary days through and hold the planted one."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.contract.project import REPOSITORY, Project
+from spark_jobs.gate.engine import choose_engine
+from spark_jobs.gate.in_process import InProcess
+from spark_jobs.gate.judge import judge
+from spark_jobs.gate.judgement import Judgement
+from spark_jobs.gate.sample import Sample
+from spark_jobs.gate.suite import Suite, load_suite
+from tests.gate.sink import spark_schema, write_file
+
+DAY = {"order_date": "2026-03-01"}
+NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+AT = pa.timestamp("us", "UTC")
+
+
+def suite_named(name: str) -> Suite:
+    return load_suite(Project(REPOSITORY).suite(name))
+
+
+def shop_orders(quantities: list[int]) -> dict[str, pa.Array]:
+    rows = len(quantities)
+    return {
+        "order_id": pa.array([f"SO-001{n:03d}" for n in range(rows)]),
+        "customer_id": pa.array([None, *["C0001"] * (rows - 1)]),
+        "product": pa.array(['sieve "fine"'] * rows),
+        "quantity": pa.array(quantities, pa.int32()),
+        "unit_price": pa.array([Decimal("4.10")] * rows, pa.decimal128(10, 2)),
+        "ordered_at": pa.array([NOON] * rows, AT),
+        "amount": pa.array([Decimal("4.10") * q for q in quantities], pa.decimal128(12, 2)),
+    }
+
+
+def retail(quantities: list[int], cancelled: int) -> dict[str, pa.Array]:
+    """Invoice lines, of which the first ones are cancelled."""
+    rows = len(quantities)
+    price = Decimal("2.550")
+    return {
+        "invoice_no": pa.array(
+            [f"{'C' if n < cancelled else ''}{536379 + n}" for n in range(rows)]
+        ),
+        "stock_code": pa.array(["85123A"] * rows),
+        "description": pa.array(["WHITE HANGING HEART T-LIGHT HOLDER"] * rows),
+        "quantity": pa.array(quantities, pa.int32()),
+        "invoice_date": pa.array([NOON] * rows, AT),
+        "unit_price": pa.array([price] * rows, pa.decimal128(10, 3)),
+        "customer_id": pa.array([17850] * rows, pa.int32()),
+        "country": pa.array(["United Kingdom"] * rows),
+        "is_cancellation": pa.array([n < cancelled for n in range(rows)]),
+        "is_product": pa.array([True] * rows),
+        "amount": pa.array([price * q for q in quantities], pa.decimal128(14, 3)),
+    }
+
+
+def sample_of(rows: dict[str, pa.Array], folder: Path) -> Sample:
+    kinds: dict[str, Any] = {name: values.type for name, values in rows.items()}
+    file = write_file(pa.table(rows), folder / "_live-0001", DAY)
+    return Sample((file,), spark_schema({**kinds, "order_date": "date"}), "Europe/London")
+
+
+def judged(name: str, rows: dict[str, pa.Array], folder: Path) -> Judgement:
+    return judge(
+        sample_of(rows, folder),
+        suite_named(name),
+        InProcess(),
+        run_name="run",
+        docs=folder / "docs",
+        results=folder / "runs",
+        samples=20,
+    )
+
+
+GOOD = {"shop_orders": shop_orders([1, 2, 3] * 20), "retail": retail([-1] + [6] * 59, 1)}
+PLANTED = {
+    # Two fifths of the quantities are negative; and the feed has lost its minus signs.
+    "shop_orders": (shop_orders([1, 2, 3, -1, -2] * 12), ("quantity",)),
+    "retail": (retail([1] + [6] * 59, 1), ("quantity", "is_cancellation")),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_an_ordinary_day_passes_without_a_warning(tmp_path: Path, name: str) -> None:
+    judgement = judged(name, GOOD[name], tmp_path)
+    assert (judgement.success, judgement.warnings) == (True, ())
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_planted_bad_day_is_held_by_one_rule(tmp_path: Path, name: str) -> None:
+    rows, columns = PLANTED[name]
+    judgement = judged(name, rows, tmp_path)
+    assert [outcome.columns for outcome in judgement.failed_critical] == [columns]
+
+
+def test_orders_sent_twice_are_a_warning(tmp_path: Path) -> None:
+    rows = shop_orders([1] * 10)
+    rows["order_id"] = pa.array([f"SO-{n:06d}" for n in (0, *range(9))])
+    (warning,) = judged("shop_orders", rows, tmp_path).warnings
+    assert (warning.scope, warning.columns, warning.unexpected_count) == ("table", ("order_id",), 2)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_small_increment_needs_no_jvm(tmp_path: Path, name: str) -> None:
+    columns = sample_of(GOOD[name], tmp_path).columns
+    assert choose_engine(1, 100, suite_named(name), columns).engine == "in_process"
+
+
+def test_the_retail_suite_has_one_critical_rule() -> None:
+    critical = [e for e in suite_named("retail").expectations if e.severity == "critical"]
+    assert [e.columns for e in critical] == [("quantity", "is_cancellation")]
