@@ -9,23 +9,28 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 
 class NeverReached(AssertionError):
     """The process ended before the point was caught."""
 
 
-def kill_at(process: subprocess.Popen[bytes], reached: Callable[[], bool]) -> None:
+def kill_at(process: subprocess.Popen[bytes], near: Path, reached: Callable[[], bool]) -> None:
     """Kill a process group while a condition holds.
 
     Args:
         process: The leader of its own process group.
-        reached: Cheap to ask; asked without pause.
+        near: What appears shortly before; asked for with pauses, so that the group gets the cores.
+        reached: Cheap to ask; asked without pause from then on.
 
     Raises:
         NeverReached: the process ended first.
     """
+    while process.poll() is None and not near.exists():
+        time.sleep(0.02)
     while process.poll() is None:
         if not reached():
             continue
