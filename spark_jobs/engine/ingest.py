@@ -118,6 +118,7 @@ def _bind(pipeline: Pipeline, generation: Generation, planned: Plan) -> Note:
             table_schema=planned.table_schema.jsonValue(),
             partition_by=spec.output.partition_by,
             event_time=spec.event_time.column,
+            timezone=spec.timezone,
             spec_hash=hash_of_spec(spec),
             code_hash=hash_of_file(pipeline.transform_file),
             born=datetime.now(UTC),

@@ -12,40 +12,15 @@ looked into; a test holds both ways against each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
+from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind
 from spark_jobs.engine.rows import REJECT
 
 PASSED_THROUGH = {"SubqueryAlias"}
 UNGUARDABLE = ("UDF", "Subquery", "Window", "Generator", "AggregateExpression", "PythonFunction")
-
-
-@dataclass(frozen=True)
-class _Catalyst:
-    """The few classes of Spark's planner that a guarded plan is made of."""
-
-    session: SparkSession
-
-    @property
-    def jvm(self) -> Any:
-        return self.session._jvm
-
-    def __getattr__(self, name: str) -> Any:
-        sql = self.jvm.org.apache.spark.sql
-        if name in ("Project", "Filter"):
-            return getattr(sql.catalyst.plans.logical, name)
-        return getattr(sql.catalyst.expressions, name)
-
-    def seq(self, items: list[Any]) -> Any:
-        converters = self.jvm.scala.jdk.javaapi.CollectionConverters
-        return converters.asScala(items).toSeq()
-
-    def frame(self, plan: Any) -> DataFrame:
-        dataset = self.jvm.org.apache.spark.sql.classic.Dataset
-        return DataFrame(dataset.ofRows(self.session._jsparkSession, plan), self.session)
 
 
 def one_pass(tagged: DataFrame, good: DataFrame, transformed: DataFrame) -> DataFrame | None:
@@ -60,18 +35,18 @@ def one_pass(tagged: DataFrame, good: DataFrame, transformed: DataFrame) -> Data
         The transform's columns (null for a rejected row) and `_reject`; None where the transform is
         not made of projections and filters only.
     """
-    steps = _steps(_analysed(transformed), _analysed(good))
+    steps = _steps(analysed(transformed), analysed(good))
     if steps is None or not all(_guardable(step) for step in steps):
         return None
-    catalyst = _Catalyst(tagged.sparkSession)
-    reject = next(a for a in _items(_analysed(tagged).output()) if a.name() == REJECT)
-    plan = _analysed(tagged)
+    catalyst = Catalyst(tagged.sparkSession)
+    reject = next(a for a in items(analysed(tagged).output()) if a.name() == REJECT)
+    plan = analysed(tagged)
     for step in reversed(steps):
         plan = _guard(step, plan, reject, catalyst)
     new_id = catalyst.NamedExpression.newExprId
     output = [
         _unless_rejected(column, column.name(), new_id(), reject, catalyst)
-        for column in _items(_analysed(transformed).output())
+        for column in items(analysed(transformed).output())
     ]
     return catalyst.frame(catalyst.Project(catalyst.seq([*output, reject]), plan))
 
@@ -80,33 +55,33 @@ def _steps(plan: Any, bottom: Any) -> list[Any] | None:
     """The projections and filters from the top of a plan down to another plan."""
     steps = []
     while not plan.fastEquals(bottom):
-        kind = _kind(plan)
-        if kind in ("Project", "Filter"):
+        name = kind(plan)
+        if name in ("Project", "Filter"):
             steps.append(plan)
-        elif kind not in PASSED_THROUGH:
+        elif name not in PASSED_THROUGH:
             return None
         plan = plan.child()
     return steps
 
 
 def _guardable(step: Any) -> bool:
-    return all(_deterministic_scalar(expression) for expression in _items(step.expressions()))
+    return all(_deterministic_scalar(expression) for expression in items(step.expressions()))
 
 
 def _deterministic_scalar(expression: Any) -> bool:
-    if not expression.deterministic() or any(word in _kind(expression) for word in UNGUARDABLE):
+    if not expression.deterministic() or any(word in kind(expression) for word in UNGUARDABLE):
         return False
-    return all(_deterministic_scalar(child) for child in _items(expression.children()))
+    return all(_deterministic_scalar(child) for child in items(expression.children()))
 
 
-def _guard(step: Any, child: Any, reject: Any, catalyst: _Catalyst) -> Any:
+def _guard(step: Any, child: Any, reject: Any, catalyst: Catalyst) -> Any:
     is_good = catalyst.IsNull(reject)
-    if _kind(step) == "Filter":
+    if kind(step) == "Filter":
         true = catalyst.Literal.TrueLiteral()
         return catalyst.Filter(catalyst.If(is_good, step.condition(), true), child)
     columns = []
-    for column in _items(step.projectList()):
-        if _kind(column) == "Alias":
+    for column in items(step.projectList()):
+        if kind(column) == "Alias":
             # The steps above refer to this column by its id.
             name, identity = column.name(), column.exprId()
             columns.append(_unless_rejected(column.child(), name, identity, reject, catalyst))
@@ -116,7 +91,7 @@ def _guard(step: Any, child: Any, reject: Any, catalyst: _Catalyst) -> Any:
 
 
 def _unless_rejected(
-    expression: Any, name: str, identity: Any, reject: Any, catalyst: _Catalyst
+    expression: Any, name: str, identity: Any, reject: Any, catalyst: Catalyst
 ) -> Any:
     """The expression for a good row and null for a rejected one, as a named column."""
     null = catalyst.Literal(None, expression.dataType())
@@ -124,15 +99,3 @@ def _unless_rejected(
     none = catalyst.jvm.scala.Option.empty()
     nothing = catalyst.seq([])
     return catalyst.Alias(value, name, identity, nothing, none, nothing)
-
-
-def _analysed(frame: DataFrame) -> Any:
-    return frame._jdf.queryExecution().analyzed()
-
-
-def _items(sequence: Any) -> list[Any]:
-    return [sequence.apply(position) for position in range(sequence.size())]
-
-
-def _kind(node: Any) -> str:
-    return str(node.getClass().getSimpleName())

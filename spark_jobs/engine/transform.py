@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.model import ENGINE_PREFIX
 from spark_jobs.contract.spec import Spec
+from spark_jobs.engine.catalyst import analysed, items
 
 Transform = Callable[[DataFrame], DataFrame]
 
@@ -82,9 +83,7 @@ def _result(transform: Transform, rows: DataFrame, path: Path) -> DataFrame:
 
 def _identities(frame: DataFrame) -> dict[str, int]:
     """Column -> the id that Spark's analyser follows it by; a recomputed column has a new one."""
-    output = frame._jdf.queryExecution().analyzed().output()
-    attributes = (output.apply(position) for position in range(output.size()))
-    return {attribute.name(): attribute.exprId().id() for attribute in attributes}
+    return {column.name(): column.exprId().id() for column in items(analysed(frame).output())}
 
 
 def _error(path: Path, what: str, remedy: str) -> SpecError:

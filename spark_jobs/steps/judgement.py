@@ -94,4 +94,7 @@ def _sink_of(path: Path, table: Path) -> Path:
 
 
 def _text(value: object) -> str | None:
+    """A partition value as Spark writes it into a directory's name."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return None if value is None else str(value)

@@ -1,0 +1,84 @@
+"""Transforms that cannot be repeated, or that need state, are refused before a query starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.contract.spec import Trigger
+from spark_jobs.engine.refusals import (
+    TransformKeepsState,
+    TransformNotRepeatable,
+    refuse_unrepeatable,
+)
+from spark_jobs.engine.rows import good, tag
+from spark_jobs.engine.source import read_stream
+from tests.e2e.mill import Mill
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.jvm
+
+
+@pytest.fixture
+def orders(mill: Mill, spark: SparkSession) -> DataFrame:
+    spec = mill.pipeline.spec
+    return good(tag(read_stream(spark, spec.source, Trigger.AVAILABLE_NOW), spec))
+
+
+def test_randomness_and_clocks_are_refused(mill: Mill, orders: DataFrame) -> None:
+    found = {}
+    for name, column in {
+        "rand": F.rand(),
+        "uuid": F.expr("uuid()"),
+        "now": F.current_timestamp(),
+        "today": F.current_date(),
+        "deep": F.when(F.col("quantity") > 1, F.concat("id", F.rand().cast("string"))),
+    }.items():
+        with pytest.raises(TransformNotRepeatable) as refused:
+            refuse_unrepeatable(orders.withColumn("x", column), mill.pipeline.transform_file)
+        found[name] = refused.value.expression
+    assert found == {
+        "rand": "rand",
+        "uuid": "uuid",
+        "now": "current_timestamp",
+        "today": "current_date",
+        "deep": "rand",
+    }
+
+
+def test_state_is_refused(mill: Mill, orders: DataFrame) -> None:
+    found = []
+    for stateful in (
+        orders.groupBy("day").count(),
+        orders.dropDuplicates(["id"]),
+        orders.withWatermark("at", "1 day").dropDuplicatesWithinWatermark(["id"]),
+        orders.distinct(),
+        orders.join(orders.select("id"), "id"),
+    ):
+        with pytest.raises(TransformKeepsState) as refused:
+            refuse_unrepeatable(stateful, mill.pipeline.transform_file)
+        found.append(refused.value.operator)
+    assert found == [
+        "Aggregate",
+        "Deduplicate",
+        "DeduplicateWithinWatermark",
+        "Deduplicate",
+        "Join",
+    ]
+
+
+def test_row_by_row_work_and_static_joins_are_not(
+    mill: Mill, orders: DataFrame, spark: SparkSession
+) -> None:
+    names = spark.createDataFrame([("a", "first"), ("a", "again")], "id string, note string")
+    for fine in (
+        orders.where("quantity > 1").withColumn("double", F.col("quantity") * 2),
+        orders.join(names.groupBy("id").count(), "id", "left"),
+        orders.withColumn("name", F.udf(lambda text: text + "!")("id")),
+    ):
+        refuse_unrepeatable(fine, mill.pipeline.transform_file)
