@@ -25,7 +25,11 @@ from spark_jobs.ledger.sink_log import SinkFile, read_sink_log
 
 
 class LedgerGap(Refused):
-    """Committed batches expired from Spark's logs before they were written down."""
+    """A committed batch is neither in the ledger nor in Spark's logs; carries `batch`."""
+
+
+class StartUnknown(Refused):
+    """Nothing says with which code a batch was made; carries `batch`."""
 
 
 class InputFile(BaseModel):
@@ -122,12 +126,23 @@ class Ledger:
         return max((number for number, _ in documents.numbered(self.folder)), default=-1)
 
     def batches(self, first: int = 0, last: int | None = None) -> list[Batch]:
-        found = (
-            documents.read(path, Batch)
+        """Batches in order, all that are there or those up to `last`.
+
+        Raises:
+            LedgerGap: one of them is missing; without it nobody would miss its rows.
+        """
+        paths = {
+            number: path
             for number, path in documents.numbered(self.folder)
             if number >= first and (last is None or number <= last)
-        )
-        return [batch for batch in found if batch is not None]
+        }
+        found = []
+        for number in range(first, (max(paths, default=first - 1) if last is None else last) + 1):
+            batch = documents.read(paths[number], Batch) if number in paths else None
+            if batch is None:
+                raise self._gap(number)
+            found.append(batch)
+        return found
 
     def starts(self) -> list[Start]:
         found = (
@@ -164,13 +179,9 @@ class Ledger:
         missing = sorted(n for n in checkpoint.commits if latest < n <= last)
         if not missing:
             return []
-        if missing[0] != latest + 1:
-            raise LedgerGap(
-                f"{self.folder} ends at batch {latest}, and Spark's commits begin at {missing[0]}.",
-                remedy="Restore the ledger's newest backup; Spark has forgotten what lies between.",
-                latest=latest,
-                first=missing[0],
-            )
+        for number in range(latest + 1, missing[-1] + 1):
+            if number not in checkpoint.commits or number not in checkpoint.offsets:
+                raise self._gap(number)
         log = read_sink_log(self.sink)
         inputs = checkpoint.inputs()
         known = self._known_paths(latest)
@@ -202,7 +213,13 @@ class Ledger:
     ) -> Batch:
         offsets = checkpoint.offsets[number]
         commit = checkpoint.commits[number]
-        made_by = [start for start in starts if start.produced < number][-1]
+        made_by = next((start for start in reversed(starts) if start.produced < number), None)
+        if made_by is None:
+            raise StartUnknown(
+                f"{self.folder / 'starts'} has no start that batch {number} could come from.",
+                remedy="Restore it from a backup.",
+                batch=number,
+            )
         outputs = self.outputs(files)
         return Batch(
             generation=self.generation,
@@ -220,6 +237,13 @@ class Ledger:
             spec_hash=made_by.spec_hash,
             code_hash=made_by.code_hash,
             committed=datetime.now(UTC),
+        )
+
+    def _gap(self, batch: int) -> LedgerGap:
+        return LedgerGap(
+            f"Batch {batch} is missing in {self.folder}, and Spark's logs lack it (by now).",
+            remedy="Restore the ledger's newest backup.",
+            batch=batch,
         )
 
     def outputs(self, files: Sequence[SinkFile]) -> tuple[OutputFile, ...]:
