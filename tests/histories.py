@@ -208,6 +208,7 @@ class History:
             table_schema=schema,
             partition_by=spec.output.partition_by,
             event_time=spec.event_time.column,
+            timezone=spec.timezone,
             spec_hash=hash_of_spec(spec),
             code_hash="code",
             born=datetime.now(UTC),

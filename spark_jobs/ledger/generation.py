@@ -18,7 +18,14 @@ from spark_jobs.ledger.sink_log import SinkLog, read_sink_log
 
 
 class CheckpointLost(Refused):
-    """The sink holds batches that the checkpoint knows nothing of; Spark would skip as many."""
+    """Sink or commits have batches that the checkpoint never planned: lost, or set back.
+
+    Spark would plan them anew, with other input, and the sink would skip them.
+    """
+
+
+class CommitsLost(Refused):
+    """The checkpoint planned batches after one that it has not committed; carries `batch`."""
 
 
 class CheckpointForeign(Refused):
@@ -42,7 +49,7 @@ class LedgerAhead(Refused):
 
 
 class IntervalsChanged(Refused):
-    """Event time or partitions were changed; rows would move to other intervals."""
+    """Event time, partitions or time zone were changed; rows would move to other intervals."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +76,14 @@ class Generation:
         return max(self.checkpoint.commits, default=-1)
 
     @property
+    def planned(self) -> int:
+        """The last planned batch, -1 for none."""
+        return max(self.checkpoint.offsets, default=-1)
+
+    @property
     def unfinished(self) -> bool:
         """Whether a planned batch awaits its commit."""
-        return max(self.checkpoint.offsets, default=-1) > self.committed
+        return self.planned > self.committed
 
 
 def open_generation(pipeline: Pipeline, name: str = FIRST_GENERATION) -> Generation:
@@ -101,23 +113,28 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
     layout, note, log = pipeline.layout, generation.note, generation.log
     place = layout.checkpoint(generation.name)
     written = -1 if log.latest is None else log.latest
+    planned, committed = generation.planned, generation.committed
+    known = generation.ledger.latest()
     if note is None:
-        if written >= 0 or generation.checkpoint.query_id is not None:
+        if max(written, known) >= 0 or generation.checkpoint.query_id is not None:
             raise GenerationUnbound(
-                f"{layout.note(generation.name)} is missing, but checkpoint or sink exist.",
+                f"{layout.note(generation.name)} is missing, but checkpoint, sink or ledger exist.",
                 remedy="Restore it from a backup; nothing else says that they belong together.",
                 note=layout.note(generation.name),
             )
         return
     _prove_intervals(pipeline, note)
     found = generation.checkpoint.query_id
-    if written >= 0 and (found is None or generation.checkpoint.virgin):
+    if planned < max(written, committed):
         raise CheckpointLost(
-            f"{place} is empty, but {log.sink} holds batches up to {written}: a new checkpoint "
-            "would skip that many batches in silence.",
-            remedy=f"Restore {place} from a backup, or set {layout.home} aside to begin anew.",
+            f"{place} has planned batches up to {planned}, but up to {max(written, committed)} are "
+            f"written or committed: it would plan them anew, and {log.sink} would skip them.",
+            remedy=f"Restore {place} from the newest backup, or set {layout.home} aside to begin "
+            "anew.",
             checkpoint=place,
+            planned=planned,
             written=written,
+            committed=committed,
         )
     if found is not None and found != note.query_id:
         raise CheckpointForeign(
@@ -126,32 +143,41 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
             expected=note.query_id,
             found=found,
         )
-    if generation.ledger.latest() > generation.committed:
+    if known > committed:
         raise LedgerAhead(
-            f"{place} ends at batch {generation.committed}, the ledger at "
-            f"{generation.ledger.latest()}: the checkpoint was set back.",
+            f"{place} ends at batch {committed}, the ledger at {known}: the checkpoint was set "
+            "back.",
             remedy=f"Restore the newest backup of {place}.",
-            committed=generation.committed,
-            ledger=generation.ledger.latest(),
+            committed=committed,
+            ledger=known,
         )
-    if written < generation.committed:
+    if planned > committed + 1:
+        raise CommitsLost(
+            f"{place} has planned batch {planned} and not committed batch {committed + 1}, which "
+            "nobody would then ever miss.",
+            remedy=f"Restore {place / 'commits'} from the newest backup.",
+            batch=committed + 1,
+            planned=planned,
+        )
+    if written < committed:
         raise SinkLost(
-            f"{place} has committed batch {generation.committed}, but {log.sink} holds "
-            f"batches up to {written}.",
+            f"{place} has committed batch {committed}, but {log.sink} holds batches up to "
+            f"{written}.",
             remedy=f"Restore {log.sink} with its _spark_metadata from a backup.",
-            committed=generation.committed,
+            committed=committed,
             written=written,
         )
 
 
 def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
     spec = pipeline.spec
-    today = (spec.output.partition_by, spec.event_time.column)
-    born = (note.partition_by, note.event_time)
+    # As lists: the order of partitions is that of directories, and two orders do not mix.
+    today = ([*spec.output.partition_by.items()], spec.event_time.column, spec.timezone)
+    born = ([*note.partition_by.items()], note.event_time, note.timezone)
     if today != born:
         raise IntervalsChanged(
-            f"{pipeline.spec_file}: output.partition_by or event_time.column differ from "
-            f"those of {note.generation} ({born[0]}, {born[1]}).",
+            f"{pipeline.spec_file}: output.partition_by, event_time.column or timezone differ from "
+            f"those of {note.generation} ({note.partition_by}, {born[1]}, {born[2]}).",
             remedy="Change them back, or publish under a new pipeline name.",
             born=born,
             today=today,

@@ -30,6 +30,7 @@ class Note(BaseModel):
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
         event_time: The source column.
+        timezone: In which partition expressions cut dates.
         spec_hash: Of the whole spec.
         code_hash: Of the transform's file.
         born: UTC.
@@ -44,6 +45,7 @@ class Note(BaseModel):
     table_schema: dict[str, Any]
     partition_by: dict[str, str]
     event_time: str
+    timezone: str
     spec_hash: str
     code_hash: str
     born: datetime
