@@ -1,27 +1,318 @@
-"""A generation's parts belong together, or nothing starts: each way they may not, by hand."""
+"""Whether note, checkpoint, sink and ledger belong together; each mismatch loses rows."""
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from spark_jobs.ledger.generation import open_generation
-from tests.histories import History, rows
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.batches import LedgerGap
+from spark_jobs.ledger.checkpoint import CheckpointWithoutMetadata
+from spark_jobs.ledger.compactible_log import GapInSinkLog
+from spark_jobs.ledger.generation import (
+    CheckpointForeign,
+    CheckpointLost,
+    CommitsLost,
+    Generation,
+    GenerationUnbound,
+    IntervalsChanged,
+    LedgerAhead,
+    SinkElsewhere,
+    SinkLost,
+    open_generation,
+)
+from spark_jobs.ledger.metadata_log import TornLogEntry
+from spark_jobs.ledger.sink_log import SinkMoved
+from tests.histories import NAME, History, rows, tree
+from tests.ledger.spark_logs import write_commit, write_metadata, write_offsets
+
+LAST = 2
 
 
 @pytest.fixture
-def history(tmp_path: Path) -> History:
-    return History(tmp_path / "pipeline")
+def run(history: History) -> History:
+    """Three batches, committed and in the ledger."""
+    for number in range(LAST + 1):
+        history.batch(rows(number))
+    return history
 
 
-def test_a_healthy_generation_is_accepted(history: History) -> None:
-    history.batch(rows(1))
-    history.batch(rows(2))
+def remove(*paths: Path) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
-    found = open_generation(history.pipeline)
 
-    assert (found.committed, found.planned, found.unfinished) == (1, 1, False)
-    assert found.note is not None
-    assert found.note.query_id == found.checkpoint.query_id
-    assert found.log.latest == found.ledger.latest() == 1
+def entries(folder: Path, *batches: int) -> list[Path]:
+    """Entries of one of Spark's logs, with their checksums where there are any."""
+    found = [folder / str(batch) for batch in batches]
+    return found + [path for batch in batches if (path := folder / f".{batch}.crc").exists()]
+
+
+def open_(history: History) -> Generation:
+    before = tree(history.root)
+    try:
+        return open_generation(history.pipeline)
+    finally:
+        assert tree(history.root) == before, "a look changed something"
+
+
+def test_a_pipeline_that_never_ran_has_nothing(history: History) -> None:
+    generation = open_(history)
+    assert generation.note is None
+    assert (generation.planned, generation.committed, generation.unfinished) == (-1, -1, False)
+
+
+def test_a_generation_whose_parts_agree(run: History) -> None:
+    generation = open_(run)
+    assert generation.note is not None
+    assert (generation.planned, generation.committed, generation.unfinished) == (2, 2, False)
+    assert generation.ledger.latest() == LAST
+
+
+def test_a_first_start_that_died_at_once_may_be_tried_again(history: History) -> None:
+    history.start()
+    assert not open_(history).unfinished
+    remove(history.checkpoint)
+    assert open_(history).note is not None
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["K5", "K7"])
+def test_a_batch_without_its_commit_is_unfinished_and_no_reason_to_refuse(
+    run: History, written: bool
+) -> None:
+    run.batch(rows(3), commit=False)
+    if not written:
+        remove(*entries(run.sink / "_spark_metadata", 3))
+    generation = open_(run)
+    assert (generation.planned, generation.committed, generation.unfinished) == (3, 2, True)
+
+
+def test_a_batch_that_the_ledger_lacks_is_no_reason_to_refuse(run: History) -> None:
+    run.batch(rows(3), commit=False)
+    write_commit(run.checkpoint, 3)
+    generation = open_(run)
+    assert (generation.committed, generation.ledger.latest()) == (3, 2)
+
+
+def test_row_3_a_checkpoint_of_another_query(run: History) -> None:
+    remove(run.checkpoint / "metadata")
+    write_metadata(run.checkpoint, "another")
+    with pytest.raises(CheckpointForeign) as refused:
+        open_(run)
+    assert (refused.value.expected, refused.value.found) == ("86022cb6", "another")
+
+
+def test_row_4_a_lost_checkpoint_beside_its_sink(run: History) -> None:
+    remove(run.checkpoint)
+    with pytest.raises(CheckpointLost) as refused:
+        open_(run)
+    assert (refused.value.planned, refused.value.written) == (-1, LAST)
+
+
+def test_row_4_a_new_checkpoint_beside_an_old_sink(run: History) -> None:
+    remove(run.checkpoint)
+    write_metadata(run.checkpoint, "86022cb6")
+    with pytest.raises(CheckpointLost):
+        open_(run)
+
+
+def test_row_4_a_checkpoint_of_an_older_backup(run: History) -> None:
+    # With a ledger of the same backup, only the sink knows better.
+    for folder in ("offsets", "commits"):
+        remove(*entries(run.checkpoint / folder, 1, 2))
+    remove(*(run.layout.ledger("live-0001") / f"{batch:06d}.json" for batch in (1, 2)))
+    with pytest.raises(CheckpointLost) as refused:
+        open_(run)
+    assert (refused.value.planned, refused.value.written) == (0, LAST)
+
+
+def test_row_4_a_lost_plan_of_a_batch_that_is_written(run: History) -> None:
+    # Spark would plan it anew, with whatever has arrived, and the sink would skip it.
+    run.batch(rows(3), commit=False)
+    remove(*entries(run.checkpoint / "offsets", 3))
+    with pytest.raises(CheckpointLost) as refused:
+        open_(run)
+    assert (refused.value.planned, refused.value.written) == (2, 3)
+
+
+def test_a_lost_plan_of_a_batch_that_is_committed(run: History) -> None:
+    remove(*entries(run.checkpoint / "offsets", 2))
+    with pytest.raises(CheckpointLost) as refused:
+        open_(run)
+    assert (refused.value.planned, refused.value.committed) == (1, 2)
+
+
+def test_a_plan_after_a_batch_that_was_never_committed(run: History) -> None:
+    # Spark runs only the last planned batch again: the ledger would never hear of the other.
+    write_offsets(run.checkpoint, 3, 2)
+    write_offsets(run.checkpoint, 4, 2)
+    with pytest.raises(CommitsLost) as refused:
+        open_(run)
+    assert (refused.value.batch, refused.value.planned) == (3, 4)
+
+
+def test_a_checkpoint_that_was_set_back_with_its_sink(run: History) -> None:
+    for folder in (
+        run.checkpoint / "offsets",
+        run.checkpoint / "commits",
+        run.sink / "_spark_metadata",
+    ):
+        remove(*entries(folder, 2))
+    with pytest.raises(LedgerAhead) as refused:
+        open_(run)
+    assert (refused.value.committed, refused.value.ledger) == (1, 2)
+
+
+def test_checkpoint_and_sink_gone_and_the_ledger_left(run: History) -> None:
+    remove(run.checkpoint, run.sink)
+    with pytest.raises(LedgerAhead) as refused:
+        open_(run)
+    assert (refused.value.committed, refused.value.ledger) == (-1, LAST)
+
+
+def test_row_5_a_deleted_sink(run: History) -> None:
+    remove(run.sink)
+    with pytest.raises(SinkLost) as refused:
+        open_(run)
+    assert (refused.value.committed, refused.value.written) == (LAST, -1)
+
+
+def test_row_5_a_sink_whose_last_entry_is_gone(run: History) -> None:
+    remove(*entries(run.sink / "_spark_metadata", 2))
+    with pytest.raises(SinkLost) as refused:
+        open_(run)
+    assert (refused.value.committed, refused.value.written) == (2, 1)
+
+
+def test_row_6_a_root_that_was_moved(run: History) -> None:
+    moved = run.root.rename(run.home / "moved")
+    elsewhere = replace(run.pipeline, layout=Layout(moved, NAME))
+    with pytest.raises(SinkElsewhere) as refused:
+        open_generation(elsewhere)
+    assert (refused.value.born, refused.value.now) == (run.sink, elsewhere.layout.sink("live-0001"))
+
+
+def test_row_7_a_sink_whose_log_names_another_place(run: History) -> None:
+    entry = run.sink / "_spark_metadata" / "2"
+    entry.write_text(entry.read_text().replace(str(run.root), "/other"))
+    with pytest.raises(SinkMoved):
+        open_(run)
+
+
+@pytest.mark.parametrize("folder", ["offsets", "commits"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_row_11_a_torn_entry_of_the_checkpoint(run: History, folder: str, batch: int) -> None:
+    (run.checkpoint / folder / str(batch)).write_bytes(b"")
+    with pytest.raises(TornLogEntry):
+        open_(run)
+
+
+def test_row_12_a_torn_entry_of_the_sink(run: History) -> None:
+    (run.sink / "_spark_metadata" / "1").write_bytes(b"")
+    with pytest.raises(TornLogEntry):
+        open_(run)
+
+
+def test_row_13_a_hole_in_the_sinks_log(run: History) -> None:
+    remove(*entries(run.sink / "_spark_metadata", 1))
+    with pytest.raises(GapInSinkLog):
+        open_(run)
+
+
+def test_row_14_a_checkpoint_without_its_id(run: History) -> None:
+    remove(run.checkpoint / "metadata")
+    with pytest.raises(CheckpointWithoutMetadata):
+        open_(run)
+
+
+UNBOUND: dict[str, Callable[[History], list[Path]]] = {
+    "all else is there": lambda _: [],
+    "only the sink": lambda run: [run.checkpoint, run.layout.home / "ledger"],
+    "only the checkpoint": lambda run: [run.sink, run.layout.home / "ledger"],
+    # A new generation would number its batches from 0, and the ledger would take them for old.
+    "only the ledger": lambda run: [run.checkpoint, run.sink],
+}
+
+
+@pytest.mark.parametrize("gone", UNBOUND.values(), ids=UNBOUND)
+def test_whatever_is_there_without_the_note_is_unbound(
+    run: History, gone: Callable[[History], list[Path]]
+) -> None:
+    note = run.layout.note("live-0001")
+    remove(note, *gone(run))
+    with pytest.raises(GenerationUnbound) as refused:
+        open_(run)
+    assert refused.value.note == note
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("partition_by", {"partition_by": '{"day": "to_date(other)"}'}),
+        ("partition_by", {"partition_by": '{"hour": "expr(day)"}'}),
+        ("partition_by", {"partition_by": "{}"}),
+        ("timezone", {"more": "timezone: Europe/London"}),
+    ],
+)
+def test_changed_intervals_are_refused(run: History, field: str, change: dict[str, str]) -> None:
+    run.write_spec(**change)
+    with pytest.raises(IntervalsChanged) as refused:
+        open_(run)
+    assert refused.value.born != refused.value.today
+    run.write_spec()
+    assert open_(run).committed == LAST
+
+
+def test_another_event_time_is_refused(run: History) -> None:
+    place = run.layout.note("live-0001")
+    place.write_text(json.dumps({**json.loads(place.read_text()), "event_time": "born"}))
+    with pytest.raises(IntervalsChanged):
+        open_(run)
+
+
+def test_another_order_of_partitions_is_refused(tmp_path: Path) -> None:
+    run = History(tmp_path / "two", partitions={"day": pa.date32(), "k": pa.string()})
+    run.start()
+    run.write_spec(partition_by='{"k": "expr(k)", "day": "expr(day)"}')
+    with pytest.raises(IntervalsChanged):
+        open_(run)
+
+
+def test_other_changes_of_the_spec_are_welcome(run: History) -> None:
+    run.write_spec(more="description: new\nrow_rules: {id: id > 0}")
+    assert open_(run).committed == LAST
+
+
+@pytest.mark.parametrize("batch", [0, 1])
+def test_a_hole_in_the_ledger_is_refused_wherever_batches_are_read(
+    run: History, batch: int
+) -> None:
+    remove(run.layout.ledger("live-0001") / f"{batch:06d}.json")
+    with pytest.raises(LedgerGap) as refused:
+        run.ledger.batches()
+    assert refused.value.batch == batch
+
+
+def test_every_refusal_is_one_that_no_retry_can_mend() -> None:
+    for error in (
+        CheckpointForeign,
+        CheckpointLost,
+        CommitsLost,
+        GenerationUnbound,
+        IntervalsChanged,
+        LedgerAhead,
+        LedgerGap,
+        SinkElsewhere,
+        SinkLost,
+    ):
+        assert issubclass(error, Refused)
