@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from spark_jobs.contract.java import java_home
+from tests.checkout import Demo, make_demo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,3 +39,9 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """`make demo` as it ran in a clone."""
+    return make_demo(tmp_path_factory.mktemp("clone") / "tidemill")

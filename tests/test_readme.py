@@ -1,0 +1,320 @@
+"""Every block of the README is run as it stands, and a test asserts what came of it.
+
+The tests are the chapters of one history, in the README's order and in one checkout.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import httpx
+import psutil
+import pytest
+from deltalake import DeltaTable
+
+from spark_jobs.contract.report import Step
+from tests.checkout import Demo, somebody
+from tests.reader import BLOCKS, COMMANDS, UNNAMED, Shell
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TESTED: set[str] = set()
+FILES = tuple(name for name in BLOCKS if "/" in name)
+SUITE = "mills/expectations/suites/tides.json"
+FEED = "station,level_cm,at\nDover,{level},2026-03-{day:02d} 00:00:00\n"
+
+Test = Callable[..., None]
+
+
+def shows(*names: str) -> Callable[[Test], Test]:
+    """Says which blocks a test is about; all of them need the demo."""
+    TESTED.update(names)
+
+    def mark(test: Test) -> Test:
+        for one in (pytest.mark.jvm, pytest.mark.airflow, pytest.mark.slow):
+            test = one(test)
+        return test
+
+    return mark
+
+
+@pytest.fixture(scope="module")
+def shell(demo: Demo, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell in the clone in which the demo has run."""
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    assert zone
+    yield Shell(demo.checkout, tmp_path_factory.mktemp("shell"), somebody())
+    spark.conf.set("spark.sql.session.timeZone", zone)
+
+
+@pytest.fixture(scope="module")
+def mills(demo: Demo) -> Path:
+    """The reader's own folder, written as the README says."""
+    for name in FILES:
+        path = demo.checkout / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(BLOCKS[name])
+    return demo.checkout / "mills"
+
+
+def delivered(demo: Demo) -> tuple[int, int]:
+    """How many good and bad lines the demo's files hold, counted without us."""
+    good = bad = 0
+    for path in (demo.kept.input / "shop_orders").glob("*.csv"):
+        with path.open(newline="") as file:
+            _, *rows = csv.reader(file, escapechar="\\")
+        for row in rows:
+            fine = len(row) == 6 and row[0] and row[5] and re.fullmatch(r"-?\d+", row[3])
+            good, bad = (good + 1, bad) if fine else (good, bad + 1)
+    return good, bad
+
+
+def published(demo: Demo, pipeline: str, which: str = "table") -> list[dict[str, Any]]:
+    return DeltaTable(demo.kept.root / pipeline / which).to_pyarrow_table().to_pylist()
+
+
+def deliver(demo: Demo, day: int, level: int) -> None:
+    path = demo.checkout / "feed" / f"2026-03-{day:02d}.csv"
+    path.with_suffix(".part").write_text(FEED.format(level=level, day=day))
+    path.with_suffix(".part").replace(path)
+
+
+@shows("demo", "demo-says")
+def test_make_demo_says_what_the_readme_shows_and_publishes_what_was_delivered(demo: Demo) -> None:
+    assert BLOCKS["demo"].strip() == "make demo"
+    said = [line.strip() for line in demo.output.splitlines()]
+    shown = BLOCKS["demo-says"].splitlines()
+    assert [line for line in said if line in shown] == shown
+    good, bad = delivered(demo)
+    assert f"{good:,} rows published, {bad:,} rejected" in demo.output
+    assert len(published(demo, "shop_orders")) == good > 0
+    assert len(published(demo, "shop_orders", "rejected")) == bad > 0
+
+
+@shows("shell")
+def test_a_shell_shows_what_the_demo_left(shell: Shell, demo: Demo) -> None:
+    ended = shell.run(BLOCKS["shell"])
+    good, bad = delivered(demo)
+    assert ended.commands == [(0, "status"), (0, "rows")]
+    assert f"shop_orders: version 4, {good:,} rows in" in ended.output
+    assert f"20 of {bad} rows" in ended.output
+
+
+@shows("picture")
+def test_the_picture_shows_the_four_tasks_in_order() -> None:
+    words = re.findall(r"[a-z]+", BLOCKS["picture"].splitlines()[0])
+    assert [word for word in words if word in get_args(Step)] == list(get_args(Step))
+
+
+@shows(*FILES, "try")
+def test_three_files_are_a_pipeline(shell: Shell, demo: Demo, mills: Path) -> None:
+    ended = shell.run(BLOCKS["try"])
+    assert ended.commands == [(0, "check"), (0, "preview"), (0, "run")]
+    assert "No problems." in ended.output
+    assert "1 rejected, of which 1" in ended.output
+    levels = [(row["station"], row["level_m"]) for row in published(demo, "tides")]
+    assert sorted(levels) == [
+        ("Calais", Decimal("4.37")),
+        ("Dover", Decimal("3.01")),
+        ("Dover", Decimal("3.88")),
+        ("Dover", Decimal("4.12")),
+    ]
+    (rejected,) = published(demo, "tides", "rejected")
+    assert (rejected["reason"], rejected["record"]) == (
+        "malformed",
+        "Calais,n/a,2026-03-01 01:00:00",
+    )
+
+
+@shows("read", "read-spark")
+def test_four_engines_read_the_same_rows(
+    demo: Demo, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMILL_ROOT", str(demo.kept.root))
+    names: dict[str, Any] = {}
+    for block in ("read", "read-spark"):
+        exec(compile(BLOCKS[block], block, "exec"), names)  # noqa: S102 - the README's own
+    pandas, in_spark = names["in_pandas"], names["orders"]
+    assert len(pandas) == delivered(demo)[0]
+    by_day = pandas.groupby("order_date").amount.sum().to_dict()
+    assert len(by_day) >= 5
+    assert dict(names["in_polars"].iter_rows()) == dict(names["in_duckdb"]) == by_day
+    assert in_spark.columns == list(pandas.columns)
+    rows = [tuple(row) for row in pandas[["order_id", "amount"]].itertuples(index=False)]
+    assert sorted(map(tuple, in_spark.select("order_id", "amount").collect())) == sorted(rows)
+
+
+@shows("hold")
+def test_what_is_held_holds_back_what_follows(shell: Shell, demo: Demo, mills: Path) -> None:
+    before = published(demo, "tides")
+    second, third, where = BLOCKS["hold"].splitlines(keepends=True)
+    deliver(demo, 2, 1620)
+    held = shell.run(second)
+    deliver(demo, 3, 433)
+    waiting = shell.run(third + where)
+    assert (held.commands, waiting.commands) == ([(3, "run")], [(3, "run"), (0, "where")])
+    assert "increment 000002 is held" in held.output
+    assert "increment 000003 waits behind" in waiting.output
+    assert re.search(r"run +second\n +increment +000002, held since", waiting.output)
+    assert published(demo, "tides") == before
+    assert (demo.kept.root / "tides" / "docs" / "index.html").is_file()
+
+
+@shows("release")
+def test_a_release_lets_all_out_in_order(shell: Shell, demo: Demo) -> None:
+    ended = shell.run(BLOCKS["release"])
+    assert ended.commands == [(0, "release"), (0, "run")]
+    history = DeltaTable(demo.kept.root / "tides" / "table").history()
+    assert [entry["tidemill.increment"] for entry in reversed(history)] == [
+        "000001",
+        "000002",
+        "000003",
+    ]
+    release = json.loads(history[1]["tidemill.release"])
+    assert release["reason"] == "storm surge, confirmed by the harbour"
+    assert sorted(row["level_cm"] for row in published(demo, "tides"))[-2:] == [437, 1620]
+
+
+@shows("clear")
+def test_after_the_rule_was_mended_the_same_increment_is_judged_again(
+    shell: Shell, demo: Demo, mills: Path
+) -> None:
+    deliver(demo, 4, 1710)
+    held = shell.run(BLOCKS["clear"])
+    suite = demo.checkout / SUITE
+    suite.write_text(suite.read_text().replace("1500", "2000"))
+    cleared = shell.run(BLOCKS["clear"])
+    assert (held.commands, cleared.commands) == ([(3, "run")], [(0, "run")])
+    assert "publish done: increment 000004 in version 3" in cleared.output
+    assert max(row["level_cm"] for row in published(demo, "tides")) == 1710
+
+
+@pytest.fixture
+def up(demo: Demo, mills: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`make up` at work on all this, and its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    mine = {"TIDEMILL_PROJECTS": str(mills), "TIDES": str(demo.checkout / "feed")}
+    make = subprocess.Popen(
+        ["bash", "-c", BLOCKS["up"]],
+        cwd=demo.checkout,
+        env={**somebody(), **mine, "PORT": str(port)},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert make.stdout is not None
+        url = next((line for line in make.stdout if "/dags" in line), "")
+        yield make, re.sub(r".*(http://[\d.:]+)/dags.*\n", r"\1", url)
+    finally:
+        if make.poll() is None:
+            os.killpg(make.pid, signal.SIGINT)
+            make.wait(60)
+
+
+@shows("up")
+def test_the_ui_shows_what_the_demo_left_and_stops_with_all_its_parts(
+    up: tuple[subprocess.Popen[str], str], demo: Demo
+) -> None:
+    make, url = up
+    assert make.poll() is None, (demo.kept.home / "up.log").read_text()[-2000:]
+    api = httpx.Client(base_url=f"{url}/api/v2")
+    dags = {dag["dag_id"] for dag in api.get("/dags").json()["dags"]}
+    assert dags == {"retail", "shop_orders", "tides"}
+    assert api.get("/importErrors").json()["total_entries"] == 0
+    runs = api.get("/dags/shop_orders/dagRuns", params={"order_by": "run_after"}).json()["dag_runs"]
+    assert [run["state"] for run in runs] == ["success", "success", "failed", "success", "success"]
+    held = runs[2]["dag_run_id"]
+    gate = api.get(f"/dags/shop_orders/dagRuns/{held}/taskInstances/gate/links").json()
+    page = httpx.get(url + gate["extra_links"]["Data docs"])
+    assert (page.status_code, "quantity" in page.text) == (200, True)
+
+    parts = psutil.Process(make.pid).children(recursive=True)
+    assert len(parts) > 4
+    os.killpg(make.pid, signal.SIGINT)
+    make.wait(60)
+    _, alive = psutil.wait_procs(parts, timeout=10)
+    assert alive == []
+
+
+PARSE = """
+import json
+from airflow import plugins_manager
+from airflow.dag_processing.dagbag import DagBag
+
+bag = DagBag()
+report = bag.dags["orders_report"].timetable.asset_condition
+print(json.dumps([
+    sorted(bag.dags),
+    bag.import_errors,
+    [app["name"] for app in plugins_manager.get_fastapi_plugins()[0]],
+    [alias.name for alias in report.objects],
+]))
+"""
+
+
+@shows("existing-airflow", "consumer")
+def test_an_airflow_that_already_runs_takes_it_in(demo: Demo, mills: Path, tmp_path: Path) -> None:
+    home, root = tmp_path / "airflow", tmp_path / "root"
+    for folder in (home / "dags", home / "plugins", root):
+        folder.mkdir(parents=True)
+    (home / "dags" / "orders_report.py").write_text(BLOCKS["consumer"])
+    database = sqlite3.connect(home / "airflow.db")
+    with sqlite3.connect(demo.kept.home / "airflow.db") as migrated:
+        migrated.backup(database)
+    database.execute("DELETE FROM slot_pool WHERE pool = 'tidemill'")
+    database.commit()
+    block = BLOCKS["existing-airflow"]
+    places = {"/opt/tidemill": demo.checkout, "/srv/tidemill": root, "/opt/mills": mills}
+    for place, here in places.items():
+        assert place in block
+        block = block.replace(place, str(here))
+    binaries = demo.checkout / ".venv" / "bin"
+    shell = Shell(
+        tmp_path,
+        tmp_path,
+        {
+            **somebody(),
+            "AIRFLOW_HOME": str(home),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "PATH": f"{binaries}:{os.environ['PATH']}",
+        },
+    )
+
+    assert shell.run(block).exit_code == 0
+    parsed = shell.run(f"cd /\npython -c '{PARSE}'")
+
+    slots = database.execute("SELECT slots FROM slot_pool WHERE pool = 'tidemill'").fetchall()
+    assert slots == [(4,)]
+    connections = database.execute("SELECT conn_id, conn_type, host FROM connection").fetchall()
+    assert ("tidemill_spark", "spark", "local[*]") in connections
+    dags, errors, apps, aliases = json.loads(parsed.output.splitlines()[-1])
+    assert dags == ["orders_report", "retail", "shop_orders", "tides"]
+    assert errors == {}
+    assert "Tidemill" in apps
+    assert aliases == ["tidemill.shop_orders"]
+
+
+def test_every_block_has_a_test() -> None:
+    assert UNNAMED == []
+    assert BLOCKS.keys() == TESTED
+
+
+def test_every_command_in_the_text_stands_in_a_block_too() -> None:
+    run = {line.split("#")[0].strip() for text in BLOCKS.values() for line in text.splitlines()}
+    known = {" ".join(line.split()[:2]) for line in run} | {"make test", "make help"}
+    assert {" ".join(command.split()[:2]) for command in COMMANDS} <= known
