@@ -21,6 +21,7 @@ _BLOCK = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTAL
 # The second word after the fence names a block; it is not shown.
 BLOCKS = {name: text for _, name, text in _BLOCK.findall(README)}
 UNNAMED = [text for _, name, text in _BLOCK.findall(README) if not name]
+LINKS = re.findall(r"\]\(([^)]+)\)", README)
 COMMANDS = re.findall(r"`((?:make|tidemill|airflow) [^`]+)`", _BLOCK.sub("", README))
 
 # Exports live on from block to block, and every `tidemill` leaves its exit code. Those that need

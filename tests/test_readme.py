@@ -23,9 +23,10 @@ import psutil
 import pytest
 from deltalake import DeltaTable
 
+from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.contract.report import Step
 from tests.checkout import Demo, somebody
-from tests.reader import BLOCKS, COMMANDS, UNNAMED, Shell
+from tests.reader import BLOCKS, COMMANDS, LINKS, UNNAMED, Shell
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -318,3 +319,9 @@ def test_every_command_in_the_text_stands_in_a_block_too() -> None:
     run = {line.split("#")[0].strip() for text in BLOCKS.values() for line in text.splitlines()}
     known = {" ".join(line.split()[:2]) for line in run} | {"make test", "make help"}
     assert {" ".join(command.split()[:2]) for command in COMMANDS} <= known
+
+
+def test_every_link_into_the_repository_leads_somewhere() -> None:
+    inside = [link for link in LINKS if "://" not in link]
+    assert inside
+    assert [link for link in inside if not (REPOSITORY / link).exists()] == []
