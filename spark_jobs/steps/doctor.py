@@ -18,6 +18,7 @@ from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import end_outlived
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.step import Ended, Run
+from spark_jobs.steps.work import find_work
 
 
 class RootUnusable(Refused):
@@ -54,7 +55,8 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
     generation = open_generation(pipeline)
     batches = generation.ledger.batches()
     increments = Increments(layout.increments).all()
-    published = {event.increment for event in Journal(layout.journal).events()}
+    journal = Journal(layout.journal)
+    published = {event.increment for event in journal.events()}
     _check_unpublished_files(generation, batches, _first_unpublished(increments, published))
     found = scan(pipeline.spec.source, batches)
     _check_silent_losses(run, found)
@@ -63,9 +65,11 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
         "backlog_bytes": found.backlog_bytes,
         "last_arrival": found.last_arrival.isoformat() if found.last_arrival else None,
     }
-    work = _work(run, generation, found)
+    own = read_run_increment(layout.run(run.run_id))
+    work = find_work(generation, found, increments, journal, own)
     if work:
-        return Ended(Outcome.DONE, "; ".join(work), {**facts, "work": work})
+        reason = "; ".join(one.reason for one in work)
+        return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
     _check_overdue(run, found, batches, now or datetime.now(UTC))
     held = [i for i in increments if i.state is State.HELD and i.number not in published]
     if held:
@@ -139,37 +143,6 @@ def _rate(
         run.say(f"warning: {text}")
         return
     raise error(text, remedy=remedy, files=[str(file.path) for file in files])
-
-
-def _work(run: Run, generation: Generation, found: Scan) -> list[str]:
-    """What there is to do, each as a phrase; empty if a run would change nothing."""
-    layout = run.pipeline.layout
-    increments = Increments(layout.increments)
-    journal = Journal(layout.journal)
-    events = journal.events()
-    gone_out = {event.increment for event in events}
-    work = []
-    if found.new:
-        work.append(f"{len(found.new)} new files")
-    if generation.unfinished:
-        work.append("a batch was planned and not committed")
-    if generation.committed > increments.last_sealed(generation.name):
-        work.append("committed batches await the gate")
-    for increment in increments.all():
-        if increment.number in gone_out:
-            continue
-        if increment.state is State.SEALED:
-            work.append(f"increment {increment.number:06d} awaits its verdict")
-        elif not increment.may_go_out:
-            break
-        else:
-            work.append(f"increment {increment.number:06d} awaits publishing")
-    if any(journal.applied(event.seq) is None for event in events):
-        work.append("the table lags behind the journal")
-    own = read_run_increment(layout.run(run.run_id))
-    if own is not None and own not in gone_out and not work:
-        work.append(f"increment {own:06d} of this run is judged again")
-    return work
 
 
 def _check_overdue(run: Run, found: Scan, batches: list[Batch], now: datetime) -> None:

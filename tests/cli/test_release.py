@@ -72,8 +72,8 @@ def test_a_release_is_work_for_the_next_run(tidemill: Tidemill, history: History
 
     assert (before.outcome, after.outcome) == (Outcome.SKIPPED, Outcome.DONE)
     assert after.facts["work"] == [
-        "increment 000002 awaits publishing",
-        "increment 000003 awaits publishing",
+        {"kind": "publish", "increment": 2},
+        {"kind": "publish", "increment": 3},
     ]
 
 

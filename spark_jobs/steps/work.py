@@ -1,0 +1,75 @@
+"""What a run would change: without any of it, the doctor skips the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from spark_jobs.ledger.generation import Generation
+from spark_jobs.ledger.increments import Increment, State
+from spark_jobs.ledger.inputs import Scan
+from spark_jobs.ledger.journal import Journal
+
+Kind = Literal["ingest", "finish", "seal", "judge", "publish", "apply", "judge_again"]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One thing to do.
+
+    Args:
+        kind: `finish` a planned batch, `apply` what is in the journal; the others as they say.
+        reason: A phrase for the task log.
+        increment: Which one it is about, where it is about one.
+    """
+
+    kind: Kind
+    reason: str
+    increment: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the report's facts."""
+        return {"kind": self.kind, "increment": self.increment}
+
+
+def find_work(
+    generation: Generation,
+    found: Scan,
+    increments: list[Increment],
+    journal: Journal,
+    own: int | None,
+) -> list[Work]:
+    """What there is to do; empty if a run would change nothing.
+
+    Args:
+        generation: The live one.
+        found: What lies in the source's directory.
+        increments: All, in order.
+        journal: What went out, and what targets made of it.
+        own: The increment that this run sealed at an earlier try.
+    """
+    events = journal.events()
+    gone_out = {event.increment for event in events}
+    waiting = [increment for increment in increments if increment.number not in gone_out]
+    work = []
+    if found.new:
+        work.append(Work("ingest", f"{len(found.new)} new files"))
+    if generation.unfinished:
+        work.append(Work("finish", "a batch was planned and not committed"))
+    sealed = [i.sealed.last for i in increments if i.sealed.generation == generation.name]
+    if generation.committed > max(sealed, default=-1):
+        work.append(Work("seal", "committed batches await the gate"))
+    behind = False
+    for increment in waiting:
+        name = f"increment {increment.number:06d}"
+        if increment.state is State.SEALED:
+            # Also behind a held one: its run was killed, and nobody else would judge it.
+            work.append(Work("judge", f"{name} awaits its verdict", increment.number))
+        elif increment.may_go_out and not behind:
+            work.append(Work("publish", f"{name} awaits publishing", increment.number))
+        behind = behind or not increment.may_go_out
+    if any(journal.applied(event.seq) is None for event in events):
+        work.append(Work("apply", "the table lags behind the journal"))
+    if not work and own is not None and own not in gone_out:
+        work.append(Work("judge_again", f"increment {own:06d} of this run is judged again", own))
+    return work
