@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from spark_jobs.contract.ddl import column_names
+from spark_jobs.contract.hadoop_glob import python_globs
 from spark_jobs.contract.model import ENGINE_PREFIX, Model, doubled_in
 from spark_jobs.contract.quantities import Duration
 
@@ -75,6 +76,7 @@ class FileSource(Model):
         if ".." in PurePosixPath(path).parts or "\0" in path:
             msg = f"'{path}' leaves its root; write it without '..'"
             raise ValueError(msg)
+        python_globs(path)
         return path
 
     @field_validator("options")
@@ -88,6 +90,9 @@ class FileSource(Model):
         if doubled:
             msg = f"option '{doubled}' is given twice; Spark's options know no case"
             raise ValueError(msg)
+        for name, value in options.items():
+            if name.lower() == "pathglobfilter":
+                python_globs(str(value))
         return options
 
     @property

@@ -1,0 +1,129 @@
+"""The files that Spark's file source would list, found without Spark.
+
+A file that Spark reads and we do not see would be skipped for ever, and one that we see and Spark
+does not read would start a run for nothing, again and again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from glob import glob
+from itertools import takewhile
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.hadoop_glob import python_globs
+
+
+_SPECIAL = frozenset("*?[{\\")
+
+
+class InputMissing(Refused):
+    """The source's directory does not exist; carries `path`."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file in the source's directory."""
+
+    path: Path
+    size: int
+    modified_ms: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What lies in the source's directory.
+
+    Args:
+        files: What Spark reads.
+        overlooked: What it never reads because of the directory it lies in.
+    """
+
+    files: tuple[Found, ...]
+    overlooked: tuple[Found, ...]
+
+
+def list_source(source: FileSource) -> Listing:
+    """List a source as Spark 4.2 does.
+
+    Hidden files are left out, and those that `pathGlobFilter` does not match. Without
+    `recursiveFileLookup` Spark reads what lies directly in the directory; if there is any partition
+    directory (`k=v`), it reads what lies in those, and nothing else.
+
+    Raises:
+        InputMissing: the directory, or the fixed part of a glob, does not exist.
+    """
+    patterns = python_globs(source.reader_option("pathGlobFilter") or "*")
+    recursive = (source.reader_option("recursiveFileLookup") or "").lower() == "true"
+    files: list[Path] = []
+    overlooked: list[Path] = []
+    for place in _places(source):
+        found = [p for p in _visible(place) if any(fnmatchcase(p.name, one) for one in patterns)]
+        read = found if recursive else _read_without_recursion(place, found)
+        files += read
+        overlooked += set(found).difference(read)
+    return Listing(tuple(_stat(sorted(files))), tuple(_stat(sorted(overlooked))))
+
+
+def _read_without_recursion(place: Path, found: list[Path]) -> list[Path]:
+    partitioned = [path for path in found if "=" in str(path.relative_to(place).parent)]
+    return partitioned or [path for path in found if path == place or path.parent == place]
+
+
+def _places(source: FileSource) -> list[Path]:
+    fixed = _fixed_part(source.path)
+    if not fixed.is_dir():
+        raise _missing(source)
+    if fixed == Path(source.path):
+        return [fixed]
+    # Hadoop's `*` matches hidden names too.
+    return sorted(
+        {
+            Path(path)
+            for one in python_globs(source.path)
+            for path in glob(one, include_hidden=True)  # noqa: PTH207 - absolute
+        }
+    )
+
+
+def _fixed_part(pattern: str) -> Path:
+    """The directory above the first name with anything special in it."""
+    return Path(*takewhile(lambda name: not _SPECIAL.intersection(name), Path(pattern).parts))
+
+
+def _visible(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        if not _hidden(place.name):
+            yield place
+        return
+    for folder, folders, names in os.walk(place, followlinks=True):
+        folders[:] = [name for name in folders if not _hidden(name)]
+        yield from (Path(folder, name) for name in names if not _hidden(name))
+
+
+def _hidden(name: str) -> bool:
+    half_copied = name.endswith("._COPYING_")
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or half_copied
+
+
+def _stat(paths: list[Path]) -> Iterator[Found]:
+    for path in paths:
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            continue
+        yield Found(path, status.st_size, status.st_mtime_ns // 1_000_000)
+
+
+def _missing(source: FileSource) -> InputMissing:
+    return InputMissing(
+        f"sources.*.path '{source.path}' does not exist.",
+        remedy=f"Create it (mkdir -p '{source.path}') or correct the path in the spec.",
+        path=source.path,
+        field="sources.*.path",
+    )
