@@ -56,7 +56,7 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
     batches = generation.ledger.batches()
     increments = Increments(layout.increments).all()
     journal = Journal(layout.journal)
-    published = {event.increment for event in journal.events()}
+    published = {event.increment for event in journal.events() if journal.applied(event.seq)}
     _check_unpublished_files(generation, batches, _first_unpublished(increments, published))
     found = scan(pipeline.spec.source, batches)
     _check_silent_losses(run, found)
@@ -109,6 +109,11 @@ def _first_unpublished(increments: list[Any], published: set[int]) -> int:
 
 def _check_silent_losses(run: Run, found: Scan) -> None:
     source = run.pipeline.spec.source
+    if found.overlooked:
+        run.say(
+            f"warning: {found.overlooked[0].path} lies in a directory that Spark does not read "
+            f"({len(found.overlooked)} such files); set options.recursiveFileLookup to read it."
+        )
     _rate(
         run,
         source.changed,
@@ -150,7 +155,8 @@ def _check_overdue(run: Run, found: Scan, batches: list[Batch], now: datetime) -
     if expect is None:
         return
     arrivals = [batch.committed for batch in batches if batch.inputs]
-    if found.last_arrival is not None:
+    # A file with a date to come did not arrive then, and must not silence this for ever.
+    if found.last_arrival is not None and found.last_arrival <= now:
         arrivals.append(found.last_arrival)
     last = max(arrivals, default=_first_look(run))
     if last is not None and now - last > expect.every + expect.grace:
