@@ -2,25 +2,139 @@
 
 from __future__ import annotations
 
+import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from spark_jobs.ledger.inputs import scan
+from spark_jobs.ledger.inputs import Scan, scan
 from tests.histories import History, rows
+from tests.ledger.spark_logs import write_commit
+
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+
+def scanned(history: History) -> Scan:
+    return scan(history.pipeline.spec.source, history.ledger.batches())
+
+
+def paths(found: tuple[object, ...]) -> list[str]:
+    return [file.path.name for file in found]  # type: ignore[attr-defined]
 
 
 @pytest.fixture
-def history(tmp_path: Path) -> History:
-    return History(tmp_path / "pipeline")
+def read(history: History) -> Path:
+    """A file of noon that a batch has read."""
+    file = history.arrive("read.csv", "id,at\n1,\n", at=NOON)
+    history.batch(rows(1), inputs=[file])
+    return file
+
+
+def test_before_the_first_file_there_is_nothing(history: History) -> None:
+    found = scanned(history)
+    assert (found.new, found.changed, found.too_old, found.overlooked) == ((), (), (), ())
+    assert (found.last_arrival, found.backlog_bytes) == (None, 0)
 
 
 def test_a_file_that_no_batch_read_is_new(history: History) -> None:
     history.batch(rows(1))
     arrived = history.arrive("late.csv", "id,at\n2,\n")
-
-    found = scan(history.pipeline.spec.source, history.ledger.batches())
-
+    found = scanned(history)
     assert [file.path for file in found.new] == [arrived]
     assert found.backlog_bytes == arrived.stat().st_size
     assert (found.changed, found.too_old) == ((), ())
+
+
+def test_a_file_that_was_read_is_neither_new_nor_changed(history: History, read: Path) -> None:
+    found = scanned(history)
+    assert (found.new, found.changed) == ((), ())
+    assert found.last_arrival == NOON
+
+
+def test_a_file_that_grew_has_changed(history: History, read: Path) -> None:
+    with read.open("a") as file:
+        file.write("2,\n")
+    os.utime(read, (NOON.timestamp(), NOON.timestamp()))
+    assert paths(scanned(history).changed) == ["read.csv"]
+
+
+def test_a_file_that_was_delivered_again_has_changed(history: History, read: Path) -> None:
+    content = read.read_text()
+    read.unlink()
+    history.arrive("read.csv", content, at=NOON + timedelta(hours=1))
+    found = scanned(history)
+    assert (paths(found.changed), found.new) == (["read.csv"], ())
+
+
+def test_a_file_that_was_touched_has_changed(history: History, read: Path) -> None:
+    os.utime(read, (0, 0))
+    assert paths(scanned(history).changed) == ["read.csv"]
+
+
+def test_a_file_that_was_removed_after_it_was_read_is_no_finding(
+    history: History, read: Path
+) -> None:
+    read.unlink()
+    found = scanned(history)
+    assert (found.new, found.changed, found.too_old) == ((), (), ())
+    assert found.last_arrival == NOON
+
+
+def test_of_a_file_whose_size_nobody_knows_the_time_decides(history: History) -> None:
+    file = history.arrive("a.csv", at=NOON)
+    history.batch(rows(1), inputs=[file], commit=False)
+    file.write_text("grown before it was written down\n")
+    write_commit(history.checkpoint, 0)
+    history.ledger.complete()
+    assert history.ledger.batches()[0].inputs[0].size is None
+    assert paths(scanned(history).changed) == ["a.csv"]
+    os.utime(file, (NOON.timestamp(), NOON.timestamp()))
+    assert scanned(history).changed == ()
+
+
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("more", "age", "too_old"),
+    [
+        (", maxFileAge: 1 day", DAY - timedelta(seconds=1), False),
+        (", maxFileAge: 1 day", DAY, False),
+        (", maxFileAge: 1 day", DAY + timedelta(seconds=1), True),
+        ("", 1000 * DAY, False),
+        (", maxFileAge: 1 day, latestFirst: true", 1000 * DAY, False),
+    ],
+)
+def test_a_file_older_than_spark_looks_is_too_old(
+    tmp_path: Path, more: str, age: timedelta, too_old: bool
+) -> None:
+    history = History(tmp_path / "aged", source=more)
+    history.batch(rows(1), inputs=[history.arrive("newest.csv", at=NOON)])
+    history.arrive("late.csv", at=NOON - age)
+    found = scanned(history)
+    assert (paths(found.too_old), paths(found.new)) == (
+        (["late.csv"], []) if too_old else ([], ["late.csv"])
+    )
+
+
+def test_before_anything_was_read_no_file_is_too_old(tmp_path: Path) -> None:
+    history = History(tmp_path / "aged", source=", maxFileAge: 1 day")
+    history.arrive("old.csv", at=NOON - 10 * DAY)
+    history.arrive("new.csv", at=NOON)
+    assert paths(scanned(history).new) == ["new.csv", "old.csv"]
+
+
+def test_files_where_spark_does_not_look_are_overlooked(history: History) -> None:
+    history.arrive("a.csv")
+    history.arrive("archive/b.csv")
+    found = scanned(history)
+    assert (paths(found.new), paths(found.overlooked)) == (["a.csv"], ["b.csv"])
+
+
+def test_a_file_that_was_read_before_a_partition_hid_it_is_not_overlooked(
+    history: History, read: Path
+) -> None:
+    history.arrive("k=1/b.csv")
+    found = scanned(history)
+    assert (paths(found.new), found.overlooked) == (["b.csv"], ())
