@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -62,7 +63,9 @@ def perform(step: Step, function: StepFunction, run: Run) -> Report:
     started = datetime.now(UTC)
     name = run.pipeline.name
     folder = run.pipeline.layout.run(run.run_id)
-    reports.path_of(folder, step).unlink(missing_ok=True)
+    # Whether the root can be written to is for the step to say.
+    with suppress(OSError):
+        reports.path_of(folder, step).unlink()
     try:
         ended = function(run)
     except TidemillError as error:
