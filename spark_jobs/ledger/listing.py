@@ -18,7 +18,6 @@ from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.hadoop_glob import python_globs
 
-
 _SPECIAL = frozenset("*?[{\\")
 
 

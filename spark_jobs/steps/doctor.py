@@ -63,6 +63,7 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
     facts: dict[str, Any] = {
         "new_files": len(found.new),
         "backlog_bytes": found.backlog_bytes,
+        "overlooked_files": len(found.overlooked),
         "last_arrival": found.last_arrival.isoformat() if found.last_arrival else None,
     }
     own = read_run_increment(layout.run(run.run_id))
@@ -75,7 +76,8 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
     if held:
         since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed
         reason = f"nothing new; increment {held[0].number:06d} is held since {since:%Y-%m-%d %H:%M}"
-        return Ended(Outcome.SKIPPED, reason, {**facts, "held": held[0].number})
+        facts |= {"held": held[0].number, "held_since": since.isoformat()}
+        return Ended(Outcome.SKIPPED, reason, facts)
     return Ended(Outcome.SKIPPED, "nothing new since the last run", facts)
 
 
