@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,3 +89,39 @@ def make_demo(folder: Path) -> Demo:
     )
     assert made.returncode == 0, made.stdout
     return Demo(folder, made.stdout)
+
+
+@contextmanager
+def up(
+    demo: Demo, command: str, environ: Mapping[str, str]
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`make up` at work where the demo has run; stopped by Ctrl-C.
+
+    Args:
+        demo: Where.
+        command: As somebody types it.
+        environ: What else they have set.
+
+    Yields:
+        The process, and the address that it told; '' where it ended without one.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    make = subprocess.Popen(
+        ["bash", "-c", command],
+        cwd=demo.checkout,
+        env={**somebody(), **environ, "PORT": str(port)},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert make.stdout is not None
+    try:
+        told = (re.search(r"(http://[\d.:]+)/dags", line) for line in make.stdout)
+        yield make, next((address[1] for address in told if address), "")
+    finally:
+        if make.poll() is None:
+            os.killpg(make.pid, signal.SIGINT)
+        make.wait(60)
+        make.stdout.close()

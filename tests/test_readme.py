@@ -9,10 +9,7 @@ import csv
 import json
 import os
 import re
-import signal
-import socket
 import sqlite3
-import subprocess
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -25,7 +22,8 @@ from deltalake import DeltaTable
 
 from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.contract.report import Step
-from tests.checkout import Demo, somebody
+from tests.checkout import Demo, somebody, up
+from tests.e2e.airflow import until
 from tests.reader import BLOCKS, COMMANDS, LINKS, UNNAMED, Shell
 
 if TYPE_CHECKING:
@@ -52,10 +50,11 @@ def shows(*names: str) -> Callable[[Test], Test]:
 
 
 @pytest.fixture(scope="module")
-def shell(demo: Demo, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shell:
+def shell(
+    demo: Demo, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Shell]:
     """A shell in the clone in which the demo has run."""
-    zone = spark.conf.get("spark.sql.session.timeZone")
-    assert zone
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
     yield Shell(demo.checkout, tmp_path_factory.mktemp("shell"), somebody())
     spark.conf.set("spark.sql.session.timeZone", zone)
 
@@ -202,52 +201,26 @@ def test_after_the_rule_was_mended_the_same_increment_is_judged_again(
     assert max(row["level_cm"] for row in published(demo, "tides")) == 1710
 
 
-@pytest.fixture
-def up(demo: Demo, mills: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`make up` at work on all this, and its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    mine = {"TIDEMILL_PROJECTS": str(mills), "TIDES": str(demo.checkout / "feed")}
-    make = subprocess.Popen(
-        ["bash", "-c", BLOCKS["up"]],
-        cwd=demo.checkout,
-        env={**somebody(), **mine, "PORT": str(port)},
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        assert make.stdout is not None
-        url = next((line for line in make.stdout if "/dags" in line), "")
-        yield make, re.sub(r".*(http://[\d.:]+)/dags.*\n", r"\1", url)
-    finally:
-        if make.poll() is None:
-            os.killpg(make.pid, signal.SIGINT)
-            make.wait(60)
-
-
 @shows("up")
 def test_the_ui_shows_what_the_demo_left_and_stops_with_all_its_parts(
-    up: tuple[subprocess.Popen[str], str], demo: Demo
+    demo: Demo, mills: Path
 ) -> None:
-    make, url = up
-    assert make.poll() is None, (demo.kept.home / "up.log").read_text()[-2000:]
-    api = httpx.Client(base_url=f"{url}/api/v2")
-    dags = {dag["dag_id"] for dag in api.get("/dags").json()["dags"]}
-    assert dags == {"retail", "shop_orders", "tides"}
-    assert api.get("/importErrors").json()["total_entries"] == 0
-    runs = api.get("/dags/shop_orders/dagRuns", params={"order_by": "run_after"}).json()["dag_runs"]
-    assert [run["state"] for run in runs] == ["success", "success", "failed", "success", "success"]
-    held = runs[2]["dag_run_id"]
-    gate = api.get(f"/dags/shop_orders/dagRuns/{held}/taskInstances/gate/links").json()
-    page = httpx.get(url + gate["extra_links"]["Data docs"])
-    assert (page.status_code, "quantity" in page.text) == (200, True)
-
-    parts = psutil.Process(make.pid).children(recursive=True)
-    assert len(parts) > 4
-    os.killpg(make.pid, signal.SIGINT)
-    make.wait(60)
+    mine = {"TIDEMILL_PROJECTS": str(mills), "TIDES": str(demo.checkout / "feed")}
+    with up(demo, BLOCKS["up"], mine) as (make, url):
+        assert url, (demo.kept.home / "up.log").read_text()[-2000:]
+        api = httpx.Client(base_url=f"{url}/api/v2")
+        dags = {"retail", "shop_orders", "tides"}
+        until(lambda: {d["dag_id"] for d in api.get("/dags").json()["dags"]} == dags, "DAGs")
+        assert api.get("/importErrors").json()["total_entries"] == 0
+        runs = api.get("/dags/shop_orders/dagRuns", params={"order_by": "run_after"}).json()
+        states = [run["state"] for run in runs["dag_runs"]]
+        assert states == ["success", "success", "failed", "success", "success"]
+        held = runs["dag_runs"][2]["dag_run_id"]
+        gate = api.get(f"/dags/shop_orders/dagRuns/{held}/taskInstances/gate/links").json()
+        page = httpx.get(url + gate["extra_links"]["Data docs"])
+        assert (page.status_code, "quantity" in page.text) == (200, True)
+        parts = psutil.Process(make.pid).children(recursive=True)
+        assert len(parts) > 4
     _, alive = psutil.wait_procs(parts, timeout=10)
     assert alive == []
 
