@@ -1,0 +1,1 @@
+"""Tests of the steps that a run is made of."""
