@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Trigger
 from spark_jobs.engine.one_pass import one_pass
+from spark_jobs.engine.partition_types import refuse_unfaithful_types
 from spark_jobs.engine.refusals import refuse_unrepeatable
 from spark_jobs.engine.rows import committed, good, tag, two_passes
 from spark_jobs.engine.source import read_stream
@@ -50,6 +51,7 @@ def plan_rows(source: DataFrame, pipeline: Pipeline) -> Plan:
     fine = good(counted)
     transformed = apply(load_transform(path), fine, spec, path)
     refuse_unrepeatable(transformed, path)
+    refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)
     rows = one_pass(counted, fine, transformed)
     if rows is None:
         rows = two_passes(tagged, transformed)
