@@ -1,0 +1,51 @@
+"""Partition columns have types that survive as the name of a directory."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from spark_jobs.engine.partition_types import PartitionTypeUnfaithful, refuse_unfaithful_types
+from tests.specs import PATH, minimal, parse
+
+SPEC = parse(minimal("output: {partition_by: {day: to_date(at), k: upper(id)}}\n"))
+
+
+def columns(kind: DataType) -> StructType:
+    return StructType().add("at", TimestampType()).add("day", DateType()).add("k", kind)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [StringType(), DateType(), BooleanType(), ByteType(), ShortType(), IntegerType(), LongType()],
+    ids=str,
+)
+def test_types_that_come_back_as_they_were(kind: DataType) -> None:
+    refuse_unfaithful_types(columns(kind), SPEC, PATH)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [TimestampType(), TimestampNTZType(), DecimalType(10, 2), DoubleType(), FloatType()],
+    ids=str,
+)
+def test_types_that_do_not(kind: DataType) -> None:
+    with pytest.raises(PartitionTypeUnfaithful) as refused:
+        refuse_unfaithful_types(columns(kind), SPEC, PATH)
+    assert (refused.value.column, refused.value.type) == ("k", kind.typeName())
+    assert refused.value.field == "output.partition_by.k"
