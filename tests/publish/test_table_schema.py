@@ -197,3 +197,27 @@ def test_nested_columns_stay_as_they_are(make_history: Callable[..., History]) -
     assert refused(history)["column"] == "nested"
     found = {one["id"]: one["nested"] for one in history.published()}
     assert found == {1: {"a": 1, "b": ["x", None]}, 2: None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pa.bool_(), True),
+        (pa.int8(), -1),
+        (pa.float32(), 1.5),
+        (pa.binary(), b"x"),
+        (pa.date32(), datetime(2024, 1, 1, tzinfo=UTC).date()),
+        (pa.timestamp("us"), datetime(2024, 1, 1, 12)),  # noqa: DTZ001 - without a zone
+        (pa.decimal128(38, 18), Decimal("1.000000000000000001")),
+        (pa.list_(pa.int64()), [1, None]),
+        (pa.map_(pa.string(), pa.int64()), [("a", 1)]),
+    ],
+    ids=str,
+)
+def test_a_new_column_of_any_type_can_be_read(
+    published: History, kind: pa.DataType, value: Any
+) -> None:
+    published.start(COLUMNS.append(pa.field("new", kind)))
+    published.increment([row(2, new=value)])
+    assert published.publish().outcome is Outcome.DONE
+    assert {one["id"]: one["new"] for one in published.published()} == {1: None, 2: value}
