@@ -259,15 +259,20 @@ class History:
         return number
 
     def _plan(self, number: int, inputs: Sequence[Path]) -> None:
-        write_source_entry(self.checkpoint, number, {str(path): number for path in inputs})
-        entry = self.checkpoint / "sources" / "0" / str(number)
-        lines = entry.read_text().split("\n")
-        stamped = [
-            json.dumps({**json.loads(line), "timestamp": path.stat().st_mtime_ns // 1_000_000})
-            for line, path in zip(lines[1:], inputs, strict=True)
-        ]
-        entry.write_text("\n".join([lines[0], *stamped]))
-        write_offsets(self.checkpoint, number, number)
+        log = self.checkpoint / "sources" / "0"
+        offset = max((int(p.name) for p in log.glob("*") if p.name.isdecimal()), default=-1)
+        # Spark writes no entry for a batch without input, and repeats the offset before it.
+        if inputs:
+            offset += 1
+            write_source_entry(self.checkpoint, offset, {str(path): offset for path in inputs})
+            entry = log / str(offset)
+            lines = entry.read_text().split("\n")
+            stamped = [
+                json.dumps({**json.loads(line), "timestamp": path.stat().st_mtime_ns // 1_000_000})
+                for line, path in zip(lines[1:], inputs, strict=True)
+            ]
+            entry.write_text("\n".join([lines[0], *stamped]))
+        write_offsets(self.checkpoint, number, offset if offset >= 0 else None)
 
     def _write(self, number: int, good: Iterable[Row], rejected: Iterable[Row]) -> list[Path]:
         groups: dict[Path, list[Row]] = defaultdict(list)
