@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.lease import Holder
-from spark_jobs.ledger.process import this_process
+from spark_jobs.ledger.process import ProcessId, this_process
 from spark_jobs.steps.doctor import FeedOverdue, doctor
 from spark_jobs.steps.step import Run, perform
 from tests.histories import NAME, History, reject, rows, tree
@@ -204,6 +205,20 @@ def test_a_new_file_ends_it(expected: History) -> None:
     assert at(expected, NOON + 100 * timedelta(days=1)) is Outcome.DONE
 
 
+def test_other_work_comes_first(expected: History) -> None:
+    expected.batch(rows(2), inputs=[])
+    assert at(expected, NOON + 100 * timedelta(days=1)) is Outcome.DONE
+
+
+def test_a_batch_without_input_is_no_arrival(expected: History) -> None:
+    expected.batch(rows(2), inputs=[])
+    expected.judge(expected.seal().increment)
+    expected.publish()
+    with pytest.raises(FeedOverdue) as overdue:
+        at(expected, NOON + timedelta(days=2))
+    assert overdue.value.last_arrival == NOON + HOUR
+
+
 def test_a_held_increment_does_not_hide_that_a_feed_stopped(expected: History) -> None:
     expected.batch([], inputs=[expected.arrive("b.csv", at=NOON)])
     expected.judge(expected.seal().increment, "held")
@@ -306,6 +321,9 @@ def test_a_published_file_that_was_compacted_and_removed_is_no_reason_to_refuse(
     published: History,
 ) -> None:
     published.delta().optimize.compact()
+    published.delta().vacuum(
+        retention_hours=0, enforce_retention_duration=False, dry_run=False, full=True
+    )
     for file in (*published.files(0), *published.files(1)):
         file.unlink()
     assert look(published).outcome is Outcome.SKIPPED
@@ -367,53 +385,109 @@ def test_of_files_where_spark_does_not_look_a_line_is_said(published: History) -
 # -- drivers --------------------------------------------------------------------------------------
 
 
+def hold_for(history: History, process: ProcessId, launcher: ProcessId | None) -> None:
+    """Make a process the holder of the lease."""
+    holder = Holder(
+        epoch=99,
+        step="ingest",
+        run_id="the other",
+        process=process,
+        launcher=launcher,
+        since=NOON,
+    )
+    assert documents.put_if_absent(history.layout.lease / "000099.json", holder)
+
+
+def gone() -> ProcessId:
+    """Our own pid, of a process that had it and has ended."""
+    return this_process().model_copy(update={"started": 0.0})
+
+
 def test_a_driver_that_outlived_its_task_is_ended(published: History) -> None:
-    gone = this_process().model_copy(update={"started": 0.0})
     with child("import signal; signal.pause()") as driver:
-        holder = Holder(
-            epoch=99,
-            step="ingest",
-            run_id="killed",
-            process=this_process(driver.pid),
-            launcher=gone,
-            since=NOON,
-        )
-        documents.put_if_absent(published.layout.lease / "000099.json", holder)
+        process = this_process(driver.pid)
+        hold_for(published, process, launcher=gone())
         assert look(published).outcome is Outcome.SKIPPED
-        assert holder.process.gone
+        assert process.gone
 
 
-def test_a_driver_whose_task_lives_is_left_alone(published: History) -> None:
+@pytest.mark.parametrize("launched", [True, False])
+def test_a_driver_that_did_not_outlive_its_task_is_left_alone(
+    published: History, launched: bool
+) -> None:
     with child("import signal; signal.pause()") as driver:
-        holder = Holder(
-            epoch=99,
-            step="ingest",
-            run_id="running",
-            process=this_process(driver.pid),
-            launcher=this_process(),
-            since=NOON,
-        )
-        documents.put_if_absent(published.layout.lease / "000099.json", holder)
-        look(published)
-        assert not holder.process.gone
+        process = this_process(driver.pid)
+        hold_for(published, process, launcher=this_process() if launched else None)
+        assert look(published).outcome is Outcome.SKIPPED
+        assert not process.gone
+
+
+def test_a_dead_holder_stops_nobody(published: History) -> None:
+    hold_for(published, gone(), launcher=gone())
+    published.arrive("new.csv")
+    assert work(look(published)) == [("ingest", None)]
 
 
 # -- it only looks --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("state", ["never ran", "published", "held", "new file", "torn"])
-def test_nothing_is_written_but_the_report(history: History, state: str) -> None:
-    if state != "never ran":
-        history.increment(rows(1), [reject("a")], "held" if state == "held" else "passed")
-        history.publish()
-    if state == "new file":
-        history.arrive("new.csv")
-    if state == "torn":
-        (history.sink / "_spark_metadata" / "0").write_bytes(b"")
-    before = tree(history.home)
-    report = look(history, "look")
-    assert (report.outcome is Outcome.REFUSED) == (state == "torn")
-    after = tree(history.home)
-    written = str((history.layout.run("look") / "doctor.json").relative_to(history.home))
-    assert after.pop(written)
-    assert after == before
+def never_ran(history: History) -> None:
+    shutil.rmtree(history.root)
+    history.root.mkdir()
+
+
+def nothing_new(_: History) -> None: ...
+
+
+def new_file(history: History) -> None:
+    history.arrive("new.csv")
+
+
+def not_written_down(history: History) -> None:
+    write_commit(history.checkpoint, history.batch(rows(2), commit=False))
+
+
+def held(history: History) -> None:
+    history.increment(rows(3), outcome="held")
+
+
+def journal_ahead(history: History) -> None:
+    (history.layout.journal / "000001.delta.json").unlink()
+
+
+def overdue(history: History) -> None:
+    history.write_spec(more="expect: {every: 0s, grace: 0s}")
+
+
+def torn(history: History) -> None:
+    (history.sink / "_spark_metadata" / "0").write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("happen", "outcome"),
+    [
+        (never_ran, Outcome.DONE),
+        (nothing_new, Outcome.SKIPPED),
+        (new_file, Outcome.DONE),
+        (not_written_down, Outcome.DONE),
+        (held, Outcome.SKIPPED),
+        (journal_ahead, Outcome.DONE),
+        (overdue, Outcome.FAILED),
+        (torn, Outcome.REFUSED),
+    ],
+)
+def test_nothing_is_written_but_the_report(
+    published: History, happen: Callable[[History], None], outcome: Outcome
+) -> None:
+    happen(published)
+    files, folders = tree(published.home), directories(published.home)
+    assert look(published).outcome is outcome
+    run = published.layout.run("look")
+    after = tree(published.home)
+    assert after.pop(str((run / "doctor.json").relative_to(published.home)))
+    assert after == files
+    assert directories(published.home) - folders <= {run, run.parent, published.layout.home}
+
+
+def directories(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_dir()}

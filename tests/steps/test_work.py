@@ -1,0 +1,102 @@
+"""What a run would change, in histories where one thing hides another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contract.report import Outcome, Report
+from spark_jobs.steps.doctor import doctor
+from spark_jobs.steps.step import perform
+from tests.histories import History, rows
+from tests.ledger.spark_logs import write_commit
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    """One increment is published and nothing has come since."""
+    history = History(tmp_path / "pipeline")
+    history.increment(rows(1))
+    history.publish()
+    return history
+
+
+def look(history: History, run_id: str = "look") -> Report:
+    return perform("doctor", doctor, history.run(run_id))
+
+
+def work(history: History, run_id: str = "look") -> list[tuple[str, int | None]]:
+    report = look(history, run_id)
+    assert report.outcome is Outcome.DONE, report.reason
+    return [(one["kind"], one["increment"]) for one in report.facts["work"]]
+
+
+def test_the_first_file_ever(tmp_path: Path) -> None:
+    history = History(tmp_path / "new")
+    history.arrive("new.csv")
+    assert work(history) == [("ingest", None)]
+
+
+def test_a_new_file_behind_a_held_increment(history: History) -> None:
+    history.increment(rows(2), outcome="held")
+    history.arrive("new.csv")
+    assert work(history) == [("ingest", None)]
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["K5", "K7"])
+def test_a_planned_batch_without_input_of_its_own(history: History, written: bool) -> None:
+    number = history.batch(rows(2), commit=False, inputs=[])
+    if not written:
+        (history.sink / "_spark_metadata" / str(number)).unlink()
+    assert work(history) == [("finish", None)]
+
+
+def test_a_committed_batch_that_nobody_has_written_down(history: History) -> None:
+    number = history.batch(rows(2), commit=False, inputs=[])
+    write_commit(history.checkpoint, number)
+    assert work(history) == [("seal", None)]
+    assert history.ledger.latest() < number, "the doctor only looks"
+
+
+def test_what_passed_behind_an_increment_without_a_verdict(history: History) -> None:
+    history.batch(rows(2))
+    history.seal()
+    history.increment(rows(3))
+    assert work(history) == [("judge", 2)]
+
+
+def test_a_release_lets_out_what_waited_up_to_the_next_hold(history: History) -> None:
+    for number, outcome in ((2, "held"), (3, "passed"), (4, "held"), (5, "passed")):
+        history.increment(rows(number), outcome=outcome)  # type: ignore[arg-type]
+    assert look(history).facts["held"] == 2
+    history.release(4)
+    assert look(history).facts["held"] == 2
+    history.release(2)
+    assert work(history) == [("publish", number) for number in (2, 3, 4, 5)]
+
+
+def test_a_journal_ahead_of_the_table_until_it_is_applied(history: History) -> None:
+    (history.layout.journal / "000001.delta.json").unlink()
+    assert work(history) == [("apply", None)]
+    history.publish()
+    assert look(history).outcome is Outcome.SKIPPED
+
+
+def test_of_two_held_increments_a_cleared_run_judges_its_own(history: History) -> None:
+    history.increment(rows(2), outcome="held")
+    history.increment(rows(3), outcome="held")
+    assert work(history, "run-3") == [("judge_again", 3)]
+    assert work(history, "run-2") == [("judge_again", 2)]
+    assert look(history, "run-4").outcome is Outcome.SKIPPED
+
+
+def test_everything_at_once(history: History) -> None:
+    history.increment(rows(2))
+    history.batch(rows(3))
+    history.seal()
+    history.batch(rows(4), commit=False)
+    write_commit(history.checkpoint, 3)
+    history.batch(rows(5), commit=False, inputs=[history.arrive("new.csv")])
+    expected = [("ingest", None), ("finish", None), ("seal", None), ("publish", 2), ("judge", 3)]
+    assert work(history) == expected
