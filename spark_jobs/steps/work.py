@@ -49,7 +49,7 @@ def find_work(
         own: The increment that this run sealed at an earlier try.
     """
     events = journal.events()
-    gone_out = {event.increment for event in events}
+    gone_out: set[int | None] = {event.increment for event in events}
     waiting = [increment for increment in increments if increment.number not in gone_out]
     work = []
     if found.new:
@@ -70,6 +70,6 @@ def find_work(
         behind = behind or not increment.may_go_out
     if any(journal.applied(event.seq) is None for event in events):
         work.append(Work("apply", "the table lags behind the journal"))
-    if not work and own is not None and own not in gone_out:
+    if own is not None and own not in gone_out.union(one.increment for one in work):
         work.append(Work("judge_again", f"increment {own:06d} of this run is judged again", own))
     return work

@@ -245,6 +245,11 @@ def test_a_feed_of_which_nothing_ever_came_is_overdue_from_the_first_look(tmp_pa
     with pytest.raises(FeedOverdue) as overdue:
         at(history, now + timedelta(hours=31))
     assert abs(overdue.value.last_arrival - now) < timedelta(minutes=5)
+    os.utime(history.layout.run("first"), (NOON.timestamp(), NOON.timestamp()))
+    assert look(history, "later").outcome is Outcome.FAILED
+    with pytest.raises(FeedOverdue) as overdue:
+        at(history, now)
+    assert overdue.value.last_arrival == NOON
 
 
 def test_without_expectation_no_feed_is_overdue(published: History) -> None:
@@ -275,7 +280,7 @@ def test_a_root_that_cannot_be_written_to_is_refused(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The tests may run as root, whom no permission stops.
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
     assert refused(history)[0] == "RootUnusable"
 
 

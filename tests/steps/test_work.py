@@ -91,6 +91,14 @@ def test_of_two_held_increments_a_cleared_run_judges_its_own(history: History) -
     assert look(history, "run-4").outcome is Outcome.SKIPPED
 
 
+def test_a_cleared_run_judges_its_own_beside_other_work_and_once(history: History) -> None:
+    history.increment(rows(2), outcome="held")
+    history.arrive("new.csv")
+    assert work(history, "run-2") == [("ingest", None), ("judge_again", 2)]
+    history.release(2)
+    assert work(history, "run-2") == [("ingest", None), ("publish", 2)]
+
+
 def test_everything_at_once(history: History) -> None:
     history.increment(rows(2))
     history.batch(rows(3))
