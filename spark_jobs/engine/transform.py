@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from traceback import extract_tb
+from types import CodeType, ModuleType
 from typing import cast
 
 from pyspark.errors import PySparkException
@@ -27,18 +28,26 @@ def load_transform(path: Path) -> Transform:
     """
     if not path.is_file():
         raise _error(path, "does not exist", "Write it, with a function transform(rows).")
-    module_spec = importlib.util.spec_from_file_location(f"tidemill_transform_{path.stem}", path)
-    if module_spec is None or module_spec.loader is None:
-        raise _error(path, "is no Python file", "Name it <pipeline>.py.")
-    module = importlib.util.module_from_spec(module_spec)
+    name = f"tidemill_transform_{path.stem}"
+    module = ModuleType(name)
     try:
-        module_spec.loader.exec_module(module)
+        _Uncached(name, str(path)).exec_module(module)
     except Exception as error:
         raise _error(path, f"does not import ({error!r})", "Mend it.") from error
     function = getattr(module, "transform", None)
     if not callable(function):
         raise _error(path, "has no function 'transform'", "Add: def transform(rows): …")
     return cast(Transform, function)
+
+
+class _Uncached(SourceFileLoader):
+    """Reads the source each time, and leaves no bytecode in the user's folder.
+
+    It may be read-only; and bytecode goes stale when a source is changed twice within a second.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def apply(transform: Transform, rows: DataFrame, spec: Spec, path: Path) -> DataFrame:
