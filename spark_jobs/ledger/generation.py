@@ -89,9 +89,23 @@ class Generation:
 def open_generation(pipeline: Pipeline, name: str = FIRST_GENERATION) -> Generation:
     """Read a generation and prove that its parts belong together.
 
+    The doctor looks without a lease. Parts that were read while another run went from one batch to
+    the next belong to two moments and prove nothing: then they are read again.
+
     Raises:
         Refused: they don't; the class says how, the remedy what to do.
     """
+    generation = _read(pipeline, name)
+    try:
+        _prove(pipeline, generation)
+    except Refused:
+        if not _moved(pipeline, generation):
+            raise
+        return open_generation(pipeline, name)
+    return generation
+
+
+def _read(pipeline: Pipeline, name: str) -> Generation:
     layout = pipeline.layout
     note = read_note(layout, name)
     checkpoint = read_checkpoint(layout.checkpoint(name))
@@ -103,10 +117,16 @@ def open_generation(pipeline: Pipeline, name: str = FIRST_GENERATION) -> Generat
             born=note.sink,
             now=sink,
         )
-    log = read_sink_log(sink)
-    generation = Generation(name, note, checkpoint, log, Ledger(layout, name))
-    _prove(pipeline, generation)
-    return generation
+    return Generation(name, note, checkpoint, read_sink_log(sink), Ledger(layout, name))
+
+
+def _moved(pipeline: Pipeline, generation: Generation) -> bool:
+    then, now = generation.checkpoint, read_checkpoint(generation.checkpoint.path)
+    return (
+        now.latest_offsets != then.latest_offsets
+        or now.latest_commit != then.latest_commit
+        or read_note(pipeline.layout, generation.name) != generation.note
+    )
 
 
 def _prove(pipeline: Pipeline, generation: Generation) -> None:
