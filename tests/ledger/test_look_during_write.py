@@ -9,7 +9,7 @@ import pytest
 from spark_jobs.ledger import generation as module
 from spark_jobs.ledger.generation import CheckpointForeign, open_generation
 from tests.histories import History, rows
-from tests.ledger.spark_logs import write_metadata
+from tests.ledger.spark_logs import write_commit, write_metadata
 
 
 @pytest.fixture
@@ -56,8 +56,21 @@ def test_a_batch_that_is_planned_and_written_during_the_look(
 def test_a_generation_that_is_born_during_the_look(
     history: History, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
-    before(monkeypatch, reader, history.start, lambda: history.batch(rows(0), commit=False))
+    before(monkeypatch, reader, history.start)
     assert open_generation(history.pipeline).committed == -1
+
+
+def test_a_planned_batch_that_is_committed_and_written_down_during_the_look(
+    run: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = run.batch(rows(1), commit=False)
+
+    def commit() -> None:
+        write_commit(run.checkpoint, number)
+        run.ledger.complete()
+
+    before(monkeypatch, "read_sink_log", commit)
+    assert open_generation(run.pipeline).committed == number
 
 
 def test_a_mismatch_is_refused_once_nothing_moves(
