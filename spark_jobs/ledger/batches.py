@@ -131,14 +131,9 @@ class Ledger:
         Raises:
             LedgerGap: one of them is missing; without it nobody would miss its rows.
         """
-        paths = {
-            number: path
-            for number, path in documents.numbered(self.folder)
-            if number >= first and (last is None or number <= last)
-        }
         found = []
-        for number in range(first, (max(paths, default=first - 1) if last is None else last) + 1):
-            batch = documents.read(paths[number], Batch) if number in paths else None
+        for number in range(first, (self.latest() if last is None else last) + 1):
+            batch = documents.read(self.folder / f"{number:06d}.json", Batch)
             if batch is None:
                 raise self._gap(number)
             found.append(batch)
