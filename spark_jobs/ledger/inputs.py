@@ -14,7 +14,7 @@ from spark_jobs.contract.file_source import FileSource
 from spark_jobs.ledger.batches import Batch, InputFile
 from spark_jobs.ledger.listing import Found, InputMissing, list_source
 
-__all__ = ["Found", "InputChanged", "InputMissing", "InputTooOld", "Scan", "scan"]
+__all__ = ["Found", "InputChanged", "InputMissing", "InputMixed", "InputTooOld", "Scan", "scan"]
 
 
 class InputChanged(Refused):
@@ -23,6 +23,13 @@ class InputChanged(Refused):
 
 class InputTooOld(Refused):
     """A file is older than `maxFileAge` lets Spark see; it will never be read."""
+
+
+class InputMixed(Refused):
+    """Files lie beside partition directories: Spark would take them in and read no row of them.
+
+    Spark 4.2 logs such files as read, so they would be lost for good. Carries `files`.
+    """
 
 
 @dataclass(frozen=True)
@@ -53,9 +60,18 @@ def scan(source: FileSource, batches: list[Batch]) -> Scan:
 
     Raises:
         InputMissing: the directory, or the fixed part of a glob, does not exist.
+        InputMixed: there are unread files beside partition directories.
     """
     read = {file.path: file for batch in batches for file in batch.inputs}
     listing = list_source(source)
+    overlooked = tuple(f for f in listing.overlooked if str(f.path) not in read)
+    if listing.partitioned and overlooked:
+        raise InputMixed(
+            f"{overlooked[0].path} lies beside partition directories (k=v); Spark would take it "
+            f"in and read none of its rows ({len(overlooked)} such files).",
+            remedy="Move it into a partition directory, or out of the source's directory.",
+            files=[str(file.path) for file in overlooked],
+        )
     seen = max((file.modified_ms for file in read.values()), default=None)
     new: list[Found] = []
     changed: list[Found] = []
@@ -72,7 +88,7 @@ def scan(source: FileSource, batches: list[Batch]) -> Scan:
         new=tuple(new),
         changed=tuple(changed),
         too_old=tuple(too_old),
-        overlooked=tuple(f for f in listing.overlooked if str(f.path) not in read),
+        overlooked=overlooked,
         last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
     )
 

@@ -41,10 +41,12 @@ class Listing:
     Args:
         files: What Spark reads.
         overlooked: What it never reads because of the directory it lies in.
+        partitioned: Whether what it reads lies in partition directories.
     """
 
     files: tuple[Found, ...]
     overlooked: tuple[Found, ...]
+    partitioned: bool = False
 
 
 def list_source(source: FileSource) -> Listing:
@@ -61,17 +63,23 @@ def list_source(source: FileSource) -> Listing:
     recursive = (source.reader_option("recursiveFileLookup") or "").lower() == "true"
     files: list[Path] = []
     overlooked: list[Path] = []
+    partitioned = False
     for place in _places(source):
         found = [p for p in _visible(place) if any(fnmatchcase(p.name, one) for one in patterns)]
         read = found if recursive else _read_without_recursion(place, found)
+        partitioned |= not recursive and any(_in_partition(path, place) for path in read)
         files += read
         overlooked += set(found).difference(read)
-    return Listing(tuple(_stat(sorted(files))), tuple(_stat(sorted(overlooked))))
+    return Listing(tuple(_stat(sorted(files))), tuple(_stat(sorted(overlooked))), partitioned)
 
 
 def _read_without_recursion(place: Path, found: list[Path]) -> list[Path]:
-    partitioned = [path for path in found if "=" in str(path.relative_to(place).parent)]
+    partitioned = [path for path in found if _in_partition(path, place)]
     return partitioned or [path for path in found if path == place or path.parent == place]
+
+
+def _in_partition(path: Path, place: Path) -> bool:
+    return "=" in str(path.relative_to(place).parent)
 
 
 def _places(source: FileSource) -> list[Path]:

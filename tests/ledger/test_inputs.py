@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.ledger.inputs import Scan, scan
+from spark_jobs.ledger.inputs import InputMixed, Scan, scan
 from tests.histories import History, rows
 from tests.ledger.spark_logs import write_commit
 
@@ -138,3 +138,13 @@ def test_a_file_that_was_read_before_a_partition_hid_it_is_not_overlooked(
     history.arrive("k=1/b.csv")
     found = scanned(history)
     assert (paths(found.new), found.overlooked) == (["b.csv"], ())
+
+
+def test_unread_files_beside_partitions_are_refused_before_spark_takes_them_in(
+    history: History,
+) -> None:
+    lost = history.arrive("a.csv")
+    history.arrive("k=1/b.csv")
+    with pytest.raises(InputMixed) as refused:
+        scanned(history)
+    assert refused.value.files == [str(lost)]
