@@ -45,8 +45,8 @@ class Progress:
         """Take in what the query reported since the last look."""
         for report in query.recentProgress:
             metrics = report.get("observedMetrics") or {}
-            if ROWS_READ in metrics:
-                self.rows_in[report["batchId"]] = int(metrics[ROWS_READ]["rows"])
+            counted = metrics[ROWS_READ]["rows"] if ROWS_READ in metrics else report["numInputRows"]
+            self.rows_in[report["batchId"]] = int(counted)
             self._last[report["batchId"]] = dict(report)
 
     @property

@@ -47,13 +47,16 @@ def plan_rows(source: DataFrame, pipeline: Pipeline) -> Plan:
     """What becomes of the source's rows; the same for a stream and for a batch of them."""
     spec, path = pipeline.spec, pipeline.transform_file
     tagged = tag(source, spec)
-    counted = tagged.observe(ROWS_READ, F.count(F.lit(1)).alias("rows"))
-    fine = good(counted)
-    transformed = apply(load_transform(path), fine, spec, path)
+    fine = good(tagged)
+    transform = load_transform(path)
+    transformed = apply(transform, fine, spec, path)
     refuse_unrepeatable(transformed, path)
     refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)
-    rows = one_pass(counted, fine, transformed)
+    rows = one_pass(tagged, fine, transformed)
     if rows is None:
+        # Spark's own count of rows read has each of them twice here.
+        counted = tagged.observe(ROWS_READ, F.count(F.lit(1)).alias("rows"))
+        transformed = apply(transform, good(counted), spec, path)
         rows = two_passes(tagged, transformed)
     return Plan(committed(rows, spec), transformed.schema)
 
