@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema
 
 from spark_jobs.contract.layout import FIRST_GENERATION, Layout
@@ -26,45 +23,22 @@ from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.project import Project
 from spark_jobs.contract.report import Report
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.batches import Batch, Ledger, Start
+from spark_jobs.ledger.batches import Ledger, Start
 from spark_jobs.ledger.increments import Increments, Release, Sealed, Verdict, hash_of_files
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.note import Note, hash_of_spec
-from spark_jobs.ledger.published import open_dataset
 from spark_jobs.ledger.run_increment import remember
 from spark_jobs.steps.publish import publish
 from spark_jobs.steps.step import Run, perform
-from tests.ledger.spark_logs import (
-    uri,
-    write_commit,
-    write_metadata,
-    write_offsets,
-    write_source_entry,
-)
+from tests.ledger.spark_logs import write_commit, write_metadata
+from tests.rows import BY_DAY, COLUMNS, Row, reject, row, rows
+from tests.seen import read_rows, tree
+from tests.spark_batches import plan, write_files, write_to_sink_log
+
+__all__ = ["BY_DAY", "COLUMNS", "NAME", "History", "read_rows", "reject", "row", "rows", "tree"]
 
 NAME = "orders"
-Row = Mapping[str, Any]
-
-COLUMNS = pa.schema(
-    [
-        ("id", pa.int64()),
-        ("amount", pa.decimal128(10, 2)),
-        ("at", pa.timestamp("us", "UTC")),
-        ("text", pa.string()),
-    ]
-)
-BY_DAY = {"day": pa.date32()}
-REJECT = pa.struct(
-    [
-        ("reason", pa.string()),
-        ("file", pa.string()),
-        ("record", pa.string()),
-        ("partition", pa.map_(pa.string(), pa.string())),
-    ]
-)
-# What Spark escapes in the name of a partition's directory (`ExternalCatalogUtils`).
-ESCAPED = {*map(chr, range(1, 32)), *"\"#%'*/:=?\\{[]^\x7f"}
 
 SPEC = """\
 sources:
@@ -73,28 +47,6 @@ event_time: {{column: at}}
 output: {{partition_by: {partition_by}}}
 {more}
 """
-
-
-def row(number: int, day: date | None = date(2024, 1, 1), **changes: Any) -> dict[str, Any]:
-    """A row of the default columns that tells itself apart by its number."""
-    return {
-        "id": number,
-        "amount": Decimal(number) + Decimal("0.25"),
-        "at": datetime(2024, 1, 1, 12, tzinfo=UTC),
-        "text": f"row {number}",
-        "day": day,
-        **changes,
-    }
-
-
-def rows(*numbers: int, **changes: Any) -> list[dict[str, Any]]:
-    return [row(number, **changes) for number in numbers]
-
-
-def reject(record: str, reason: str = "malformed", **partition: str) -> dict[str, Any]:
-    """A rejected row."""
-    said = {"reason": reason, "file": "file:///in/x.csv", "record": record}
-    return {**said, "partition": list(partition.items())}
 
 
 @dataclass
@@ -194,7 +146,7 @@ class History:
             os.utime(path, (at.timestamp(), at.timestamp()))
         return path
 
-    def start(self, columns: pa.Schema | None = None, partitions: Sequence[str] = ()) -> int:
+    def start(self, columns: pa.Schema | None = None) -> int:
         """Start a query, with other columns than before; its epoch is returned."""
         self.columns = columns or self.columns
         fields = [*self.columns, *(pa.field(name, kind) for name, kind in self.partitions.items())]
@@ -251,75 +203,13 @@ class History:
         number = self.written + 1
         if inputs is None:
             inputs = [self.arrive(f"f{number:04d}.csv")]
-        self._plan(number, inputs)
-        self._sink_entry(number, self._write(number, good, rejected))
+        plan(self.checkpoint, number, inputs)
+        files = write_files(self.sink, number, self.columns, self.partitions, good, rejected)
+        write_to_sink_log(self.sink, number, files)
         if commit:
             write_commit(self.checkpoint, number)
             self.ledger.complete()
         return number
-
-    def _plan(self, number: int, inputs: Sequence[Path]) -> None:
-        log = self.checkpoint / "sources" / "0"
-        offset = max((int(p.name) for p in log.glob("*") if p.name.isdecimal()), default=-1)
-        # Spark writes no entry for a batch without input, and repeats the offset before it.
-        if inputs:
-            offset += 1
-            write_source_entry(self.checkpoint, offset, {str(path): offset for path in inputs})
-            entry = log / str(offset)
-            lines = entry.read_text().split("\n")
-            stamped = [
-                json.dumps({**json.loads(line), "timestamp": path.stat().st_mtime_ns // 1_000_000})
-                for line, path in zip(lines[1:], inputs, strict=True)
-            ]
-            entry.write_text("\n".join([lines[0], *stamped]))
-        write_offsets(self.checkpoint, number, offset if offset >= 0 else None)
-
-    def _write(self, number: int, good: Iterable[Row], rejected: Iterable[Row]) -> list[Path]:
-        groups: dict[Path, list[Row]] = defaultdict(list)
-        for one in good:
-            values = {name: one[name] for name in self.partitions}
-            groups[self.directory(values or {"_rejected": "false"})].append(one)
-        nothing = dict.fromkeys(self.partitions) if self.partitions else {"_rejected": "true"}
-        for one in rejected:
-            groups[self.directory(nothing)].append({"_reject": one})
-        written = []
-        for place, (directory, members) in enumerate(groups.items()):
-            path = directory / f"part-{place:05d}-{number:04d}.snappy.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            schema = self.columns.append(pa.field("_reject", REJECT))
-            known = [{name: one.get(name) for name in schema.names} for one in members]
-            pq.write_table(pa.Table.from_pylist(known, schema), path)
-            written.append(path)
-        return written
-
-    def directory(self, values: Mapping[str, Any]) -> Path:
-        """The directory of a partition, named as Spark names it."""
-        path = self.sink
-        for name, value in values.items():
-            text = "__HIVE_DEFAULT_PARTITION__"
-            if value is not None and value != "":
-                text = "".join(f"%{ord(c):02X}" if c in ESCAPED else c for c in _text(value))
-            path /= f"{name}={text}"
-        return path
-
-    def _sink_entry(self, number: int, files: Iterable[Path]) -> None:
-        entry = self.sink / "_spark_metadata" / str(number)
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        lines = [
-            json.dumps(
-                {
-                    "path": uri(path),
-                    "size": path.stat().st_size,
-                    "isDir": False,
-                    "modificationTime": path.stat().st_mtime_ns // 1_000_000,
-                    "blockReplication": 1,
-                    "blockSize": 33_554_432,
-                    "action": "add",
-                }
-            )
-            for path in files
-        ]
-        entry.write_text("\n".join(["v1", *lines]))
 
     def files(self, batch: int) -> list[Path]:
         (found,) = self.ledger.batches(batch, batch)
@@ -331,7 +221,18 @@ class History:
         """Seal everything committed and not yet sealed."""
         batches = self.ledger.batches(first=self.increments.last_sealed(FIRST_GENERATION) + 1)
         number = max(self.increments.numbers(), default=0) + 1
-        sealed = _sealed(number, batches, run_id or f"run-{number}")
+        sealed = Sealed(
+            increment=number,
+            generation=FIRST_GENERATION,
+            first=batches[0].batch,
+            last=batches[-1].batch,
+            files=sum(len(batch.outputs) for batch in batches),
+            files_hash=hash_of_files(batches),
+            rows=sum(batch.rows for batch in batches),
+            rejected=sum(batch.rejected for batch in batches),
+            run_id=run_id or f"run-{number}",
+            sealed=datetime.now(UTC),
+        )
         assert self.increments.seal(sealed)
         remember(self.layout.run(sealed.run_id), number)
         return sealed
@@ -409,44 +310,3 @@ class History:
         """The names of the commits of a Delta table, the good one by default."""
         folder = (table or self.layout.table) / "_delta_log"
         return sorted(path.name for path in folder.glob("*.json")) if folder.is_dir() else []
-
-
-def read_rows(table: Path) -> list[dict[str, Any]]:
-    """All rows of a Delta table; none where there is no table."""
-    if not DeltaTable.is_deltatable(str(table)):
-        return []
-    found: list[dict[str, Any]] = open_dataset(table).to_table().to_pylist()
-    return found
-
-
-def tree(folder: Path) -> dict[str, tuple[int, int]]:
-    """Every path below a folder with its size and time: what a reader must leave as it is."""
-    return {
-        str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
-def _sealed(number: int, batches: Sequence[Batch], run_id: str) -> Sealed:
-    return Sealed(
-        increment=number,
-        generation=FIRST_GENERATION,
-        first=batches[0].batch,
-        last=batches[-1].batch,
-        files=sum(len(batch.outputs) for batch in batches),
-        files_hash=hash_of_files(batches),
-        rows=sum(batch.rows for batch in batches),
-        rejected=sum(batch.rejected for batch in batches),
-        run_id=run_id,
-        sealed=datetime.now(UTC),
-    )
-
-
-def _text(value: Any) -> str:
-    """A partition value as Spark prints it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%S")
-    return str(value)
