@@ -5,61 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.report import Outcome, Report
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.lease import Holder
-from spark_jobs.ledger.process import ProcessId, this_process
-from spark_jobs.steps.doctor import FeedOverdue, doctor
-from spark_jobs.steps.step import Run, perform
+from spark_jobs.contract.report import Outcome
 from tests.histories import NAME, History, reject, rows, tree
 from tests.ledger.spark_logs import write_commit, write_offsets
-from tests.processes import child
+from tests.steps.looks import look, refused, work
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def history(tmp_path: Path) -> History:
-    return History(tmp_path / "pipeline")
-
-
-@pytest.fixture
-def published(history: History) -> History:
-    """Two increments, published; nothing else."""
-    history.increment(rows(1), [reject("a")])
-    history.increment(rows(2))
-    history.publish()
-    return history
-
-
-def look(history: History, run_id: str = "look") -> Report:
-    return perform("doctor", doctor, history.run(run_id))
-
-
-def work(report: Report) -> list[tuple[str, int | None]]:
-    """What there is to do: kind and increment."""
-    assert report.outcome is Outcome.DONE
-    return [(one["kind"], one["increment"]) for one in report.facts["work"]]
-
-
-def refused(history: History) -> tuple[str, dict[str, Any]]:
-    report = look(history)
-    assert (report.outcome, report.exit_code) == (Outcome.REFUSED, ExitCode.REFUSED)
-    assert report.error is not None
-    assert report.error["remedy"]
-    return report.error["code"], report.error["data"]
-
-
-# -- nothing to do --------------------------------------------------------------------------------
 
 
 def test_a_pipeline_that_never_ran_and_has_no_input_is_skipped(history: History) -> None:
@@ -89,9 +47,6 @@ def test_what_passed_and_waits_behind_what_is_held_is_skipped_too(history: Histo
     history.increment(rows(3))
     report = look(history)
     assert (report.outcome, report.facts["held"]) == (Outcome.SKIPPED, 1)
-
-
-# -- work -----------------------------------------------------------------------------------------
 
 
 def test_a_new_file_is_work(published: History) -> None:
@@ -157,106 +112,6 @@ def test_a_cleared_run_judges_its_own_held_increment_again(history: History) -> 
 
 def test_a_cleared_run_whose_increment_is_published_is_skipped(published: History) -> None:
     assert look(published, "run-1").outcome is Outcome.SKIPPED
-
-
-# -- a feed that stopped --------------------------------------------------------------------------
-
-
-EXPECT = "expect: {every: 1 day, grace: 6h}"
-
-
-@pytest.fixture
-def expected(tmp_path: Path) -> History:
-    """A feed of one file of noon, read and published, that should come every day."""
-    history = History(tmp_path / "fed", more=EXPECT)
-    history.batch(rows(1), inputs=[history.arrive("a.csv", at=NOON)])
-    history.judge(history.seal().increment)
-    history.publish()
-    committed = history.layout.ledger("live-0001") / "000000.json"
-    batch = history.ledger.batches()[0].model_copy(update={"committed": NOON + HOUR})
-    committed.write_text(batch.model_dump_json())
-    return history
-
-
-def at(history: History, now: datetime) -> Outcome:
-    return doctor(history.run("look"), now).outcome
-
-
-def test_a_feed_is_overdue_after_interval_and_grace(expected: History) -> None:
-    # Counted from when a run took the file in, which is later than the file's own date.
-    due = NOON + HOUR + timedelta(hours=30)
-    assert at(expected, due) is Outcome.SKIPPED
-    with pytest.raises(FeedOverdue) as overdue:
-        at(expected, due + timedelta(seconds=1))
-    assert overdue.value.last_arrival == NOON + HOUR
-    assert overdue.value.every == timedelta(days=1)
-    assert overdue.value.exit_code == ExitCode.FAILED
-
-
-def test_an_overdue_feed_is_no_matter_of_retries(expected: History) -> None:
-    report = look(expected)
-    assert (report.outcome, report.transient) == (Outcome.FAILED, False)
-    assert report.error is not None
-    assert report.error["code"] == "FeedOverdue"
-
-
-def test_a_new_file_ends_it(expected: History) -> None:
-    expected.arrive("b.csv")
-    assert at(expected, NOON + 100 * timedelta(days=1)) is Outcome.DONE
-
-
-def test_other_work_comes_first(expected: History) -> None:
-    expected.batch(rows(2), inputs=[])
-    assert at(expected, NOON + 100 * timedelta(days=1)) is Outcome.DONE
-
-
-def test_a_batch_without_input_is_no_arrival(expected: History) -> None:
-    expected.batch(rows(2), inputs=[])
-    expected.judge(expected.seal().increment)
-    expected.publish()
-    with pytest.raises(FeedOverdue) as overdue:
-        at(expected, NOON + timedelta(days=2))
-    assert overdue.value.last_arrival == NOON + HOUR
-
-
-def test_a_held_increment_does_not_hide_that_a_feed_stopped(expected: History) -> None:
-    expected.batch([], inputs=[expected.arrive("b.csv", at=NOON)])
-    expected.judge(expected.seal().increment, "held")
-    with pytest.raises(FeedOverdue):
-        at(expected, datetime.now(UTC) + timedelta(days=2))
-
-
-def test_a_file_with_a_date_to_come_does_not_silence_it(tmp_path: Path) -> None:
-    history = History(tmp_path / "fed", more=EXPECT)
-    future = datetime.now(UTC) + timedelta(days=10_000)
-    history.batch(rows(1), inputs=[history.arrive("a.csv", at=future)])
-    history.judge(history.seal().increment)
-    history.publish()
-    with pytest.raises(FeedOverdue):
-        at(history, datetime.now(UTC) + timedelta(days=2))
-
-
-def test_a_feed_of_which_nothing_ever_came_is_overdue_from_the_first_look(tmp_path: Path) -> None:
-    history = History(tmp_path / "fed", more=EXPECT)
-    now = datetime.now(UTC)
-    assert at(history, now + timedelta(days=100)) is Outcome.SKIPPED
-    assert look(history, "first").outcome is Outcome.SKIPPED
-    assert at(history, now + timedelta(hours=29)) is Outcome.SKIPPED
-    with pytest.raises(FeedOverdue) as overdue:
-        at(history, now + timedelta(hours=31))
-    assert abs(overdue.value.last_arrival - now) < timedelta(minutes=5)
-    os.utime(history.layout.run("first"), (NOON.timestamp(), NOON.timestamp()))
-    assert look(history, "later").outcome is Outcome.FAILED
-    with pytest.raises(FeedOverdue) as overdue:
-        at(history, now)
-    assert overdue.value.last_arrival == NOON
-
-
-def test_without_expectation_no_feed_is_overdue(published: History) -> None:
-    assert at(published, NOON + 10_000 * timedelta(days=1)) is Outcome.SKIPPED
-
-
-# -- refusals -------------------------------------------------------------------------------------
 
 
 def test_a_root_that_is_not_set_is_wrong_usage(history: History) -> None:
@@ -334,106 +189,6 @@ def test_a_published_file_that_was_compacted_and_removed_is_no_reason_to_refuse(
     assert look(published).outcome is Outcome.SKIPPED
     published.batch(rows(3))
     assert work(look(published)) == [("seal", None)]
-
-
-# -- silent losses, as the spec rates them --------------------------------------------------------
-
-
-LOSSES = {"changed": "InputChanged", "too_old": "InputTooOld"}
-
-
-def losing(tmp_path: Path, loss: str, rating: str | None) -> tuple[History, Path]:
-    """A history with one file that was lost in silence, and a spec that rates it."""
-    rated = f", {loss}: {rating}" if rating else ""
-    history = History(tmp_path / "losing", source=f", maxFileAge: 1 day{rated}")
-    file = history.arrive("a.csv", at=NOON)
-    history.batch(rows(1), inputs=[file])
-    history.judge(history.seal().increment)
-    history.publish()
-    if loss == "changed":
-        file.write_text("id,at\n1,\n2,\n")
-    else:
-        file = history.arrive("late.csv", at=NOON - timedelta(days=2))
-    return history, file
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("rating", [None, "refuse"])
-def test_a_silent_loss_is_refused_unless_told_otherwise(
-    tmp_path: Path, loss: str, rating: str | None
-) -> None:
-    history, file = losing(tmp_path, loss, rating)
-    code, data = refused(history)
-    assert (code, data["files"]) == (LOSSES[loss], [str(file)])
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("rating", "lines"), [("warn", 1), ("ignore", 0)])
-def test_a_silent_loss_may_be_warned_of_or_ignored(
-    tmp_path: Path, loss: str, rating: str, lines: int
-) -> None:
-    history, file = losing(tmp_path, loss, rating)
-    said: list[str] = []
-    report = perform("doctor", doctor, Run(history.pipeline, "look", said.append))
-    assert report.outcome is Outcome.SKIPPED
-    assert len([line for line in said if str(file) in line]) == lines
-
-
-def test_of_files_where_spark_does_not_look_a_line_is_said(published: History) -> None:
-    file = published.arrive("archive/b.csv")
-    said: list[str] = []
-    report = perform("doctor", doctor, Run(published.pipeline, "look", said.append))
-    assert (report.outcome, report.facts["overlooked_files"]) == (Outcome.SKIPPED, 1)
-    assert any(str(file) in line for line in said)
-
-
-# -- drivers --------------------------------------------------------------------------------------
-
-
-def hold_for(history: History, process: ProcessId, launcher: ProcessId | None) -> None:
-    """Make a process the holder of the lease."""
-    holder = Holder(
-        epoch=99,
-        step="ingest",
-        run_id="the other",
-        process=process,
-        launcher=launcher,
-        since=NOON,
-    )
-    assert documents.put_if_absent(history.layout.lease / "000099.json", holder)
-
-
-def gone() -> ProcessId:
-    """Our own pid, of a process that had it and has ended."""
-    return this_process().model_copy(update={"started": 0.0})
-
-
-def test_a_driver_that_outlived_its_task_is_ended(published: History) -> None:
-    with child("import signal; signal.pause()") as driver:
-        process = this_process(driver.pid)
-        hold_for(published, process, launcher=gone())
-        assert look(published).outcome is Outcome.SKIPPED
-        assert process.gone
-
-
-@pytest.mark.parametrize("launched", [True, False])
-def test_a_driver_that_did_not_outlive_its_task_is_left_alone(
-    published: History, launched: bool
-) -> None:
-    with child("import signal; signal.pause()") as driver:
-        process = this_process(driver.pid)
-        hold_for(published, process, launcher=this_process() if launched else None)
-        assert look(published).outcome is Outcome.SKIPPED
-        assert not process.gone
-
-
-def test_a_dead_holder_stops_nobody(published: History) -> None:
-    hold_for(published, gone(), launcher=gone())
-    published.arrive("new.csv")
-    assert work(look(published)) == [("ingest", None)]
-
-
-# -- it only looks --------------------------------------------------------------------------------
 
 
 def never_ran(history: History) -> None:

@@ -1,0 +1,102 @@
+"""The lease: holders of another pid, boot, host or container."""
+
+from __future__ import annotations
+
+import os
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contract.errors import LeaseHeld
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.lease import Holder, hold, newest_epoch
+from spark_jobs.ledger.process import ProcessId, this_process
+from tests.processes import child
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "lease"
+
+
+def holder_of(process: ProcessId, epoch: int = 1, launcher: ProcessId | None = None) -> Holder:
+    return Holder(
+        epoch=epoch,
+        step="ingest",
+        run_id="the other",
+        process=process,
+        launcher=launcher,
+        since=datetime.now(UTC),
+    )
+
+
+def elsewhere(**changes: Any) -> ProcessId:
+    return this_process().model_copy(update={"host": "elsewhere", **changes})
+
+
+def write(folder: Path, holder: Holder) -> None:
+    assert documents.put_if_absent(folder / f"{holder.epoch:06d}.json", holder)
+
+
+def test_another_process_with_the_holders_pid_is_not_taken_for_it(folder: Path) -> None:
+    me = this_process()
+    write(folder, holder_of(me.model_copy(update={"started": me.started - 5}), launcher=None))
+    with hold(folder, step="x", run_id="r", patience=0) as held:
+        assert held.epoch == 2
+
+
+def test_a_holder_of_an_earlier_boot_is_succeeded_at_once(folder: Path) -> None:
+    write(folder, holder_of(this_process().model_copy(update={"boot": "before"})))
+    with hold(folder, step="x", run_id="r", patience=0) as held:
+        assert held.epoch == 2
+
+
+def test_a_silent_holder_elsewhere_is_succeeded_after_the_time_limit(folder: Path) -> None:
+    # Even by a step whose patience with living holders is shorter.
+    write(folder, holder_of(elsewhere()))
+    with hold(folder, step="x", run_id="r", patience=0, time_limit=0.3) as held:
+        assert held.epoch == 2
+
+
+@pytest.mark.parametrize("stamp", [0, 4_102_444_800])
+def test_whatever_time_a_beat_bears_only_its_change_counts(folder: Path, stamp: int) -> None:
+    write(folder, holder_of(elsewhere()))
+    beat = folder / "000001.beat"
+    beat.touch()
+    os.utime(beat, (stamp, stamp))
+    with hold(folder, step="x", run_id="r", patience=0, time_limit=0.3) as held:
+        assert held.epoch == 2
+
+
+def test_a_beating_holder_elsewhere_is_waited_for(folder: Path) -> None:
+    write(folder, holder_of(elsewhere()))
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(0.02):
+            (folder / "000001.beat").touch()
+
+    beating = threading.Thread(target=beat)
+    beating.start()
+    try:
+        with (
+            pytest.raises(LeaseHeld),
+            hold(folder, step="x", run_id="r", patience=1, time_limit=0.5),
+        ):
+            pass
+    finally:
+        done.set()
+        beating.join()
+    assert newest_epoch(folder) == 1
+
+
+def test_a_holder_elsewhere_is_not_ended_though_its_launcher_is_gone(folder: Path) -> None:
+    # Its pids mean nothing here; they may be those of others.
+    gone = this_process().model_copy(update={"started": 0.0})
+    with child("import signal; signal.pause()") as process:
+        write(folder, holder_of(elsewhere(pid=process.pid), launcher=gone))
+        with hold(folder, step="x", run_id="r", patience=0, time_limit=0.3):
+            assert process.poll() is None

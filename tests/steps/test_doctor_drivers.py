@@ -1,0 +1,60 @@
+"""Doctor: a driver that outlived its task is ended, and no other."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.lease import Holder
+from spark_jobs.ledger.process import ProcessId, this_process
+from tests.histories import History
+from tests.processes import child
+from tests.steps.looks import look, work
+
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+
+def hold_for(history: History, process: ProcessId, launcher: ProcessId | None) -> None:
+    """Make a process the holder of the lease."""
+    holder = Holder(
+        epoch=99,
+        step="ingest",
+        run_id="the other",
+        process=process,
+        launcher=launcher,
+        since=NOON,
+    )
+    assert documents.put_if_absent(history.layout.lease / "000099.json", holder)
+
+
+def gone() -> ProcessId:
+    """Our own pid, of a process that had it and has ended."""
+    return this_process().model_copy(update={"started": 0.0})
+
+
+def test_a_driver_that_outlived_its_task_is_ended(published: History) -> None:
+    with child("import signal; signal.pause()") as driver:
+        process = this_process(driver.pid)
+        hold_for(published, process, launcher=gone())
+        assert look(published).outcome is Outcome.SKIPPED
+        assert process.gone
+
+
+@pytest.mark.parametrize("launched", [True, False])
+def test_a_driver_that_did_not_outlive_its_task_is_left_alone(
+    published: History, launched: bool
+) -> None:
+    with child("import signal; signal.pause()") as driver:
+        process = this_process(driver.pid)
+        hold_for(published, process, launcher=this_process() if launched else None)
+        assert look(published).outcome is Outcome.SKIPPED
+        assert not process.gone
+
+
+def test_a_dead_holder_stops_nobody(published: History) -> None:
+    hold_for(published, gone(), launcher=gone())
+    published.arrive("new.csv")
+    assert work(look(published)) == [("ingest", None)]

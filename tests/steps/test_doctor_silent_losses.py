@@ -1,0 +1,63 @@
+"""Doctor: input that Spark passes over without a word, as the spec rates it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contract.report import Outcome
+from spark_jobs.steps.doctor import doctor
+from spark_jobs.steps.step import Run, perform
+from tests.histories import History, rows
+from tests.steps.looks import refused
+
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+LOSSES = {"changed": "InputChanged", "too_old": "InputTooOld"}
+
+
+def losing(tmp_path: Path, loss: str, rating: str | None) -> tuple[History, Path]:
+    """A history with one file that was lost in silence, and a spec that rates it."""
+    rated = f", {loss}: {rating}" if rating else ""
+    history = History(tmp_path / "losing", source=f", maxFileAge: 1 day{rated}")
+    file = history.arrive("a.csv", at=NOON)
+    history.batch(rows(1), inputs=[file])
+    history.judge(history.seal().increment)
+    history.publish()
+    if loss == "changed":
+        file.write_text("id,at\n1,\n2,\n")
+    else:
+        file = history.arrive("late.csv", at=NOON - timedelta(days=2))
+    return history, file
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("rating", [None, "refuse"])
+def test_a_silent_loss_is_refused_unless_told_otherwise(
+    tmp_path: Path, loss: str, rating: str | None
+) -> None:
+    history, file = losing(tmp_path, loss, rating)
+    code, data = refused(history)
+    assert (code, data["files"]) == (LOSSES[loss], [str(file)])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("rating", "lines"), [("warn", 1), ("ignore", 0)])
+def test_a_silent_loss_may_be_warned_of_or_ignored(
+    tmp_path: Path, loss: str, rating: str, lines: int
+) -> None:
+    history, file = losing(tmp_path, loss, rating)
+    said: list[str] = []
+    report = perform("doctor", doctor, Run(history.pipeline, "look", said.append))
+    assert report.outcome is Outcome.SKIPPED
+    assert len([line for line in said if str(file) in line]) == lines
+
+
+def test_of_files_where_spark_does_not_look_a_line_is_said(published: History) -> None:
+    file = published.arrive("archive/b.csv")
+    said: list[str] = []
+    report = perform("doctor", doctor, Run(published.pipeline, "look", said.append))
+    assert (report.outcome, report.facts["overlooked_files"]) == (Outcome.SKIPPED, 1)
+    assert any(str(file) in line for line in said)
