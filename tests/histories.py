@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema
+from deltalake import Schema
 
 from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.load import load_spec
@@ -33,7 +33,7 @@ from spark_jobs.steps.publish import publish
 from spark_jobs.steps.step import Run, perform
 from tests.ledger.spark_logs import write_commit, write_metadata
 from tests.rows import BY_DAY, COLUMNS, Row, reject, row, rows
-from tests.seen import read_rows, tree
+from tests.seen import Seen, read_rows, tree
 from tests.spark_batches import plan, write_files, write_to_sink_log
 
 __all__ = ["BY_DAY", "COLUMNS", "NAME", "History", "read_rows", "reject", "row", "rows", "tree"]
@@ -50,7 +50,7 @@ output: {{partition_by: {partition_by}}}
 
 
 @dataclass
-class History:
+class History(Seen):
     """One pipeline under a root of its own.
 
     Args:
@@ -288,25 +288,3 @@ class History:
 
     def publish(self, run_id: str | None = None) -> Report:
         return perform("publish", publish, self.run(run_id))
-
-    # -- what consumers see -------------------------------------------------------------------
-
-    def published(self) -> list[dict[str, Any]]:
-        return read_rows(self.layout.table)
-
-    def ids(self) -> list[int]:
-        return sorted(one["id"] for one in self.published())
-
-    def rejected(self) -> list[dict[str, Any]]:
-        return read_rows(self.layout.rejected)
-
-    def records(self) -> list[str]:
-        return sorted(one["record"] for one in self.rejected())
-
-    def delta(self, version: int | None = None) -> DeltaTable:
-        return DeltaTable(self.layout.table, version=version)
-
-    def log(self, table: Path | None = None) -> list[str]:
-        """The names of the commits of a Delta table, the good one by default."""
-        folder = (table or self.layout.table) / "_delta_log"
-        return sorted(path.name for path in folder.glob("*.json")) if folder.is_dir() else []

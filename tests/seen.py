@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
 
+from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.published import open_dataset
 
 
@@ -25,3 +27,31 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+class Seen(ABC):
+    """What consumers see of a pipeline."""
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout: ...
+
+    def published(self) -> list[dict[str, Any]]:
+        return read_rows(self.layout.table)
+
+    def ids(self) -> list[int]:
+        return sorted(one["id"] for one in self.published())
+
+    def rejected(self) -> list[dict[str, Any]]:
+        return read_rows(self.layout.rejected)
+
+    def records(self) -> list[str]:
+        return sorted(one["record"] for one in self.rejected())
+
+    def delta(self, version: int | None = None) -> DeltaTable:
+        return DeltaTable(self.layout.table, version=version)
+
+    def log(self, table: Path | None = None) -> list[str]:
+        """The names of the commits of a Delta table, the good one by default."""
+        folder = (table or self.layout.table) / "_delta_log"
+        return sorted(path.name for path in folder.glob("*.json")) if folder.is_dir() else []
