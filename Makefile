@@ -63,7 +63,7 @@ imports: $(DONE)-project
 
 # With a JAVA_HOME that does not exist, a test that starts a JVM without the mark for it fails here.
 unit: $(DONE)-project
-	@JAVA_HOME=/no-jvm-in-make-check $(RUN) pytest -q -m 'not jvm and not airflow and not slow'
+	@JAVA_HOME=/no-jvm-in-make-check $(RUN) pytest -q -n 2 -m 'not jvm and not airflow and not slow'
 
 .PHONY: bench
 bench: setup ## Measure ingest, a whole increment and an idle run against hand-written glue
