@@ -14,7 +14,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.progress import Progress, of_spark, why
 from spark_jobs.engine.query import Plan, plan, start
@@ -123,7 +122,7 @@ def _bind(pipeline: Pipeline, generation: Generation, planned: Plan) -> Note:
             code_hash=hash_of_file(pipeline.transform_file),
             born=datetime.now(UTC),
         )
-        documents.put_if_absent(layout.note(FIRST_GENERATION), note)
+        documents.put_if_absent(layout.note(generation.name), note)
     if generation.checkpoint.query_id is None:
         # Spark takes the id it finds here, so note and checkpoint are bound from the first moment.
         note.checkpoint.mkdir(parents=True, exist_ok=True)

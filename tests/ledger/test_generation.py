@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from spark_jobs.ledger.generation import (
     CheckpointForeign,
     CheckpointLost,
     CommitsLost,
-    Generation,
     GenerationUnbound,
     IntervalsChanged,
     LedgerAhead,
@@ -27,40 +25,15 @@ from spark_jobs.ledger.generation import (
 )
 from spark_jobs.ledger.metadata_log import TornLogEntry
 from spark_jobs.ledger.sink_log import SinkMoved
-from tests.histories import NAME, History, rows, tree
+from tests.histories import NAME, History, rows
+from tests.ledger.generations import LAST, open_, remove
 from tests.ledger.spark_logs import write_commit, write_metadata, write_offsets
-
-LAST = 2
-
-
-@pytest.fixture
-def run(history: History) -> History:
-    """Three batches, committed and in the ledger."""
-    for number in range(LAST + 1):
-        history.batch(rows(number))
-    return history
-
-
-def remove(*paths: Path) -> None:
-    for path in paths:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
 
 
 def entries(folder: Path, *batches: int) -> list[Path]:
     """Entries of one of Spark's logs, with their checksums where there are any."""
     found = [folder / str(batch) for batch in batches]
     return found + [path for batch in batches if (path := folder / f".{batch}.crc").exists()]
-
-
-def open_(history: History) -> Generation:
-    before = tree(history.root)
-    try:
-        return open_generation(history.pipeline)
-    finally:
-        assert tree(history.root) == before, "a look changed something"
 
 
 def test_a_pipeline_that_never_ran_has_nothing(history: History) -> None:

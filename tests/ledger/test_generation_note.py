@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,39 +10,11 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.ledger.generation import (
-    Generation,
     GenerationUnbound,
     IntervalsChanged,
-    open_generation,
 )
-from tests.histories import History, rows, tree
-
-LAST = 2
-
-
-@pytest.fixture
-def run(history: History) -> History:
-    """Three batches, committed and in the ledger."""
-    for number in range(LAST + 1):
-        history.batch(rows(number))
-    return history
-
-
-def remove(*paths: Path) -> None:
-    for path in paths:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-
-
-def open_(history: History) -> Generation:
-    before = tree(history.root)
-    try:
-        return open_generation(history.pipeline)
-    finally:
-        assert tree(history.root) == before, "a look changed something"
-
+from tests.histories import History
+from tests.ledger.generations import LAST, open_, remove
 
 UNBOUND: dict[str, Callable[[History], list[Path]]] = {
     "all else is there": lambda _: [],

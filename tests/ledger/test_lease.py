@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,10 @@ import psutil
 import pytest
 
 from spark_jobs.contract.errors import LeaseHeld, LeaseLost, TransientError
-from spark_jobs.ledger import documents, lease
+from spark_jobs.ledger import lease
 from spark_jobs.ledger.lease import Holder, Lease, current_holder, hold, newest_epoch
-from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, this_process
+from spark_jobs.ledger.process import LAUNCHER_VARIABLE, this_process
+from tests.ledger.holders import elsewhere, holder_of, write
 from tests.processes import child, wait_for
 
 HOLD = """
@@ -53,30 +53,6 @@ driver.stdout.readline()
 print(driver.pid, flush=True)
 driver.wait()
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "lease"
-
-
-def holder_of(process: ProcessId, epoch: int = 1, launcher: ProcessId | None = None) -> Holder:
-    return Holder(
-        epoch=epoch,
-        step="ingest",
-        run_id="the other",
-        process=process,
-        launcher=launcher,
-        since=datetime.now(UTC),
-    )
-
-
-def elsewhere(**changes: Any) -> ProcessId:
-    return this_process().model_copy(update={"host": "elsewhere", **changes})
-
-
-def write(folder: Path, holder: Holder) -> None:
-    assert documents.put_if_absent(folder / f"{holder.epoch:06d}.json", holder)
 
 
 @contextmanager

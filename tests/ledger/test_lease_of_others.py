@@ -4,41 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from spark_jobs.contract.errors import LeaseHeld
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.lease import Holder, hold, newest_epoch
-from spark_jobs.ledger.process import ProcessId, this_process
+from spark_jobs.ledger.lease import hold, newest_epoch
+from spark_jobs.ledger.process import this_process
+from tests.ledger.holders import elsewhere, holder_of, write
 from tests.processes import child
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "lease"
-
-
-def holder_of(process: ProcessId, epoch: int = 1, launcher: ProcessId | None = None) -> Holder:
-    return Holder(
-        epoch=epoch,
-        step="ingest",
-        run_id="the other",
-        process=process,
-        launcher=launcher,
-        since=datetime.now(UTC),
-    )
-
-
-def elsewhere(**changes: Any) -> ProcessId:
-    return this_process().model_copy(update={"host": "elsewhere", **changes})
-
-
-def write(folder: Path, holder: Holder) -> None:
-    assert documents.put_if_absent(folder / f"{holder.epoch:06d}.json", holder)
 
 
 def test_another_process_with_the_holders_pid_is_not_taken_for_it(folder: Path) -> None:

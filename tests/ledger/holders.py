@@ -1,0 +1,30 @@
+"""Holders of a lease, written by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.lease import Holder
+from spark_jobs.ledger.process import ProcessId, this_process
+
+
+def holder_of(process: ProcessId, epoch: int = 1, launcher: ProcessId | None = None) -> Holder:
+    return Holder(
+        epoch=epoch,
+        step="ingest",
+        run_id="the other",
+        process=process,
+        launcher=launcher,
+        since=datetime.now(UTC),
+    )
+
+
+def elsewhere(**changes: Any) -> ProcessId:
+    return this_process().model_copy(update={"host": "elsewhere", **changes})
+
+
+def write(folder: Path, holder: Holder) -> None:
+    assert documents.put_if_absent(folder / f"{holder.epoch:06d}.json", holder)
