@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -10,62 +9,51 @@ from pydantic import Field, StringConstraints, field_validator
 
 from spark_jobs.contract.ddl import column_names
 from spark_jobs.contract.hadoop_glob import python_globs
-from spark_jobs.contract.model import ENGINE_PREFIX, Model, doubled_in
-from spark_jobs.contract.quantities import Duration
+from spark_jobs.contract.quantities import Duration, Size
+from spark_jobs.contract.source import BaseSource, Ddl, Rating, checked_columns
 
+FileFormat = Literal["csv", "json", "parquet", "orc", "text", "avro"]
 DEFAULT_OPTIONS: dict[str, dict[str, str]] = {
     # A header that does not match the schema is an error, not columns silently swapped.
     "csv": {"header": "true", "enforceSchema": "false"},
-    "json": {},
-    "parquet": {},
 }
 ENGINE_OPTIONS = frozenset({"path", "schema", "mode", "columnnameofcorruptrecord", "cleansource"})
 
 
-class SilentLoss(StrEnum):
-    """What the doctor does about input that Spark would pass over without a word."""
-
-    REFUSE = "refuse"
-    WARN = "warn"
-    IGNORE = "ignore"
-
-
-class FileSource(Model):
+class FileSource(BaseSource):
     """Files that appear in a directory.
 
     Attributes:
         path: The directory (or glob) that Spark lists.
         schema_: The columns, as Spark DDL; never inferred.
-        options: Spark's reader options by Spark's names.
-        maxFilesPerTrigger: Most files one batch may take.
+        maxFilesPerTrigger: Most files one batch may take; 1000 where neither limit is given.
+        maxBytesPerTrigger: Most bytes one batch may take.
         changed: What to do when a file that was read has changed since.
         too_old: What to do when a file is older than `maxFileAge` lets Spark see.
+        redelivered: What to do when a name that was read arrives anew with other content.
+        same_content: What to do when content that was read arrives under another name.
     """
 
     kind: Literal["file"] = "file"
-    format: Literal["csv", "json", "parquet"]
+    format: FileFormat
     path: Annotated[str, StringConstraints(min_length=1)]
-    schema_: Annotated[str, StringConstraints(min_length=1)] = Field(alias="schema")
-    options: dict[str, str | bool | int] = {}
-    maxFilesPerTrigger: Annotated[int, Field(gt=0)] = 1000
+    schema_: Ddl = Field(alias="schema")
+    maxFilesPerTrigger: Annotated[int, Field(gt=0)] | None = None
+    maxBytesPerTrigger: Size | None = None
     maxFileAge: Duration | None = None
     latestFirst: bool = False
-    changed: SilentLoss = SilentLoss.REFUSE
-    too_old: SilentLoss = SilentLoss.REFUSE
+    fileNameOnly: bool = False
+    cleanSource: Literal["off", "delete", "archive"] = "off"
+    sourceArchiveDir: str | None = None
+    changed: Rating = Rating.HOLD
+    too_old: Rating = Rating.HOLD
+    redelivered: Rating = Rating.HOLD
+    same_content: Rating = Rating.WARN
 
     @field_validator("schema_")
     @classmethod
     def _readable(cls, ddl: str) -> str:
-        names = column_names(ddl)
-        doubled = doubled_in(names)
-        if doubled:
-            msg = f"column '{doubled}' is given twice; Spark's columns know no case"
-            raise ValueError(msg)
-        reserved = [name for name in names if name.startswith(ENGINE_PREFIX)]
-        if reserved:
-            msg = f"column '{reserved[0]}' begins with '_', which is kept for the engine"
-            raise ValueError(msg)
-        return ddl
+        return checked_columns(ddl)
 
     @field_validator("path")
     @classmethod
@@ -86,10 +74,6 @@ class FileSource(Model):
         if taken:
             msg = f"option '{taken[0]}' is set by the engine; remove it"
             raise ValueError(msg)
-        doubled = doubled_in(options)
-        if doubled:
-            msg = f"option '{doubled}' is given twice; Spark's options know no case"
-            raise ValueError(msg)
         for name, value in options.items():
             if name.lower() == "pathglobfilter":
                 python_globs(str(value))
@@ -102,16 +86,17 @@ class FileSource(Model):
     @property
     def reader_options(self) -> dict[str, str]:
         """Every option for Spark's reader, as text: our defaults, then the spec's own."""
-        given = {name: _as_text(value) for name, value in self.options.items()}
+        given = super().reader_options
         overridden = {name.lower() for name in given}
-        defaults = DEFAULT_OPTIONS[self.format].items()
+        defaults = DEFAULT_OPTIONS.get(self.format, {}).items()
         return {**{k: v for k, v in defaults if k.lower() not in overridden}, **given}
+
+    @property
+    def rate_limits(self) -> tuple[str, ...]:
+        limits = ("maxFilesPerTrigger", "maxBytesPerTrigger")
+        return tuple(name for name in limits if name in self.model_fields_set)
 
     def reader_option(self, name: str) -> str | None:
         """One of the reader's options, whatever its case; None where it is not given."""
         options = {key.lower(): value for key, value in self.reader_options.items()}
         return options.get(name.lower())
-
-
-def _as_text(value: str | bool | int) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

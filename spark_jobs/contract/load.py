@@ -10,7 +10,7 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -184,12 +184,12 @@ def _translate(error: ValidationError, lines: Mapping[Location, int], path: Path
 
 
 def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: Path) -> SpecError:
-    at: Location = tuple(part for part in complaint["loc"] if part != "[key]")
+    tagged: Location = tuple(part for part in complaint["loc"] if part != "[key]")
+    at = _without_tags(tagged, lines)
     if complaint["type"] == "extra_forbidden":
-        near = get_close_matches(str(at[-1]), _fields_at(at[:-1]), n=1)
-        remedy = (
-            f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(_fields_at(at[:-1]))}."
-        )
+        known = _fields_at(tagged[:-1])
+        near = get_close_matches(str(at[-1]), known, n=1)
+        remedy = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(known)}."
         what = "is no known key"
     elif complaint["type"] == "missing":
         what, remedy = "is missing", "Add it."
@@ -202,21 +202,51 @@ def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: P
     return _error(path, line, _field(at), what, remedy)
 
 
-def _fields_at(at: Sequence[Any]) -> list[str]:
-    """The keys that the model at a location of the document knows."""
+def _without_tags(tagged: Location, lines: Mapping[Location, int]) -> Location:
+    """A location as it is in the document: pydantic names the kind of a source or target too."""
+    at: Location = ()
+    for part in tagged[:-1]:
+        if (*at, part) in lines:
+            at = (*at, part)
+    return (*at, *tagged[-1:])
+
+
+def _fields_at(tagged: Sequence[Any]) -> list[str]:
+    """The keys that the model at a location knows; a part may be the tag of a union."""
     model: Any = Spec
-    for part in at:
-        if isinstance(model, type) and issubclass(model, BaseModel):
+    for part in tagged:
+        if _is_model(model):
             by_alias = {field.alias or name: field for name, field in model.model_fields.items()}
             model = by_alias[part].annotation if part in by_alias else None
+        elif members := [member for member in get_args(model) if _is_model(member)]:
+            if part in [tag for member in members for tag in _tags(member)]:
+                model = next(member for member in members if part in _tags(member))
+                continue
+            model = members[0]
         else:
             items = [arg for arg in get_args(model) if arg not in (type(None), Ellipsis)]
             model = items[-1] if items else None
-        while model is not None and not isinstance(model, type) and type(None) in get_args(model):
-            model = next(arg for arg in get_args(model) if arg is not type(None))
-    if isinstance(model, type) and issubclass(model, BaseModel):
+        model = _without_none(model)
+    if _is_model(model):
         return [field.alias or name for name, field in model.model_fields.items()]
     return []
+
+
+def _is_model(model: Any) -> bool:
+    return isinstance(model, type) and issubclass(model, BaseModel)
+
+
+def _tags(model: Any) -> tuple[Any, ...]:
+    kind = model.model_fields.get("kind")
+    return get_args(kind.annotation) if kind else ()
+
+
+def _without_none(model: Any) -> Any:
+    """A type without `Annotated` and without `None`, where one other remains."""
+    if get_origin(model) is Annotated:
+        return _without_none(get_args(model)[0])
+    others = [arg for arg in get_args(model) if arg is not type(None)]
+    return others[0] if len(others) == 1 < len(get_args(model)) else model
 
 
 def _field(at: Location) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -21,10 +21,21 @@ from pydantic import (
     model_validator,
 )
 
-from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.event_time import EventTime
+from spark_jobs.contract.file_source import FileFormat, FileSource
+from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.model import Column, Model, Name, PlainName, doubled_in
+from spark_jobs.contract.python_source import PythonSource
 from spark_jobs.contract.quantities import Duration, Size
+from spark_jobs.contract.sink import Sink
+from spark_jobs.contract.source import BaseSource, OptionValue
+from spark_jobs.contract.targets import DeltaTarget, Target
+from spark_jobs.contract.trial_source import RateMicroBatchSource, RateSource, SocketSource
 
+Source = Annotated[
+    FileSource | KafkaSource | PythonSource | RateSource | RateMicroBatchSource | SocketSource,
+    Field(discriminator="kind"),
+]
 REJECTED = "_rejected"
 SECRET = re.compile(r"passw|secret|token|api_?key|credential", re.IGNORECASE)
 
@@ -52,20 +63,38 @@ class Expect(Model):
     grace: Duration = timedelta(0)
 
 
-class EventTime(Model):
-    """The column that says when a row happened; a row without it is a rejected row."""
+class Budget(Model):
+    """What one run may take; it stops between two batches and says what is left."""
 
-    column: str
-    watermark: Duration | None = None
+    max_batches: Annotated[int, Field(gt=0)] | None = None
+    max_bytes: Annotated[Size, Field(gt=0)] | None = None
+    max_minutes: Annotated[float, Field(gt=0)] | None = None
+
+
+class OutputMode(StrEnum):
+    """What a batch hands to the sink: new rows, changed rows, or the whole result."""
+
+    APPEND = "append"
+    UPDATE = "update"
+    COMPLETE = "complete"
 
 
 class Output(Model):
-    """What the file sink writes."""
+    """What the query writes.
 
-    mode: Literal["append"] = "append"
-    format: Literal["parquet"] = "parquet"
+    Attributes:
+        options: Of Spark's writer, by Spark's names.
+        keys: The columns that tell rows apart, for `update` and for targets that upsert.
+        max_rows: The most rows that a batch in mode `complete` may have.
+    """
+
+    mode: OutputMode = OutputMode.APPEND
+    format: FileFormat = "parquet"
+    options: dict[str, OptionValue] = {}
     partition_by: dict[Column, Annotated[str, StringConstraints(min_length=1)]] = {}
     maxRecordsPerFile: Annotated[int, Field(ge=0)] = 0
+    keys: tuple[Column, ...] = ()
+    max_rows: Annotated[int, Field(gt=0)] = 1_000_000
 
     @property
     def sink_partitions(self) -> tuple[str, ...]:
@@ -91,12 +120,6 @@ class Gate(Model):
     rejected: Rejected = Rejected()
     in_process_max: Size = 256 * 2**20
     samples: Annotated[int, Field(ge=0, le=1000)] = 20
-
-
-class DeltaTarget(Model):
-    """The published Delta table; its head says what consumers see."""
-
-    kind: Literal["delta"] = "delta"
 
 
 class Notify(Model):
@@ -142,38 +165,111 @@ class Spec(Model):
     schedule: Annotated[str, StringConstraints(min_length=1)] | None = None
     timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
     expect: Expect | None = None
-    sources: Annotated[dict[Name, FileSource], Field(min_length=1, max_length=1)]
+    sources: Annotated[dict[Name, Source], Field(min_length=1)]
     trigger: Trigger = Trigger.AVAILABLE_NOW
-    event_time: EventTime
+    budget: Budget | None = None
+    event_time: EventTime | None = None
     row_rules: dict[Name, Annotated[str, StringConstraints(min_length=1)]] = {}
     transform: Name | None = None
     output: Output = Output()
     gate: Gate = Gate()
-    publish: Annotated[tuple[DeltaTarget, ...], Field(min_length=1, max_length=1)] = (
-        DeltaTarget(),
-    )
+    publish: Annotated[tuple[Target, ...], Field(min_length=1)] = (DeltaTarget(),)
+    sink: Sink | None = None
     notify: Notify | None = None
     spark: Spark = Spark()
     airflow: Airflow = Airflow()
 
     @property
-    def source(self) -> FileSource:
-        return next(iter(self.sources.values()))
+    def published(self) -> bool:
+        """Whether a gate stands between the query and its readers; not with a sink of Spark's."""
+        return self.sink is None
+
+    def event_time_of(self, source: str) -> EventTime | None:
+        """The event time of one source's rows."""
+        return self.sources[source].event_time or self.event_time
+
+    def row_rules_of(self, source: str) -> dict[str, str]:
+        """The rules that one source's rows must keep."""
+        return {**self.row_rules, **self.sources[source].row_rules}
+
+    @property
+    def connections(self) -> tuple[str, ...]:
+        """The Airflow connections of sources, targets and sink, each once."""
+        users = (*self.sources.values(), *self.publish, *([self.sink] if self.sink else []))
+        return tuple(dict.fromkeys(u.conn_id for u in users if hasattr(u, "conn_id")))
 
     @model_validator(mode="after")
-    def _names_agree(self) -> Self:
-        if self.event_time.column not in self.source.columns:
+    def _agrees(self) -> Self:
+        for name, source in self.sources.items():
+            self._columns_agree(name, source)
+            self._trigger_agrees(name, source)
+            if self.published and not source.replayable:
+                msg = (
+                    f"source '{name}' ({source.kind}) cannot be replayed, so that nothing it gives "
+                    "may be published; give the pipeline a sink, such as {kind: console}"
+                )
+                raise ValueError(msg)
+        if self.published:
+            self._publish_agrees()
+        else:
+            self._sink_agrees()
+        return self
+
+    def _columns_agree(self, name: str, source: BaseSource) -> None:
+        time = self.event_time_of(name)
+        if time is not None and time.column not in source.columns:
             msg = (
-                f"event_time.column '{self.event_time.column}' is not in the source's schema; "
-                f"it has {', '.join(self.source.columns)}"
+                f"event_time.column '{time.column}' is not in the schema of source '{name}'; "
+                f"it has {', '.join(source.columns)}"
             )
             raise ValueError(msg)
-        partitions = tuple(self.output.partition_by)
-        clash = doubled_in((*self.source.columns, *partitions))
+        if time is None and self.output.partition_by:
+            msg = f"output.partition_by needs an event_time for source '{name}'"
+            raise ValueError(msg)
+        clash = doubled_in((*source.columns, *self.output.partition_by))
         if clash:
             msg = f"output.partition_by '{clash}' is a column already; give it another name"
             raise ValueError(msg)
-        if self.trigger is Trigger.ONCE and "maxFilesPerTrigger" in self.source.model_fields_set:
-            msg = "trigger 'once' ignores maxFilesPerTrigger; remove it or use available_now"
+
+    def _trigger_agrees(self, name: str, source: BaseSource) -> None:
+        if self.trigger is not Trigger.ONCE:
+            return
+        ignored = (*(f"sources.{name}.{limit}" for limit in source.rate_limits),)
+        if self.budget is not None:
+            ignored = ("budget", *ignored)
+        if ignored:
+            msg = f"trigger 'once' ignores {ignored[0]}; remove it or use available_now"
             raise ValueError(msg)
-        return self
+
+    def _publish_agrees(self) -> None:
+        names = [target.name for target in self.publish]
+        doubled = doubled_in(names)
+        if doubled:
+            msg = f"publish has '{doubled}' twice"
+            raise ValueError(msg)
+        if "delta" in names[1:]:
+            msg = "publish: put delta first; its head says what consumers see"
+            raise ValueError(msg)
+        output = self.output
+        if output.format != "parquet" and names != ["files"]:
+            msg = f"output.format {output.format} can be published as [{{kind: files}}] only"
+            raise ValueError(msg)
+        if output.mode is not OutputMode.APPEND and output.format != "parquet":
+            msg = f"output.mode {output.mode} is kept as parquet; remove output.format"
+            raise ValueError(msg)
+        if output.mode is not OutputMode.APPEND and "files" in names:
+            msg = f"output.mode {output.mode} needs targets that can replace rows, not files"
+            raise ValueError(msg)
+        upserts = any(getattr(target, "mode", None) == "upsert" for target in self.publish)
+        if (output.mode is OutputMode.UPDATE or upserts) and not output.keys:
+            msg = "output.keys must name the columns that tell rows apart"
+            raise ValueError(msg)
+
+    def _sink_agrees(self) -> None:
+        meant = {"publish", "gate"} & self.model_fields_set
+        if meant:
+            msg = f"'{min(meant)}' and 'sink' exclude each other: Spark's sinks have no gate"
+            raise ValueError(msg)
+        if self.output.partition_by:
+            msg = "output.partition_by is for files; a sink has none"
+            raise ValueError(msg)

@@ -1,0 +1,97 @@
+"""An Airflow connection as a step sees it: in its environment, never on a command line.
+
+Airflow's own variable is used (`AIRFLOW_CONN_<ID>`, as a URI or as JSON), so that `tidemill run` at
+a shell and a task of a DAG find the same connection in the same place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from spark_jobs.contract.errors import UsageError
+
+
+class ConnectionMissing(UsageError):
+    """A connection that a spec names is not in the environment; carries `conn_id`."""
+
+
+class ConnectionUnreadable(UsageError):
+    """A connection is neither a URI nor JSON; carries `conn_id`, and none of its content."""
+
+
+class Connection(BaseModel):
+    """Where a server is and how to log in; password and extra never show in a message or log."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    conn_type: str
+    host: str | None = None
+    port: int | None = None
+    login: str | None = None
+    password: SecretStr | None = None
+    schema_: str | None = Field(default=None, alias="schema")
+    extra: SecretStr = SecretStr("{}")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The connection's extra as plain data."""
+        found = json.loads(self.extra.get_secret_value() or "{}")
+        return found if isinstance(found, dict) else {}
+
+
+def variable(conn_id: str) -> str:
+    """The name of the environment variable that holds a connection."""
+    return f"AIRFLOW_CONN_{conn_id.upper()}"
+
+
+def connection(conn_id: str, environ: Mapping[str, str] = os.environ) -> Connection:
+    """A connection from the environment.
+
+    Raises:
+        ConnectionMissing: the variable is not set.
+        ConnectionUnreadable: it holds no connection.
+    """
+    text = environ.get(variable(conn_id), "").strip()
+    if not text:
+        raise ConnectionMissing(
+            f"There is no connection '{conn_id}', which the spec names.",
+            remedy=f"Add it to Airflow; for `tidemill run` at a shell set {variable(conn_id)}.",
+            conn_id=conn_id,
+        )
+    try:
+        return _of_json(text) if text.startswith("{") else _of_uri(text)
+    except (ValueError, ValidationError):
+        # Without its cause, which would show what the variable holds.
+        raise ConnectionUnreadable(
+            f"{variable(conn_id)} is neither a URI nor JSON of an Airflow connection.",
+            remedy="Write it as Airflow's documentation of connections says.",
+            conn_id=conn_id,
+        ) from None
+
+
+def _of_json(text: str) -> Connection:
+    given = json.loads(text)
+    extra = given.get("extra") or {}
+    given["extra"] = extra if isinstance(extra, str) else json.dumps(extra)
+    return Connection.model_validate({k: v for k, v in given.items() if v not in (None, "")})
+
+
+def _of_uri(text: str) -> Connection:
+    parts = urlsplit(text)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    extra = query.pop("__extra__", None) or json.dumps(query)
+    return Connection(
+        conn_type=parts.scheme.replace("-", "_"),
+        host=unquote(parts.hostname) if parts.hostname else None,
+        port=parts.port,
+        login=unquote(parts.username) if parts.username else None,
+        password=SecretStr(unquote(parts.password)) if parts.password else None,
+        schema=unquote(parts.path.removeprefix("/")) or None,
+        extra=SecretStr(extra),
+    )

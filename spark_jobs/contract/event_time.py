@@ -1,0 +1,18 @@
+"""When a row happened, and how late it may come."""
+
+from __future__ import annotations
+
+from spark_jobs.contract.model import Model
+from spark_jobs.contract.quantities import Duration
+
+
+class EventTime(Model):
+    """The column that says when a row happened; a row without it is a rejected row.
+
+    Attributes:
+        column: Of the source's schema.
+        watermark: How late a row may come; Spark's `withWatermark`.
+    """
+
+    column: str
+    watermark: Duration | None = None

@@ -1,0 +1,32 @@
+"""A Python data source of a spec: whatever has a class for `pyspark.sql.datasource`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, field_validator
+
+from spark_jobs.contract.ddl import column_names
+from spark_jobs.contract.source import BaseSource, Ddl, checked_columns
+
+
+class PythonSource(BaseSource):
+    """Rows of a `DataSource` subclass, registered with Spark when the query is built.
+
+    Attributes:
+        data_source: `package.module:Class`, importable in driver and executors.
+        schema_: The columns, as Spark DDL.
+    """
+
+    kind: Literal["python"]
+    data_source: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
+    schema_: Ddl = Field(alias="schema")
+
+    @field_validator("schema_")
+    @classmethod
+    def _readable(cls, ddl: str) -> str:
+        return checked_columns(ddl)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return column_names(self.schema_)

@@ -1,0 +1,99 @@
+"""What every source of a spec has, whatever its kind, and the union of all kinds."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import StringConstraints, field_validator, model_validator
+
+from spark_jobs.contract.ddl import column_names
+from spark_jobs.contract.event_time import EventTime
+from spark_jobs.contract.model import ENGINE_PREFIX, Model, Name, doubled_in
+
+Ddl = Annotated[str, StringConstraints(min_length=1)]
+OptionValue = str | bool | int
+
+
+class Rating(StrEnum):
+    """What the doctor does about something that Spark would pass over without a word."""
+
+    HOLD = "hold"
+    WARN = "warn"
+    IGNORE = "ignore"
+
+
+class BaseSource(Model):
+    """A source of a query, under Spark's own option names.
+
+    Attributes:
+        options: Further options of Spark's reader, by Spark's names.
+        event_time: Where it differs from the spec's.
+        row_rules: In addition to the spec's.
+    """
+
+    options: dict[str, OptionValue] = {}
+    event_time: EventTime | None = None
+    row_rules: dict[Name, Annotated[str, StringConstraints(min_length=1)]] = {}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the transform sees, without the engine's own."""
+        raise NotImplementedError
+
+    @property
+    def replayable(self) -> bool:
+        """Whether the same offsets give the same rows again, as exactly-once demands."""
+        return True
+
+    @property
+    def rate_limits(self) -> tuple[str, ...]:
+        """The given options that bound a batch, which the trigger `once` ignores."""
+        return ()
+
+    @property
+    def reader_options(self) -> dict[str, str]:
+        """The options for Spark's reader, as text."""
+        return {name: as_text(value) for name, value in self.options.items()}
+
+    @field_validator("options")
+    @classmethod
+    def _given_once(cls, options: dict[str, Any]) -> dict[str, Any]:
+        doubled = doubled_in(options)
+        if doubled:
+            msg = f"option '{doubled}' is given twice; Spark's options know no case"
+            raise ValueError(msg)
+        return options
+
+    @model_validator(mode="after")
+    def _event_time_is_a_column(self) -> Self:
+        if self.event_time and self.event_time.column not in self.columns:
+            msg = (
+                f"event_time.column '{self.event_time.column}' is not in the source's schema; "
+                f"it has {', '.join(self.columns)}"
+            )
+            raise ValueError(msg)
+        return self
+
+
+def checked_columns(ddl: str) -> str:
+    """A schema whose columns may stand in a table.
+
+    Raises:
+        ValueError: a column is given twice, is kept for the engine, or the text is no DDL.
+    """
+    names = column_names(ddl)
+    doubled = doubled_in(names)
+    if doubled:
+        msg = f"column '{doubled}' is given twice; Spark's columns know no case"
+        raise ValueError(msg)
+    reserved = [name for name in names if name.startswith(ENGINE_PREFIX)]
+    if reserved:
+        msg = f"column '{reserved[0]}' begins with '_', which is kept for the engine"
+        raise ValueError(msg)
+    return ddl
+
+
+def as_text(value: OptionValue) -> str:
+    """An option's value as Spark takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,46 @@
+"""What waits at a source, found without a JVM: the doctor's view of any kind of source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.source import Rating
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that Spark would pass over without a word.
+
+    Args:
+        rating: What the spec says to do about it.
+        error: Raised where the rating is `hold`, said where it is `warn`.
+    """
+
+    rating: Rating
+    error: Refused
+
+
+@dataclass(frozen=True)
+class Look:
+    """A source as it is now, against what the ledger says was read of it.
+
+    Args:
+        source: Its name in the spec.
+        new: What the next run will read, in `unit`s; None where only a query can tell.
+        unit: Such as `files`.
+        backlog_bytes: Of what is new; None where unknown.
+        last_arrival: When the newest of it arrived; None where nothing ever did.
+        problems: In the order of their weight.
+        facts: For the report.
+    """
+
+    source: str
+    new: int | None
+    unit: str
+    backlog_bytes: int | None = None
+    last_arrival: datetime | None = None
+    problems: tuple[Problem, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,82 @@
+"""What an event makes visible: exact files, their columns, and how they change a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from spark_jobs.contract.spec import OutputMode
+
+# Rows that are read at once.
+CHUNK_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class PayloadFile:
+    """One Parquet file of published rows.
+
+    Args:
+        path: On disk.
+        rows: In its footer.
+        batch: That wrote it; the last of the increment where rows of several were merged.
+        partition: Partition column -> value as it is in the directory's name, None for null; empty
+            where the file itself holds all columns.
+    """
+
+    path: Path
+    rows: int
+    batch: int
+    partition: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Payload:
+    """The good rows of one event.
+
+    Args:
+        generation: Such as `live-0001`.
+        schema: The published columns with partition columns, in the table's order.
+        mode: `append` adds rows, `update` replaces those of the same keys, `complete` all.
+        keys: `output.keys`.
+        files: Audited: what they hold is what was judged.
+    """
+
+    generation: str
+    schema: pa.Schema
+    mode: OutputMode
+    keys: tuple[str, ...]
+    files: tuple[PayloadFile, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    def read(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batch id and rows, in chunks, with exactly the columns of `schema`."""
+        for file in self.files:
+            for chunk in _chunks(file, self.schema):
+                yield file.batch, chunk
+
+
+def _chunks(file: PayloadFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    dataset = ds.dataset(file.path, format="parquet")
+    for found in dataset.to_batches(batch_size=CHUNK_ROWS):
+        if found.num_rows:
+            yield pa.RecordBatch.from_arrays(
+                [_column(field, found, file.partition) for field in schema], schema=schema
+            )
+
+
+def _column(
+    field: pa.Field, found: pa.RecordBatch, partition: Mapping[str, str | None]
+) -> pa.Array:
+    if field.name in partition:
+        value = pa.scalar(partition[field.name], pa.string())
+        return pa.repeat(value, found.num_rows).cast(field.type)
+    if field.name not in found.schema.names:
+        return pa.nulls(found.num_rows, field.type)
+    return found.column(field.name).cast(field.type)
