@@ -1,8 +1,8 @@
-"""A Kafka connection of Airflow's, for both clients: librdkafka's in Python and Java's in Spark.
+"""A Kafka connection of Airflow's, for both clients: librdkafka in Python and Java's in Spark.
 
-Airflow keeps a Kafka connection's settings as JSON in its `extra`, under librdkafka's names: its own
-hooks and triggers hand them to confluent-kafka as they are. Spark uses the Java client, which names
-some of them otherwise. One connection serves both, and its secrets stay in memory.
+Airflow keeps a Kafka connection's settings as JSON in its `extra`, under librdkafka's names, as its
+own hooks and triggers hand them to confluent-kafka unchanged. Spark uses the Java client, which
+names some of them otherwise. One connection serves both, and its secrets stay in memory.
 """
 
 from __future__ import annotations
