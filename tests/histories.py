@@ -159,7 +159,6 @@ class History(Seen):
             sink=self.sink,
             table_schema=schema,
             partition_by=spec.output.partition_by,
-            event_time=spec.event_time.column,
             timezone=spec.timezone,
             spec_hash=hash_of_spec(spec),
             code_hash="code",

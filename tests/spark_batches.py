@@ -12,28 +12,32 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.ledger.spark_logs import uri, write_offsets, write_source_entry
+from tests.ledger.spark_logs import uri, write_named_offsets, write_source_entry
 from tests.rows import REJECT, Row
 
+# The name of the one source.
+SOURCE = "orders"
 # What Spark escapes in the name of a partition's directory (`ExternalCatalogUtils`).
 ESCAPED = {*map(chr, range(1, 32)), *"\"#%'*/:=?\\{[]^\x7f"}
 
 
 def plan(checkpoint: Path, number: int, inputs: Sequence[Path]) -> None:
     """Plan a batch that reads some files."""
-    log = checkpoint / "sources" / "0"
+    log = checkpoint / "sources" / SOURCE
     offset = max((int(p.name) for p in log.glob("*") if p.name.isdecimal()), default=-1)
     # Spark writes no entry for a batch without input, and repeats the offset before it.
     if inputs:
         offset += 1
-        entry = write_source_entry(checkpoint, offset, {str(path): offset for path in inputs})
+        entry = write_source_entry(
+            checkpoint, offset, {str(path): offset for path in inputs}, source=SOURCE
+        )
         lines = entry.read_text().split("\n")
         stamped = [
             json.dumps({**json.loads(line), "timestamp": path.stat().st_mtime_ns // 1_000_000})
             for line, path in zip(lines[1:], inputs, strict=True)
         ]
         entry.write_text("\n".join([lines[0], *stamped]))
-    write_offsets(checkpoint, number, offset if offset >= 0 else None)
+    write_named_offsets(checkpoint, number, **{SOURCE: offset if offset >= 0 else None})
 
 
 def write_files(

@@ -12,7 +12,12 @@ from spark_jobs.main import sentence
 
 Input = Annotated[
     list[Path],
-    Option("--input", metavar="FILE", help="An input file; may be repeated.", show_default=False),
+    Option(
+        "--input",
+        metavar="[SOURCE=]FILE",
+        help="An input file; may be repeated.",
+        show_default=False,
+    ),
 ]
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows of either kind to show.")]
 

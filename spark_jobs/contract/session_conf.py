@@ -36,6 +36,9 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         "spark.sql.shuffle.partitions": str(cores or os.cpu_count() or 1),
         # Spark's logs must outlive whatever one run may commit before our ledger has it.
         "spark.sql.streaming.minBatchesToRetain": str(RETAINED_BATCHES),
+        # Sources go by name in the checkpoint, so that one can be added or dropped.
+        "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+        "spark.sql.streaming.offsetLog.formatVersion": "2",
         # Two runs of one query in one session would stop each other without a word.
         "spark.sql.streaming.stopActiveRunOnRestart": "false",
         # Nobody looks at it during a batch run; it costs a port and start-up time.

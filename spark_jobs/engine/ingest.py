@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -16,14 +16,17 @@ from pyspark.sql.streaming import StreamingQuery
 
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.progress import Progress, of_spark, why
-from spark_jobs.engine.query import Plan, plan, start
+from spark_jobs.engine.query import Plan, plan
+from spark_jobs.engine.sink import start
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Batch, Ledger, Start
+from spark_jobs.ledger.bound_source import bind_sources, prove_sources
 from spark_jobs.ledger.checkpoint import first_write_leftovers
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.inputs import scan
 from spark_jobs.ledger.lease import Lease
-from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
+from spark_jobs.ledger.look import Look
+from spark_jobs.ledger.looks import looks
+from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec, writes_of
 
 POLL_SECONDS = 0.3
 Say = Callable[[str], None]
@@ -59,14 +62,17 @@ def ingest(
         say(f"removing {leftover}: left by a driver that died in its very first write")
         leftover.unlink()
     ledger = generation.ledger
+    bind_sources(pipeline.layout, generation.name, pipeline.spec)
     written = ledger.complete()
     for batch in written:
         say(f"batch {batch.batch}: committed by an earlier driver, now in the ledger")
-    backlog = len(scan(pipeline.spec.source, ledger.batches()).new)
+    batches = ledger.batches()
+    prove_sources(pipeline.layout, generation.name, pipeline.spec, batches)
+    backlog = {look.source: look for look in looks(pipeline, batches)}
     lease.check()
     ledger.start(_start_of(pipeline, generation, planned, lease, run_id))
     try:
-        query = start(planned, pipeline, generation.name)
+        query = start(planned, pipeline, generation.name, lease, run_id)
     except PySparkException as error:
         raise of_spark(error) from error
     try:
@@ -79,7 +85,9 @@ def ingest(
     return written
 
 
-def _follow(query: StreamingQuery, ledger: Ledger, backlog: int, say: Say) -> list[Batch]:
+def _follow(
+    query: StreamingQuery, ledger: Ledger, backlog: Mapping[str, Look], say: Say
+) -> list[Batch]:
     """Write down each batch as it is committed, and say a line about it."""
     progress = Progress(backlog)
     written: list[Batch] = []
@@ -114,9 +122,9 @@ def _bind(pipeline: Pipeline, generation: Generation, planned: Plan) -> Note:
             query_id=str(uuid.uuid4()),
             checkpoint=layout.checkpoint(generation.name),
             sink=layout.sink(generation.name),
+            writes=writes_of(spec),
             table_schema=planned.table_schema.jsonValue(),
             partition_by=spec.output.partition_by,
-            event_time=spec.event_time.column,
             timezone=spec.timezone,
             spec_hash=hash_of_spec(spec),
             code_hash=hash_of_file(pipeline.transform_file),
@@ -142,6 +150,6 @@ def _start_of(
         spec_hash=hash_of_spec(pipeline.spec),
         code_hash=hash_of_file(pipeline.transform_file),
         table_schema=schema,
-        produced=-1 if generation.log.latest is None else generation.log.latest,
+        produced=generation.written,
         at=datetime.now(UTC),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +13,7 @@ from pyspark.sql.streaming import StreamingQuery
 from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.engine.query import ROWS_READ
 from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.look import Look
 
 # SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
 # syntax, unsupported features.
@@ -33,20 +36,22 @@ class Progress:
     """Collects the progress of one query.
 
     Attributes:
-        backlog: Files that wait to be read; with availableNow Spark does not say.
+        backlog: Source -> what waits to be read; with availableNow Spark does not say.
         rows_in: Batch -> rows read.
     """
 
-    backlog: int
+    backlog: Mapping[str, Look]
     rows_in: dict[int, int] = field(default_factory=dict)
     _last: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _read: Counter[str] = field(default_factory=Counter)
 
     def look(self, query: StreamingQuery) -> None:
         """Take in what the query reported since the last look."""
         for report in query.recentProgress:
             metrics = report.get("observedMetrics") or {}
-            counted = metrics[ROWS_READ]["rows"] if ROWS_READ in metrics else report["numInputRows"]
-            self.rows_in[report["batchId"]] = int(counted)
+            counted = [m["rows"] for name, m in metrics.items() if name.startswith(ROWS_READ)]
+            rows = sum(counted) if counted else report["numInputRows"]
+            self.rows_in[report["batchId"]] = int(rows)
             self._last[report["batchId"]] = dict(report)
 
     @property
@@ -55,17 +60,28 @@ class Progress:
         return max(self.rows_in, default=-1)
 
     def line(self, batch: Batch) -> str:
-        """The line for the task log: batch, files, rows, rows/s, backlog left."""
+        """The line for the task log: batch, rows, rows/s, and what is left at each source."""
         report = self._last.get(batch.batch, {})
         seconds = report.get("batchDuration", 0) / 1000
-        self.backlog = max(0, self.backlog - len(batch.inputs))
         rows = batch.rows + batch.rejected
         speed = f"{rows / seconds:,.0f} rows/s" if seconds else "speed unknown"
         return (
-            f"batch {batch.batch}: {len(batch.inputs)} files in, {batch.rows:,} rows, "
-            f"{batch.rejected:,} rejected, {speed}, "
-            f"{self.backlog:,} files left"
+            f"batch {batch.batch}: {batch.rows:,} rows, {batch.rejected:,} rejected, {speed}"
+            f"{''.join(self._left(look, batch) for look in self.backlog.values())}"
         )
+
+    def _left(self, look: Look, batch: Batch) -> str:
+        """What one source still has of what was there at the start."""
+        if look.new is None:
+            return ""
+        if look.unit == "files":
+            read = sum(1 for file in batch.inputs if file.source == look.source)
+        else:
+            sources = self._last.get(batch.batch, {}).get("sources", [])
+            read = sum(one["numInputRows"] for one in sources if look.source in one["description"])
+        self._read[look.source] += read
+        left = max(0, look.new - self._read[look.source])
+        return f", {look.source}: {read:,} {look.unit} in, {left:,} left"
 
 
 def why(query: StreamingQuery) -> TidemillError | None:

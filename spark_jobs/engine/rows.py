@@ -7,6 +7,9 @@ partition it would have had.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -17,21 +20,24 @@ REJECT = "_reject"
 REJECT_TYPE = "struct<reason: string, file: string, record: string, partition: map<string, string>>"
 
 
-def tag(source: DataFrame, spec: Spec) -> DataFrame:
-    """Source rows with their partition columns, and `_reject` (null for a good row)."""
-    columns = [F.col(name) for name in spec.source.columns]
-    has_time = F.col(CORRUPT).isNull() & F.col(spec.event_time.column).isNotNull()
+def tag(source: DataFrame, spec: Spec, name: str) -> DataFrame:
+    """The rows of one source with their partition columns, and `_reject` (null for a good row)."""
+    columns = [F.col(column) for column in spec.sources[name].columns]
+    time = spec.event_time_of(name)
+    has_time = F.col(CORRUPT).isNull()
+    if time is not None:
+        has_time &= F.col(time.column).isNotNull()
     partitions = [
-        F.when(has_time, F.expr(expression)).alias(name)
-        for name, expression in spec.output.partition_by.items()
+        F.when(has_time, F.expr(expression)).alias(partition)
+        for partition, expression in spec.output.partition_by.items()
     ]
     located = source.select(*columns, CORRUPT, ORIGIN, *partitions)
     record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns)))
-    reason = _reason(spec, located)
+    reason = _reason(spec, name, located)
     pairs = [
         part
-        for name in spec.output.partition_by
-        for part in (F.lit(name), F.col(name).cast("string"))
+        for partition in spec.output.partition_by
+        for part in (F.lit(partition), F.col(partition).cast("string"))
     ]
     partition = F.create_map(*pairs) if pairs else F.lit(None)
     reject = F.struct(
@@ -41,7 +47,10 @@ def tag(source: DataFrame, spec: Spec) -> DataFrame:
         partition.cast("map<string, string>").alias("partition"),
     )
     reject = F.when(reason.isNotNull(), reject)
-    return located.select(*columns, *spec.output.partition_by, reject.alias(REJECT))
+    tagged = located.select(*columns, *spec.output.partition_by, reject.alias(REJECT))
+    if time is None or time.watermark is None:
+        return tagged
+    return tagged.withWatermark(time.column, f"{int(time.watermark.total_seconds())} seconds")
 
 
 def good(tagged: DataFrame) -> DataFrame:
@@ -52,14 +61,19 @@ def good(tagged: DataFrame) -> DataFrame:
     return tagged.where(F.col(f"{REJECT}.record").isNull()).drop(REJECT)
 
 
-def two_passes(tagged: DataFrame, transformed: DataFrame) -> DataFrame:
-    """The transform's rows and the rejected ones (all null but `_reject`), for any transform."""
+def two_passes(tagged: Iterable[DataFrame], transformed: DataFrame) -> DataFrame:
+    """The transform's rows and the rejected ones (all null but `_reject`), for any transform.
+
+    Args:
+        tagged: The rows of each source.
+        transformed: What the transform made of the good ones.
+    """
     fine = transformed.withColumn(REJECT, F.lit(None).cast(REJECT_TYPE))
     nothing = [
         F.lit(None).cast(field.dataType).alias(field.name) for field in transformed.schema.fields
     ]
-    refused = tagged.where(F.col(REJECT).isNotNull()).select(*nothing, REJECT)
-    return fine.unionByName(refused)
+    refused = [one.where(F.col(REJECT).isNotNull()).select(*nothing, REJECT) for one in tagged]
+    return reduce(DataFrame.unionByName, refused, fine)
 
 
 def committed(rows: DataFrame, spec: Spec) -> DataFrame:
@@ -69,10 +83,12 @@ def committed(rows: DataFrame, spec: Spec) -> DataFrame:
     return rows.withColumn(REJECTED, F.col(REJECT).isNotNull())
 
 
-def _reason(spec: Spec, located: DataFrame) -> Column:
+def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
     """Why a row is rejected, the first reason that applies; null for a good row."""
     reason = F.when(F.col(CORRUPT).isNotNull(), F.lit("malformed"))
-    reason = reason.when(F.col(spec.event_time.column).isNull(), F.lit("no event time"))
+    time = spec.event_time_of(source)
+    if time is not None:
+        reason = reason.when(F.col(time.column).isNull(), F.lit("no event time"))
     text = {field.name for field in located.schema.fields if field.dataType.typeName() == "string"}
     for name in spec.output.partition_by:
         # Spark writes '' as the null partition, which no interval covers.
@@ -80,6 +96,6 @@ def _reason(spec: Spec, located: DataFrame) -> Column:
             F.col(name).isNull() | (F.col(name) == "") if name in text else F.col(name).isNull()
         )
         reason = reason.when(missing, F.lit(f"no partition {name}"))
-    for name, rule in spec.row_rules.items():
+    for name, rule in spec.row_rules_of(source).items():
         reason = reason.when(~F.coalesce(F.expr(rule), F.lit(False)), F.lit(f"rule {name}"))
     return reason

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from traceback import extract_tb
@@ -17,7 +18,7 @@ from spark_jobs.contract.model import ENGINE_PREFIX
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.catalyst import analysed, items
 
-Transform = Callable[[DataFrame], DataFrame]
+Transform = Callable[..., DataFrame]
 
 
 def load_transform(path: Path) -> Transform:
@@ -50,8 +51,15 @@ class _Uncached(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-def apply(transform: Transform, rows: DataFrame, spec: Spec, path: Path) -> DataFrame:
+def apply(transform: Transform, rows: Mapping[str, DataFrame], spec: Spec, path: Path) -> DataFrame:
     """Run the transform and check what it made of the engine's columns.
+
+    Args:
+        transform: From `load_transform`.
+        rows: Source -> its good rows. A transform of one source takes them as its one argument, a
+            transform of several sources has an argument named like each.
+        spec: The pipeline's.
+        path: The transform's file, for messages.
 
     Raises:
         SpecError: the transform fails, drops a partition column or computes it anew, takes a name
@@ -62,9 +70,10 @@ def apply(transform: Transform, rows: DataFrame, spec: Spec, path: Path) -> Data
     reserved = [name for name in result.columns if name.startswith(ENGINE_PREFIX)]
     if reserved:
         raise _error(path, f"returns column '{reserved[0]}'", "Names with '_' are the engine's.")
-    before, after = _identities(rows), _identities(result)
+    before = [_identities(frame) for frame in rows.values()]
+    after = _identities(result)
     for name in spec.output.partition_by:
-        if after.get(name) != before[name]:
+        if after.get(name) not in [columns[name] for columns in before]:
             raise _error(
                 path,
                 f"drops or recomputes partition column '{name}'",
@@ -75,9 +84,10 @@ def apply(transform: Transform, rows: DataFrame, spec: Spec, path: Path) -> Data
     return result
 
 
-def _result(transform: Transform, rows: DataFrame, path: Path) -> DataFrame:
+def _result(transform: Transform, rows: Mapping[str, DataFrame], path: Path) -> DataFrame:
+    _refuse_other_arguments(transform, rows, path)
     try:
-        result = transform(rows)
+        result = transform(*rows.values()) if len(rows) == 1 else transform(**rows)
     except PySparkException:
         # Whoever builds the query tells Spark's own errors apart.
         raise
@@ -88,6 +98,21 @@ def _result(transform: Transform, rows: DataFrame, path: Path) -> DataFrame:
     if not isinstance(result, DataFrame):
         raise _error(path, f"returns {type(result).__name__}", "Return a DataFrame.")
     return result
+
+
+def _refuse_other_arguments(
+    transform: Transform, rows: Mapping[str, DataFrame], path: Path
+) -> None:
+    if len(rows) == 1:
+        return
+    try:
+        inspect.signature(transform).bind(**rows)
+    except TypeError as error:
+        raise _error(
+            path,
+            f"does not take the sources {', '.join(rows)} ({error})",
+            f"Write: def transform({', '.join(rows)}): …",
+        ) from error
 
 
 def _identities(frame: DataFrame) -> dict[str, int]:

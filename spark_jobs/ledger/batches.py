@@ -7,7 +7,7 @@ after it was committed and before the next query starts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -18,10 +18,17 @@ from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.spec import REJECTED
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.checkpoint import Checkpoint, SourceFile, read_checkpoint
+from spark_jobs.ledger.checkpoint import (
+    Checkpoint,
+    OffsetEntry,
+    SourceFile,
+    read_checkpoint,
+)
+from spark_jobs.ledger.committed import read_committed
 from spark_jobs.ledger.footers import read_footers
+from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.partition_values import partition_values
-from spark_jobs.ledger.sink_log import SinkFile, read_sink_log
+from spark_jobs.ledger.sink_log import SinkFile
 
 
 class LedgerGap(Refused):
@@ -37,6 +44,7 @@ class InputFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    source: str
     path: str
     size: int | None
     modified_ms: int
@@ -78,7 +86,7 @@ class Batch(BaseModel):
     """One committed batch of a generation.
 
     Attributes:
-        offsets: Source number -> its offset after the batch.
+        offsets: Source -> its offset after the batch.
         rows_in: Rows read; None where the driver died before it said so.
         wake: Whether the next run must happen without new input.
         start: The epoch of the `Start` that made its files.
@@ -115,6 +123,7 @@ class Ledger:
     """
 
     def __init__(self, layout: Layout, generation: str) -> None:
+        self.layout = layout
         self.generation = generation
         self.folder = layout.ledger(generation)
         self.sink = layout.sink(generation)
@@ -177,8 +186,11 @@ class Ledger:
         for number in range(latest + 1, missing[-1] + 1):
             if number not in checkpoint.commits or number not in checkpoint.offsets:
                 raise self._gap(number)
-        log = read_sink_log(self.sink)
-        inputs = checkpoint.inputs()
+        log = read_committed(read_note(self.layout, self.generation), self.sink)
+        inputs = [
+            (name, checkpoint.inputs(name))
+            for name in _file_sources(checkpoint.offsets[n] for n in missing)
+        ]
         known = self._known_paths(latest)
         starts = self.starts()
         written = []
@@ -202,7 +214,7 @@ class Ledger:
         number: int,
         checkpoint: Checkpoint,
         files: tuple[SinkFile, ...],
-        inputs: Mapping[int, tuple[SourceFile, ...]],
+        inputs: list[tuple[str, Mapping[int, tuple[SourceFile, ...]]]],
         starts: list[Start],
         rows_in: Mapping[int, int],
     ) -> Batch:
@@ -220,7 +232,9 @@ class Ledger:
             generation=self.generation,
             batch=number,
             offsets=dict(offsets.sources),
-            inputs=tuple(_input(file) for file in inputs.get(number, ())),
+            inputs=tuple(
+                _input(source, file) for source, files in inputs for file in files.get(number, ())
+            ),
             outputs=outputs,
             rows_in=rows_in.get(number),
             rows=sum(file.rows for file in outputs if not file.rejected),
@@ -267,13 +281,28 @@ def _rejected(values: Mapping[str, str | None]) -> bool:
     return all(value is None for value in values.values())
 
 
-def _input(file: SourceFile) -> InputFile:
+def _file_sources(planned: Iterable[OffsetEntry]) -> list[str]:
+    """The sources whose offsets count the entries of a log of files."""
+    return sorted(
+        {
+            name
+            for entry in planned
+            for name, offset in entry.sources.items()
+            if isinstance(offset, dict) and "logOffset" in offset
+        }
+    )
+
+
+def _input(source: str, file: SourceFile) -> InputFile:
     try:
         status = file.path.stat()
     except FileNotFoundError:
-        return InputFile(path=str(file.path), size=None, modified_ms=file.modified_ms)
+        return InputFile(
+            source=source, path=str(file.path), size=None, modified_ms=file.modified_ms
+        )
     unchanged = status.st_mtime_ns // 1_000_000 == file.modified_ms
     return InputFile(
+        source=source,
         path=str(file.path),
         size=status.st_size if unchanged else None,
         modified_ms=file.modified_ms,

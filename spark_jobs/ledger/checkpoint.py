@@ -10,9 +10,9 @@ from pathlib import Path
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger.commit_log import CommitEntry, read_commit
+from spark_jobs.ledger.committed import Committed
 from spark_jobs.ledger.metadata_log import LogEntries, batch_files, torn
 from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
-from spark_jobs.ledger.sink_log import SinkLog
 from spark_jobs.ledger.source_log import SourceFile, files_between, read_file_source_log
 
 __all__ = [
@@ -185,7 +185,7 @@ def _query_id(file: Path) -> str | None:
         raise torn(file, None, "it holds no query id", repair) from error
 
 
-def first_write_leftovers(path: Path, log: SinkLog) -> tuple[Path, ...]:
+def first_write_leftovers(path: Path, log: Committed) -> tuple[Path, ...]:
     """What a driver left that died in its very first write, and that bricks the checkpoint.
 
     Before batch 0 Spark wants `offsets/` to be empty and takes its own temporary file for data:

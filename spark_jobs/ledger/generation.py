@@ -13,8 +13,8 @@ from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
+from spark_jobs.ledger.committed import Committed, read_committed
 from spark_jobs.ledger.note import Note, read_note
-from spark_jobs.ledger.sink_log import SinkLog, read_sink_log
 
 
 class CheckpointLost(Refused):
@@ -49,7 +49,7 @@ class LedgerAhead(Refused):
 
 
 class IntervalsChanged(Refused):
-    """Event time, partitions or time zone were changed; rows would move to other intervals."""
+    """Partitions or time zone were changed; rows would move to other intervals."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Generation:
     name: str
     note: Note | None
     checkpoint: Checkpoint
-    log: SinkLog
+    log: Committed
     ledger: Ledger
 
     @property
@@ -79,6 +79,13 @@ class Generation:
     def planned(self) -> int:
         """The last planned batch, -1 for none."""
         return max(self.checkpoint.offsets, default=-1)
+
+    @property
+    def written(self) -> int:
+        """The last batch that the sink holds, -1 for none; one without a record holds them all."""
+        if self.note is not None and self.note.writes == "nothing":
+            return self.committed
+        return -1 if self.log.latest is None else self.log.latest
 
     @property
     def unfinished(self) -> bool:
@@ -117,7 +124,7 @@ def _read(pipeline: Pipeline, name: str) -> Generation:
             born=note.sink,
             now=sink,
         )
-    return Generation(name, note, checkpoint, read_sink_log(sink), Ledger(layout, name))
+    return Generation(name, note, checkpoint, read_committed(note, sink), Ledger(layout, name))
 
 
 def _moved(pipeline: Pipeline, generation: Generation) -> bool:
@@ -132,7 +139,7 @@ def _moved(pipeline: Pipeline, generation: Generation) -> bool:
 def _prove(pipeline: Pipeline, generation: Generation) -> None:
     layout, note, log = pipeline.layout, generation.note, generation.log
     place = layout.checkpoint(generation.name)
-    written = -1 if log.latest is None else log.latest
+    written = generation.written
     planned, committed = generation.planned, generation.committed
     known = generation.ledger.latest()
     if note is None:
@@ -192,12 +199,12 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
 def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
     spec = pipeline.spec
     # As lists: the order of partitions is that of directories, and two orders do not mix.
-    today = ([*spec.output.partition_by.items()], spec.event_time.column, spec.timezone)
-    born = ([*note.partition_by.items()], note.event_time, note.timezone)
+    today = ([*spec.output.partition_by.items()], spec.timezone)
+    born = ([*note.partition_by.items()], note.timezone)
     if today != born:
         raise IntervalsChanged(
-            f"{pipeline.spec_file}: output.partition_by, event_time.column or timezone differ from "
-            f"those of {note.generation} ({note.partition_by}, {born[1]}, {born[2]}).",
+            f"{pipeline.spec_file}: output.partition_by or timezone differ from those of "
+            f"{note.generation} ({note.partition_by}, {born[1]}).",
             remedy="Change them back, or publish under a new pipeline name.",
             born=born,
             today=today,

@@ -6,15 +6,28 @@ word (failure-modes rows 16 to 19). Here they become findings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batches import Batch, InputFile
 from spark_jobs.ledger.listing import Found, InputMissing, list_source
+from spark_jobs.ledger.look import Look, Problem
 
-__all__ = ["Found", "InputChanged", "InputMissing", "InputMixed", "InputTooOld", "Scan", "scan"]
+__all__ = [
+    "Found",
+    "InputChanged",
+    "InputMissing",
+    "InputMixed",
+    "InputOverlooked",
+    "InputTooOld",
+    "Scan",
+    "look",
+    "scan",
+]
 
 
 class InputChanged(Refused):
@@ -23,6 +36,10 @@ class InputChanged(Refused):
 
 class InputTooOld(Refused):
     """A file is older than `maxFileAge` lets Spark see; it will never be read."""
+
+
+class InputOverlooked(Refused):
+    """A file lies in a directory that Spark does not read; carries `files`."""
 
 
 class InputMixed(Refused):
@@ -55,14 +72,75 @@ class Scan:
         return sum(file.size for file in self.new)
 
 
-def scan(source: FileSource, batches: list[Batch]) -> Scan:
+def look(name: str, source: FileSource, batches: Sequence[Batch]) -> Look:
+    """What waits in a source's directory, and what Spark would pass over there.
+
+    Args:
+        name: The source's, in the spec.
+        source: Where it lists files.
+        batches: All of the generation.
+
+    Raises:
+        InputMissing: as for `scan`.
+        InputMixed: as for `scan`.
+    """
+    found = scan(name, source, batches)
+    problems = [
+        _problem(
+            Rating.WARN,
+            found.overlooked,
+            InputOverlooked,
+            "lies in a directory that Spark does not read",
+            "Set options.recursiveFileLookup to read it.",
+        ),
+        _problem(
+            source.changed,
+            found.changed,
+            InputChanged,
+            "changed after it was read; what it holds now is never read",
+            "Deliver the new content under a new name and put the old file back "
+            "(or set sources.*.changed: warn).",
+        ),
+        _problem(
+            source.too_old,
+            found.too_old,
+            InputTooOld,
+            "is older than maxFileAge lets Spark see, and is never read",
+            "touch the file, or remove maxFileAge from the spec.",
+        ),
+    ]
+    return Look(
+        name,
+        new=len(found.new),
+        unit="files",
+        backlog_bytes=found.backlog_bytes,
+        last_arrival=found.last_arrival,
+        problems=tuple(problem for problem in problems if problem is not None),
+        facts={
+            "overlooked": len(found.overlooked),
+            "changed": len(found.changed),
+            "too_old": len(found.too_old),
+        },
+    )
+
+
+def _problem(
+    rating: Rating, files: tuple[Found, ...], error: type[Refused], what: str, remedy: str
+) -> Problem | None:
+    if not files:
+        return None
+    text = f"{files[0].path} {what} ({len(files)} such files)."
+    return Problem(rating, error(text, remedy=remedy, files=[str(file.path) for file in files]))
+
+
+def scan(name: str, source: FileSource, batches: Sequence[Batch]) -> Scan:
     """Compare the directory with the ledger.
 
     Raises:
         InputMissing: the directory, or the fixed part of a glob, does not exist.
         InputMixed: there are unread files beside partition directories.
     """
-    read = {file.path: file for batch in batches for file in batch.inputs}
+    read = {file.path: file for batch in batches for file in batch.inputs if file.source == name}
     listing = list_source(source)
     overlooked = tuple(f for f in listing.overlooked if str(f.path) not in read)
     if listing.partitioned and overlooked:

@@ -10,13 +10,15 @@ import hashlib
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.spec import Spec
+from spark_jobs.contract.spec import OutputMode, Spec
 from spark_jobs.ledger import documents
+
+Writes = Literal["files", "attempts", "nothing"]
 
 
 class Note(BaseModel):
@@ -27,9 +29,10 @@ class Note(BaseModel):
         query_id: The id in the checkpoint's `metadata`.
         checkpoint: Its directory.
         sink: The sink directory that belongs to it; Spark's log holds absolute paths.
+        writes: What its batches leave there: files of Spark's file sink, attempts with a manifest
+            (modes without a file sink), or nothing (a sink of Spark's own).
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
-        event_time: The source column.
         timezone: In which partition expressions cut dates.
         spec_hash: Of the whole spec.
         code_hash: Of the transform's file.
@@ -42,9 +45,9 @@ class Note(BaseModel):
     query_id: str
     checkpoint: Path
     sink: Path
+    writes: Writes = "files"
     table_schema: dict[str, Any]
     partition_by: dict[str, str]
-    event_time: str
     timezone: str
     spec_hash: str
     code_hash: str
@@ -53,6 +56,13 @@ class Note(BaseModel):
 
 def read_note(layout: Layout, generation: str) -> Note | None:
     return documents.read(layout.note(generation), Note)
+
+
+def writes_of(spec: Spec) -> Writes:
+    """What a query of this spec leaves in its sink directory."""
+    if not spec.published:
+        return "nothing"
+    return "files" if spec.output.mode is OutputMode.APPEND else "attempts"
 
 
 def hash_of_spec(spec: Spec) -> str:

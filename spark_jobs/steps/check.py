@@ -91,11 +91,14 @@ def _of_pipeline(project: Project, path: Path, environ: Mapping[str, str]) -> It
 
 def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
     lines = lines_of(path.read_text(encoding="utf-8"), path)
-    source, partitions = spec.source.columns, spec.output.partition_by
-    places: list[tuple[Location, str, tuple[str, ...]]] = [
-        *((("output", "partition_by", name), sql, source) for name, sql in partitions.items()),
-        *((("row_rules", n), sql, (*source, *partitions)) for n, sql in spec.row_rules.items()),
-    ]
+    partitions = spec.output.partition_by
+    places: list[tuple[Location, str, tuple[str, ...]]] = []
+    for name, source in spec.sources.items():
+        own = (*source.columns, *partitions)
+        at = ("sources", name, "row_rules")
+        places += [(("output", "partition_by", n), sql, own) for n, sql in partitions.items()]
+        places += [(("row_rules", n), sql, own) for n, sql in spec.row_rules.items()]
+        places += [((*at, n), sql, own) for n, sql in source.row_rules.items()]
     for at, sql, columns in places:
         for word, meant in misspelt_columns(sql, columns):
             what = f"{'.'.join(map(str, at))} names '{word}', which is no column of the source"

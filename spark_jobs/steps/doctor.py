@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.errors import Refused, TidemillError
-from spark_jobs.contract.file_source import SilentLoss
 from spark_jobs.contract.report import Outcome
+from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.bound_source import prove_sources
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.increments import Increments, State
-from spark_jobs.ledger.inputs import Found, InputChanged, InputTooOld, Scan, scan
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import end_outlived
+from spark_jobs.ledger.look import Look
+from spark_jobs.ledger.looks import looks
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.step import Ended, Run
 from spark_jobs.steps.work import find_work
@@ -58,16 +60,17 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
     journal = Journal(layout.journal)
     published = {event.increment for event in journal.events() if journal.applied(event.seq)}
     _check_unpublished_files(generation, batches, _first_unpublished(increments, published))
-    found = scan(pipeline.spec.source, batches)
-    _check_silent_losses(run, found)
+    prove_sources(layout, generation.name, pipeline.spec, batches)
+    found = looks(pipeline, batches)
+    for look in found:
+        _rate_problems(run, look)
     facts: dict[str, Any] = {
-        "new_files": len(found.new),
-        "backlog_bytes": found.backlog_bytes,
-        "overlooked_files": len(found.overlooked),
-        "last_arrival": found.last_arrival.isoformat() if found.last_arrival else None,
+        "new": {look.source: look.new for look in found},
+        "backlog_bytes": _backlog_bytes(found),
+        "sources": {look.source: _facts(look) for look in found},
     }
     own = read_run_increment(layout.run(run.run_id))
-    work = find_work(generation, found, increments, journal, own)
+    work = find_work(generation, found, increments, journal, own, published=pipeline.spec.published)
     if work:
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
@@ -109,66 +112,54 @@ def _first_unpublished(increments: list[Any], published: set[int]) -> int:
     return min(waiting, default=sealed + 1)
 
 
-def _check_silent_losses(run: Run, found: Scan) -> None:
-    source = run.pipeline.spec.source
-    if found.overlooked:
-        run.say(
-            f"warning: {found.overlooked[0].path} lies in a directory that Spark does not read "
-            f"({len(found.overlooked)} such files); set options.recursiveFileLookup to read it."
-        )
-    _rate(
-        run,
-        source.changed,
-        found.changed,
-        InputChanged,
-        "changed after it was read; what it holds now is never read",
-        "Deliver the new content under a new name and put the old file back "
-        "(or set sources.*.changed: warn).",
+def _rate_problems(run: Run, look: Look) -> None:
+    """Say what the spec rates `warn`, and raise the first that it rates `hold`."""
+    for problem in look.problems:
+        if problem.rating is Rating.WARN:
+            run.say(f"warning: {problem.error}")
+    for problem in look.problems:
+        if problem.rating is Rating.HOLD:
+            raise problem.error
+
+
+def _backlog_bytes(found: list[Look]) -> int | None:
+    """Of all sources together; None where one of them cannot tell."""
+    sizes = [look.backlog_bytes for look in found]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def _facts(look: Look) -> dict[str, Any]:
+    arrival = look.last_arrival.isoformat() if look.last_arrival else None
+    problems = [{"code": p.error.code, "rating": str(p.rating)} for p in look.problems]
+    return {"new": look.new, "unit": look.unit, "last_arrival": arrival, "problems": problems} | (
+        look.facts
     )
-    _rate(
-        run,
-        source.too_old,
-        found.too_old,
-        InputTooOld,
-        "is older than maxFileAge lets Spark see, and is never read",
-        "touch the file, or remove maxFileAge from the spec.",
-    )
 
 
-def _rate(
-    run: Run,
-    rating: SilentLoss,
-    files: tuple[Found, ...],
-    error: type[Refused],
-    what: str,
-    remedy: str,
-) -> None:
-    if not files or rating is SilentLoss.IGNORE:
-        return
-    text = f"{files[0].path} {what} ({len(files)} such files)."
-    if rating is SilentLoss.WARN:
-        run.say(f"warning: {text}")
-        return
-    raise error(text, remedy=remedy, files=[str(file.path) for file in files])
-
-
-def _check_overdue(run: Run, found: Scan, batches: list[Batch], now: datetime) -> None:
+def _check_overdue(run: Run, found: list[Look], batches: list[Batch], now: datetime) -> None:
     expect = run.pipeline.spec.expect
     if expect is None:
         return
-    arrivals = [batch.committed for batch in batches if batch.inputs]
-    # A file with a date to come did not arrive then, and must not silence this for ever.
-    if found.last_arrival is not None and found.last_arrival <= now:
-        arrivals.append(found.last_arrival)
-    last = max(arrivals, default=_first_look(run))
-    if last is not None and now - last > expect.every + expect.grace:
-        raise FeedOverdue(
-            f"{run.pipeline.spec.source.path}: nothing arrived since {last:%Y-%m-%d %H:%M} UTC, "
-            f"and expect.every is {expect.every} with a grace of {expect.grace}.",
-            remedy="Ask whoever delivers the feed; the next file ends this state.",
-            last_arrival=last,
-            every=expect.every,
-        )
+    for look in found:
+        # A file with a date to come did not arrive then, and must not silence this for ever.
+        arrivals = [look.last_arrival] if look.last_arrival and look.last_arrival <= now else []
+        arrivals += [batch.committed for batch in batches if _brought(batch, look.source)]
+        last = max(arrivals, default=_first_look(run))
+        if last is not None and now - last > expect.every + expect.grace:
+            raise FeedOverdue(
+                f"sources.{look.source}: nothing arrived since {last:%Y-%m-%d %H:%M} UTC, and "
+                f"expect.every is {expect.every} with a grace of {expect.grace}.",
+                remedy="Ask whoever delivers the feed; what arrives next ends this state.",
+                source=look.source,
+                last_arrival=last,
+                every=expect.every,
+            )
+
+
+def _brought(batch: Batch, source: str) -> bool:
+    """Whether a batch read something new of a source that has files; others tell the time."""
+    return any(file.source == source for file in batch.inputs)
 
 
 def _first_look(run: Run) -> datetime | None:

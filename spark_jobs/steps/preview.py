@@ -80,25 +80,31 @@ def preview(
     """
     with TemporaryDirectory(prefix="tidemill-preview-") as root:
         pipeline = open_pipeline(name, {**environ, "TIDEMILL_ROOT": root})
-        paths = [_readable(path, pipeline.spec.source) for path in sample]
-        return _preview(pipeline, paths, limit, say)
+        samples = {source: _readable(pipeline, source, sample) for source in pipeline.spec.sources}
+        return _preview(pipeline, samples, limit, say)
 
 
-def _preview(pipeline: Pipeline, paths: list[Path], limit: int, say: Say) -> Preview:
+def _preview(
+    pipeline: Pipeline, samples: Mapping[str, list[Path]], limit: int, say: Say
+) -> Preview:
     # Spark is imported here so that a preview that is refused never loads it.
     from pyspark.errors import PySparkException
 
+    from spark_jobs.engine.file_source import read_batch
     from spark_jobs.engine.progress import of_spark
     from spark_jobs.engine.query import plan_rows
     from spark_jobs.engine.rows import REJECT
     from spark_jobs.engine.session import open_session
-    from spark_jobs.engine.source import read_batch
 
     sink = pipeline.layout.sink(FIRST_GENERATION)
-    session = open_session(pipeline, "preview", sum(path.stat().st_size for path in paths))
+    size = sum(path.stat().st_size for paths in samples.values() for path in paths)
+    session = open_session(pipeline, "preview", size)
     try:
-        source = read_batch(session, pipeline.spec.source, [str(path) for path in paths])
-        plan = plan_rows(source, pipeline)
+        rows = {
+            name: read_batch(session, file_source(pipeline, name), [str(path) for path in paths])
+            for name, paths in samples.items()
+        }
+        plan = plan_rows(rows, pipeline)
         plan.rows.write.partitionBy(*pipeline.spec.output.sink_partitions).parquet(str(sink))
         # One by one: Spark warns of a directory whose name begins with an underscore.
         files = sorted(str(path) for path in sink.rglob("*.parquet"))
@@ -114,8 +120,38 @@ def _preview(pipeline: Pipeline, paths: list[Path], limit: int, say: Say) -> Pre
     return Preview(batch.rows, batch.rejected, good, bad, report)
 
 
-def _readable(path: Path, source: FileSource) -> Path:
-    pattern = source.reader_options.get("pathGlobFilter", "*")
+def file_source(pipeline: Pipeline, name: str) -> FileSource:
+    """A source that a sample of files can stand for.
+
+    Raises:
+        NoSample: it reads no files.
+    """
+    source = pipeline.spec.sources[name]
+    if not isinstance(source, FileSource):
+        raise NoSample(
+            f"sources.{name} is of kind {source.kind}, and a sample is made of files.",
+            remedy=f"Try it with: tidemill stream {pipeline.name} --show",
+            source=name,
+        )
+    return source
+
+
+def _readable(pipeline: Pipeline, name: str, sample: Sequence[Path]) -> list[Path]:
+    """The sample files of one source: `source=file`, or any file where there is one source."""
+    source = file_source(pipeline, name)
+    prefix = f"{name}=" if len(pipeline.spec.sources) > 1 else ""
+    given = [str(path) for path in sample if str(path).startswith(prefix)]
+    if not given:
+        raise NoSample(
+            f"There is no sample for sources.{name}.",
+            remedy=f"Add --input {name}=FILE.",
+            source=name,
+        )
+    return [_checked(Path(text.removeprefix(prefix)), source) for text in given]
+
+
+def _checked(path: Path, source: FileSource) -> Path:
+    pattern = source.reader_option("pathGlobFilter") or "*"
     if not path.is_file():
         raise NoSample(f"There is no file {path}.", remedy="Give --input an input file.", path=path)
     if not fnmatch(path.name, pattern) or path.name.startswith((".", "_")):

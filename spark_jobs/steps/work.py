@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from spark_jobs.ledger.generation import Generation
 from spark_jobs.ledger.increments import Increment, State
-from spark_jobs.ledger.inputs import Scan
 from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.look import Look
 
 Kind = Literal["ingest", "finish", "seal", "judge", "publish", "apply", "judge_again"]
 
@@ -34,30 +35,36 @@ class Work:
 
 def find_work(
     generation: Generation,
-    found: Scan,
+    found: Sequence[Look],
     increments: list[Increment],
     journal: Journal,
     own: int | None,
+    *,
+    published: bool = True,
 ) -> list[Work]:
     """What there is to do; empty if a run would change nothing.
 
     Args:
         generation: The live one.
-        found: What lies in the source's directory.
+        found: A look at every source.
         increments: All, in order.
         journal: What went out, and what targets made of it.
         own: The increment that this run sealed at an earlier try.
+        published: Whether there is a gate; without one nothing is ever sealed.
     """
     events = journal.events()
     gone_out: set[int | None] = {event.increment for event in events}
     waiting = [increment for increment in increments if increment.number not in gone_out]
     work = []
-    if found.new:
-        work.append(Work("ingest", f"{len(found.new)} new files"))
+    for look in found:
+        if look.new is None:
+            work.append(Work("ingest", f"source {look.source} tells a query only what is new"))
+        elif look.new:
+            work.append(Work("ingest", f"{look.new:,} new {look.unit}"))
     if generation.unfinished:
         work.append(Work("finish", "a batch was planned and not committed"))
     sealed = [i.sealed.last for i in increments if i.sealed.generation == generation.name]
-    if generation.committed > max(sealed, default=-1):
+    if published and generation.committed > max(sealed, default=-1):
         work.append(Work("seal", "committed batches await the gate"))
     behind = False
     for increment in waiting:

@@ -27,7 +27,7 @@ def line_of(text: str, word: str) -> int:
 
 def test_the_smallest_spec_loads() -> None:
     spec = parse(MINIMAL)
-    assert spec.source.columns == ("id", "amount", "at")
+    assert spec.sources["orders"].columns == ("id", "amount", "at")
 
 
 @pytest.mark.parametrize(
@@ -158,13 +158,13 @@ def test_keys_that_yaml_takes_for_no_text_are_refused(text: str) -> None:
 
 def test_a_declared_variable_is_expanded_from_the_environment() -> None:
     text = minimal("env: {IN: }\n", replace={"/in/orders": "${IN}/orders"})
-    assert parse(text, {"IN": "/data"}).source.path == "/data/orders"
+    assert parse(text, {"IN": "/data"}).sources["orders"].path == "/data/orders"
 
 
 def test_a_declared_variable_has_its_default_where_it_is_not_set() -> None:
     text = minimal("env: {IN: /default}\n", replace={"/in/orders": "${IN}/orders"})
-    assert parse(text).source.path == "/default/orders"
-    assert parse(text, {"IN": "/set"}).source.path == "/set/orders"
+    assert parse(text).sources["orders"].path == "/default/orders"
+    assert parse(text, {"IN": "/set"}).sources["orders"].path == "/set/orders"
 
 
 def test_a_variable_is_expanded_wherever_text_stands() -> None:

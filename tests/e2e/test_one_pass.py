@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.contract.spec import Spec
+from spark_jobs.engine.file_source import read_batch
 from spark_jobs.engine.one_pass import one_pass
 from spark_jobs.engine.rows import good, tag, two_passes
-from spark_jobs.engine.source import read_batch
 from tests.e2e.mill import SPEC
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def spec() -> Spec:
 def tagged(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, spec: Spec) -> DataFrame:
     path: Path = tmp_path_factory.mktemp("rows") / "orders.csv"
     path.write_text(LINES)
-    return tag(read_batch(spark, spec.source, [str(path)]), spec)
+    return tag(read_batch(spark, spec.sources["orders"], [str(path)]), spec, "orders")
 
 
 def multiset(rows: DataFrame) -> Counter[Any]:
@@ -94,7 +94,7 @@ def test_one_pass_equals_two(name: str, tagged: DataFrame) -> None:
     transformed = NARROW[name](fine)
     once = one_pass(tagged, fine, transformed)
     assert once is not None
-    assert multiset(once) == multiset(two_passes(tagged, transformed))
+    assert multiset(once) == multiset(two_passes([tagged], transformed))
     assert rejected(once) == REASONS
 
 
@@ -103,4 +103,4 @@ def test_what_cannot_be_guarded_takes_two_passes(name: str, tagged: DataFrame) -
     fine = good(tagged)
     transformed = WIDE[name](fine)
     assert one_pass(tagged, fine, transformed) is None
-    assert rejected(two_passes(tagged, transformed)) == REASONS
+    assert rejected(two_passes([tagged], transformed)) == REASONS

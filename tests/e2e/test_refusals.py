@@ -8,7 +8,6 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contract.spec import Trigger
 from spark_jobs.engine.refusals import (
     TransformKeepsState,
     TransformNotRepeatable,
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.jvm
 @pytest.fixture
 def orders(mill: Mill, spark: SparkSession) -> DataFrame:
     spec = mill.pipeline.spec
-    return good(tag(read_stream(spark, spec.source, Trigger.AVAILABLE_NOW), spec))
+    return good(tag(read_stream(spark, mill.pipeline, "orders"), spec, "orders"))
 
 
 def test_randomness_and_clocks_are_refused(mill: Mill, orders: DataFrame) -> None:

@@ -97,7 +97,7 @@ def test_a_run_with_nothing_to_do_is_skipped_without_a_jvm(
     assert set(airflow.states(NAME, run_id).values()) == {"skipped"}
     doctor = read(mill.layout.run(run_id), "doctor")
     assert doctor is not None
-    assert doctor.facts["new_files"] == 0
+    assert doctor.facts["new"] == {"orders": 0}
 
 
 def test_a_bad_increment_is_held_and_good_ones_wait_behind_it(mill: Mill, airflow: Airflow) -> None:

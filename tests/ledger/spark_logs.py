@@ -45,6 +45,16 @@ def write_offsets(
     return _write(checkpoint / "offsets" / str(batch), "v1", [json.dumps(metadata), *lines])
 
 
+def write_named_offsets(checkpoint: Path, batch: int, **offsets: int | None) -> Path:
+    """An entry of `offsets/` for file sources that go by name, in version 2."""
+    lines = [
+        f"{name}:-" if offset is None else f'{name}:{{"logOffset":{offset}}}'
+        for name, offset in offsets.items()
+    ]
+    metadata = {"batchWatermarkMs": 0, "batchTimestampMs": 1, "conf": {"k": "v"}}
+    return _write(checkpoint / "offsets" / str(batch), "v2", [json.dumps(metadata), *lines])
+
+
 def write_commit(checkpoint: Path, batch: int, next_watermark_ms: int = 0) -> Path:
     lines = [json.dumps({"nextBatchWatermarkMs": next_watermark_ms})]
     return _write(checkpoint / "commits" / str(batch), "v1", lines)

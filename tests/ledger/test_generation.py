@@ -27,7 +27,7 @@ from spark_jobs.ledger.metadata_log import TornLogEntry
 from spark_jobs.ledger.sink_log import SinkMoved
 from tests.histories import NAME, History, rows
 from tests.ledger.generations import LAST, open_, remove
-from tests.ledger.spark_logs import write_commit, write_metadata, write_offsets
+from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
 
 
 def entries(folder: Path, *batches: int) -> list[Path]:
@@ -124,8 +124,8 @@ def test_a_lost_plan_of_a_batch_that_is_committed(run: History) -> None:
 
 def test_a_plan_after_a_batch_that_was_never_committed(run: History) -> None:
     # Spark runs only the last planned batch again: the ledger would never hear of the other.
-    write_offsets(run.checkpoint, 3, 2)
-    write_offsets(run.checkpoint, 4, 2)
+    write_named_offsets(run.checkpoint, 3, orders=2)
+    write_named_offsets(run.checkpoint, 4, orders=2)
     with pytest.raises(CommitsLost) as refused:
         open_(run)
     assert (refused.value.batch, refused.value.planned) == (3, 4)

@@ -16,7 +16,7 @@ NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 
 def scanned(history: History) -> Scan:
-    return scan(history.pipeline.spec.source, history.ledger.batches())
+    return scan("orders", history.pipeline.spec.sources["orders"], history.ledger.batches())
 
 
 def paths(found: tuple[object, ...]) -> list[str]:

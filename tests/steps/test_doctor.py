@@ -14,7 +14,7 @@ from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome
 from tests.histories import NAME, History, reject, rows, tree
-from tests.ledger.spark_logs import write_commit, write_offsets
+from tests.ledger.spark_logs import write_commit, write_named_offsets
 from tests.steps.looks import look, refused, work
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -23,7 +23,10 @@ NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 def test_a_pipeline_that_never_ran_and_has_no_input_is_skipped(history: History) -> None:
     report = look(history)
     assert (report.outcome, report.exit_code) == (Outcome.SKIPPED, ExitCode.DONE)
-    assert (report.facts["new_files"], report.facts["last_arrival"]) == (0, None)
+    assert (report.facts["new"], report.facts["sources"]["orders"]["last_arrival"]) == (
+        {"orders": 0},
+        None,
+    )
 
 
 def test_a_pipeline_that_has_published_everything_is_skipped(published: History) -> None:
@@ -53,7 +56,7 @@ def test_a_new_file_is_work(published: History) -> None:
     file = published.arrive("new.csv", "id,at\n3,\n")
     report = look(published)
     assert work(report) == [("ingest", None)]
-    assert report.facts["new_files"] == 1
+    assert report.facts["new"] == {"orders": 1}
     assert report.facts["backlog_bytes"] == file.stat().st_size
 
 
@@ -151,8 +154,8 @@ def test_a_checkpoint_that_was_lost_is_refused(published: History) -> None:
 
 
 def test_commits_that_were_lost_are_refused(published: History) -> None:
-    write_offsets(published.checkpoint, 2, 1)
-    write_offsets(published.checkpoint, 3, 1)
+    write_named_offsets(published.checkpoint, 2, orders=1)
+    write_named_offsets(published.checkpoint, 3, orders=1)
     assert refused(published)[0] == "CommitsLost"
 
 

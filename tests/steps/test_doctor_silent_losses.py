@@ -59,5 +59,5 @@ def test_of_files_where_spark_does_not_look_a_line_is_said(published: History) -
     file = published.arrive("archive/b.csv")
     said: list[str] = []
     report = perform("doctor", doctor, Run(published.pipeline, "look", said.append))
-    assert (report.outcome, report.facts["overlooked_files"]) == (Outcome.SKIPPED, 1)
+    assert (report.outcome, report.facts["sources"]["orders"]["overlooked"]) == (Outcome.SKIPPED, 1)
     assert any(str(file) in line for line in said)

@@ -1,0 +1,55 @@
+"""The sink: where a planned query's rows go, and the trigger that bounds a run."""
+
+from __future__ import annotations
+
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.spec import OutputMode, Trigger
+from spark_jobs.engine.query import Plan
+from spark_jobs.ledger.lease import Lease
+
+
+def start(
+    plan: Plan, pipeline: Pipeline, generation: str, lease: Lease, run_id: str
+) -> StreamingQuery:
+    """Start a query over what is available now, on its checkpoint.
+
+    Args:
+        plan: The rows.
+        pipeline: Whose they are.
+        generation: Such as `live-0001`.
+        lease: Held by the caller; what is written under it carries its epoch.
+        run_id: Of the DAG run.
+    """
+    writer = write(plan, pipeline, generation, lease, run_id)
+    if pipeline.spec.trigger is Trigger.ONCE:
+        return writer.trigger(once=True).start()
+    return writer.trigger(availableNow=True).start()
+
+
+def write(
+    plan: Plan, pipeline: Pipeline, generation: str, lease: Lease, run_id: str
+) -> DataStreamWriter:
+    """The writer of a query, without a trigger."""
+    spec, layout = pipeline.spec, pipeline.layout
+    writer = (
+        plan.rows.writeStream.outputMode(spec.output.mode)
+        .option("checkpointLocation", str(layout.checkpoint(generation)))
+        .queryName(pipeline.name)
+    )
+    if spec.sink is not None:
+        from spark_jobs.engine import ungated
+
+        return ungated.write(writer, pipeline, spec.sink)
+    if spec.output.mode is not OutputMode.APPEND:
+        from spark_jobs.engine import attempts
+
+        return attempts.write(writer, pipeline, generation, lease, run_id)
+    return (
+        writer.format(spec.output.format)
+        .partitionBy(*spec.output.sink_partitions)
+        .options(**{name: str(value) for name, value in spec.output.options.items()})
+        .option("path", str(layout.sink(generation)))
+        .option("maxRecordsPerFile", spec.output.maxRecordsPerFile)
+    )

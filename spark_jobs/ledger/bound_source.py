@@ -1,0 +1,91 @@
+"""What a generation knows of each of its sources: put down once, when the source is first read.
+
+A source may be added to a query and dropped from it (Spark's source evolution, by name). Dropped
+and added again under its old name, Spark would read its whole log anew (Spark 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger import documents
+
+if TYPE_CHECKING:
+    from spark_jobs.ledger.batches import Batch
+
+
+class SourceChanged(Refused):
+    """A source's kind or event time is another than when it was first read; carries `source`."""
+
+
+class SourceReturned(Refused):
+    """A source was dropped and is back under its old name; carries `source`."""
+
+
+class BoundSource(BaseModel):
+    """A source as it was when it was first read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    kind: str
+    event_time: str | None
+
+
+def bind_sources(layout: Layout, generation: str, spec: Spec) -> None:
+    """Put down what is known of sources that were never read before; under the lease."""
+    for name in spec.sources:
+        path = layout.ledger(generation) / "sources" / f"{name}.json"
+        documents.put_if_absent(path, _today(spec, name))
+
+
+def prove_sources(layout: Layout, generation: str, spec: Spec, batches: Sequence[Batch]) -> None:
+    """Compare the spec's sources with those that were read.
+
+    Args:
+        layout: Of the pipeline.
+        generation: Such as `live-0001`.
+        spec: Today's.
+        batches: All of the generation, in order.
+
+    Raises:
+        SourceChanged: rows of one source would mean something else than before.
+        SourceReturned: rows of one source would be read again.
+    """
+    for name in spec.sources:
+        path = layout.ledger(generation) / "sources" / f"{name}.json"
+        born = documents.read(path, BoundSource)
+        if born is None:
+            continue
+        today = _today(spec, name)
+        if born != today:
+            raise SourceChanged(
+                f"sources.{name} was {born.kind} with event time {born.event_time}, and is "
+                f"{today.kind} with {today.event_time}; rows would move to other intervals.",
+                remedy="Change it back, or give the new source a new name.",
+                source=name,
+                born=born.model_dump(),
+                today=today.model_dump(),
+            )
+        if batches and not batches[-1].offsets.get(name) and _was_read(name, batches):
+            raise SourceReturned(
+                f"sources.{name} was dropped and is back: Spark would read all of it again.",
+                remedy="Give it a new name, and let it begin after what was read.",
+                source=name,
+            )
+
+
+def _today(spec: Spec, name: str) -> BoundSource:
+    time = spec.event_time_of(name)
+    kind = spec.sources[name].kind
+    return BoundSource(name=name, kind=kind, event_time=time.column if time else None)
+
+
+def _was_read(name: str, batches: Sequence[Batch]) -> bool:
+    return any(batch.offsets.get(name) for batch in batches)

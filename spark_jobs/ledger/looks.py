@@ -1,0 +1,49 @@
+"""What waits at each source of a pipeline, whatever kinds they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.kafka_source import KafkaSource
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.spec import Source
+from spark_jobs.ledger import inputs
+from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.look import Look
+
+
+def looks(
+    pipeline: Pipeline, batches: Sequence[Batch], environ: Mapping[str, str] = os.environ
+) -> list[Look]:
+    """A look at every source of a pipeline.
+
+    Args:
+        pipeline: Whose.
+        batches: All batches of the live generation, in order.
+        environ: For the connections.
+
+    Raises:
+        Refused: what a source holds cannot be read without loss.
+        TransientError: a source cannot be reached.
+    """
+    sources = pipeline.spec.sources
+    return [look_at(name, source, pipeline, batches, environ) for name, source in sources.items()]
+
+
+def look_at(
+    name: str,
+    source: Source,
+    pipeline: Pipeline,
+    batches: Sequence[Batch],
+    environ: Mapping[str, str],
+) -> Look:
+    """A look at one source."""
+    if isinstance(source, FileSource):
+        return inputs.look(name, source, batches)
+    if isinstance(source, KafkaSource):
+        from spark_jobs.ledger import kafka_look
+
+        return kafka_look.look(name, source, pipeline, batches, environ)
+    return Look(name, new=None, unit="rows")
