@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.layout import PIPELINE_NAME
+from spark_jobs.contract.model import Disagreement
 from spark_jobs.contract.spec import Spec
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
@@ -186,11 +187,26 @@ def _translate(error: ValidationError, lines: Mapping[Location, int], path: Path
 def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: Path) -> SpecError:
     tagged: Location = tuple(part for part in complaint["loc"] if part != "[key]")
     at = _without_tags(tagged, lines)
+    why = complaint.get("ctx", {}).get("error")
+    if isinstance(why, Disagreement):
+        return _error(
+            path,
+            _line(why.at, lines),
+            _field(why.at),
+            f"is refused: {why}",
+            "Change it, or what it does not go with.",
+        )
     if complaint["type"] == "extra_forbidden":
         known = _fields_at(tagged[:-1])
         near = get_close_matches(str(at[-1]), known, n=1)
         remedy = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(known)}."
         what = "is no known key"
+    elif complaint["type"] == "union_tag_not_found":
+        given = complaint["input"] if isinstance(complaint["input"], dict) else {}
+        near = get_close_matches("kind", map(str, given), n=1)
+        at = (*at, *(near or ["kind"]))
+        what = "is no known key" if near else "is missing"
+        remedy = "Did you mean 'kind'?" if near else "Add it."
     elif complaint["type"] == "missing":
         what, remedy = "is missing", "Add it."
     else:
@@ -198,8 +214,12 @@ def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: P
             at = at[:-1]
         what = f"is refused: {complaint['msg'].removeprefix('Value error, ')}"
         remedy = "Change the value."
-    line = next((lines[at[:end]] for end in range(len(at), -1, -1) if at[:end] in lines), None)
-    return _error(path, line, _field(at), what, remedy)
+    return _error(path, _line(at, lines), _field(at), what, remedy)
+
+
+def _line(at: Location, lines: Mapping[Location, int]) -> int | None:
+    """The line of a location, or of the nearest part above it that is there."""
+    return next((lines[at[:end]] for end in range(len(at), -1, -1) if at[:end] in lines), None)
 
 
 def _without_tags(tagged: Location, lines: Mapping[Location, int]) -> Location:

@@ -31,6 +31,19 @@ Column = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 PlainName = Annotated[str, AfterValidator(_stays_inside), StringConstraints(min_length=1)]
 
 
+class Disagreement(ValueError):
+    """Parts of a spec that do not go together.
+
+    Args:
+        message: What is wrong.
+        at: The part to change, as its location in the spec.
+    """
+
+    def __init__(self, message: str, *at: str | int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
 def doubled_in(names: Iterable[str]) -> str | None:
     """The first name that is there twice; neither Spark nor Delta tells names apart by case."""
     seen = set()

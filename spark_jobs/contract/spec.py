@@ -24,7 +24,7 @@ from pydantic import (
 from spark_jobs.contract.event_time import EventTime
 from spark_jobs.contract.file_source import FileFormat, FileSource
 from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.model import Column, Model, Name, PlainName, doubled_in
+from spark_jobs.contract.model import Column, Disagreement, Model, Name, PlainName, doubled_in
 from spark_jobs.contract.python_source import PythonSource
 from spark_jobs.contract.quantities import Duration, Size
 from spark_jobs.contract.sink import Sink
@@ -208,7 +208,7 @@ class Spec(Model):
                     f"source '{name}' ({source.kind}) cannot be replayed, so that nothing it gives "
                     "may be published; give the pipeline a sink, such as {kind: console}"
                 )
-                raise ValueError(msg)
+                raise Disagreement(msg, "sources", name)
         if self.published:
             self._publish_agrees()
         else:
@@ -222,54 +222,59 @@ class Spec(Model):
                 f"event_time.column '{time.column}' is not in the schema of source '{name}'; "
                 f"it has {', '.join(source.columns)}"
             )
-            raise ValueError(msg)
+            raise Disagreement(msg, *self._place_of_event_time(name))
         if time is None and self.output.partition_by:
-            msg = f"output.partition_by needs an event_time for source '{name}'"
-            raise ValueError(msg)
+            msg = f"partitions need an event_time for source '{name}'"
+            raise Disagreement(msg, "output", "partition_by")
         clash = doubled_in((*source.columns, *self.output.partition_by))
         if clash:
-            msg = f"output.partition_by '{clash}' is a column already; give it another name"
-            raise ValueError(msg)
+            msg = f"'{clash}' is a column already; give it another name"
+            raise Disagreement(msg, "output", "partition_by")
+
+    def _place_of_event_time(self, source: str) -> tuple[str, ...]:
+        if self.event_time is None or len(self.sources) > 1:
+            return ("sources", source, "event_time")
+        return ("event_time", "column")
 
     def _trigger_agrees(self, name: str, source: BaseSource) -> None:
         if self.trigger is not Trigger.ONCE:
             return
-        ignored = (*(f"sources.{name}.{limit}" for limit in source.rate_limits),)
+        ignored: list[tuple[str, ...]] = [("sources", name, limit) for limit in source.rate_limits]
         if self.budget is not None:
-            ignored = ("budget", *ignored)
+            ignored = [("budget",)]
         if ignored:
-            msg = f"trigger 'once' ignores {ignored[0]}; remove it or use available_now"
-            raise ValueError(msg)
+            msg = f"trigger 'once' ignores {ignored[0][-1]}; remove it or use available_now"
+            raise Disagreement(msg, *ignored[0])
 
     def _publish_agrees(self) -> None:
         names = [target.name for target in self.publish]
         doubled = doubled_in(names)
         if doubled:
-            msg = f"publish has '{doubled}' twice"
-            raise ValueError(msg)
+            msg = f"'{doubled}' is there twice"
+            raise Disagreement(msg, "publish")
         if "delta" in names[1:]:
-            msg = "publish: put delta first; its head says what consumers see"
-            raise ValueError(msg)
+            msg = "delta goes first; its head says what consumers see"
+            raise Disagreement(msg, "publish")
         output = self.output
         if output.format != "parquet" and names != ["files"]:
-            msg = f"output.format {output.format} can be published as [{{kind: files}}] only"
-            raise ValueError(msg)
+            msg = f"{output.format} can be published as [{{kind: files}}] only"
+            raise Disagreement(msg, "output", "format")
         if output.mode is not OutputMode.APPEND and output.format != "parquet":
-            msg = f"output.mode {output.mode} is kept as parquet; remove output.format"
-            raise ValueError(msg)
+            msg = f"mode {output.mode} is kept as parquet; remove the format"
+            raise Disagreement(msg, "output", "format")
         if output.mode is not OutputMode.APPEND and "files" in names:
-            msg = f"output.mode {output.mode} needs targets that can replace rows, not files"
-            raise ValueError(msg)
+            msg = f"mode {output.mode} needs targets that can replace rows, not files"
+            raise Disagreement(msg, "publish")
         upserts = any(getattr(target, "mode", None) == "upsert" for target in self.publish)
         if (output.mode is OutputMode.UPDATE or upserts) and not output.keys:
-            msg = "output.keys must name the columns that tell rows apart"
-            raise ValueError(msg)
+            msg = "name the columns that tell rows apart"
+            raise Disagreement(msg, "output", "keys")
 
     def _sink_agrees(self) -> None:
         meant = {"publish", "gate"} & self.model_fields_set
         if meant:
             msg = f"'{min(meant)}' and 'sink' exclude each other: Spark's sinks have no gate"
-            raise ValueError(msg)
+            raise Disagreement(msg, min(meant))
         if self.output.partition_by:
-            msg = "output.partition_by is for files; a sink has none"
-            raise ValueError(msg)
+            msg = "partitions are for files; a sink has none"
+            raise Disagreement(msg, "output", "partition_by")

@@ -72,7 +72,7 @@ def test_what_loads_follows_the_schema(validator: Draft202012Validator, more: st
         ("expect: {every: 1 month}\n", "$.expect"),
         ("gate: {in_process_max: 1 MB}\n", "$.gate.in_process_max"),
         ("gate: {in_process_max: -1}\n", "$.gate.in_process_max"),
-        ("output: {mode: update}\n", "$.output.mode"),
+        ("output: {mode: upsert}\n", "$.output.mode"),
         ("publish: []\n", "$.publish"),
         ("transform: ../x\n", "$.transform"),
         ("output: {partition_by: {_day: to_date(at)}}\n", "$.output.partition_by"),

@@ -40,7 +40,7 @@ def test_a_source_path_that_is_not_plainly_local_is_refused(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/in/orders", "/in/*/orders", "/in/[ab]?", "/in/a..b", "/in/é b"])
 def test_a_local_path_or_glob_is_fine(path: str) -> None:
-    assert parse(minimal(replace={"/in/orders": path})).source.path == path
+    assert parse(minimal(replace={"/in/orders": path})).sources["orders"].path == path
 
 
 @pytest.mark.parametrize("name", ["../etc", "a/b", "/etc", "..", ".", "''", '"a\\0b"'])
@@ -116,7 +116,7 @@ def test_a_schema_that_names_columns_badly_is_refused(schema: str) -> None:
 def test_the_columns_of_a_nested_schema_are_its_top_level_names() -> None:
     schema = '"`a b` int, s struct<x: int, at: string>, m map<string,int>, at timestamp not null"'
     text = minimal(replace={"id string, amount decimal(10,2), at timestamp": schema})
-    assert parse(text).source.columns == ("a b", "s", "m", "at")
+    assert parse(text).sources["orders"].columns == ("a b", "s", "m", "at")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_options_that_the_engine_sets_are_refused(option: str) -> None:
 def test_reader_options_are_texts_with_the_specs_own_on_top() -> None:
     options = "{header: false, sep: ';', samplingRatio: 1}"
     text = minimal(replace={"    format: csv": f"    format: csv\n    options: {options}"})
-    assert parse(text).source.reader_options == {
+    assert parse(text).sources["orders"].reader_options == {
         "header": "false",
         "enforceSchema": "false",
         "sep": ";",
@@ -141,7 +141,10 @@ def test_reader_options_are_texts_with_the_specs_own_on_top() -> None:
 def test_a_default_option_is_overridden_whatever_its_case() -> None:
     # Spark's options know no case, so two spellings of one would contradict each other.
     text = minimal(replace={"    format: csv": "    format: csv\n    options: {HEADER: false}"})
-    assert parse(text).source.reader_options == {"HEADER": "false", "enforceSchema": "false"}
+    assert parse(text).sources["orders"].reader_options == {
+        "HEADER": "false",
+        "enforceSchema": "false",
+    }
 
 
 def test_an_option_that_is_given_twice_in_different_case_is_refused() -> None:
@@ -155,7 +158,7 @@ def test_once_with_a_bound_that_spark_ignores_is_refused() -> None:
     with pytest.raises(SpecError) as error:
         parse(minimal("trigger: once\n", replace=bounded))
     assert "maxFilesPerTrigger" in error.value.what
-    assert parse(minimal(replace=bounded)).source.maxFilesPerTrigger == 5
+    assert parse(minimal(replace=bounded)).sources["orders"].maxFilesPerTrigger == 5
     assert parse(minimal("trigger: once\n")).trigger == "once"
 
 
@@ -164,20 +167,109 @@ def test_a_time_zone_that_does_not_exist_is_refused(zone: str) -> None:
     assert field_refused(minimal(f'timezone: "{zone}"\n')) == "timezone"
 
 
-@pytest.mark.parametrize("count", [0, 2])
-def test_exactly_one_source_and_one_target_so_far(count: int) -> None:
-    targets = ", ".join(["{kind: delta}"] * count)
-    assert field_refused(minimal(f"publish: [{targets}]\n")) == "publish"
+def test_there_is_at_least_one_target() -> None:
+    assert field_refused(minimal("publish: []\n")) == "publish"
 
 
-@pytest.mark.parametrize("target", ["{kind: postgres}", "{kind: ''}", "delta"])
+@pytest.mark.parametrize("target", ["{kind: oracle}", "{kind: ''}", "delta"])
 def test_a_target_that_does_not_exist_is_refused(target: str) -> None:
     assert str(field_refused(minimal(f"publish: [{target}]\n"))).startswith("publish.0")
 
 
-@pytest.mark.parametrize("mode", ["update", "complete"])
-def test_modes_without_a_file_sink_are_refused(mode: str) -> None:
-    assert field_refused(minimal(f"output: {{mode: {mode}}}\n")) == "output.mode"
+POSTGRES = "{kind: postgres, conn_id: warehouse, table: orders%s}"
+DISAGREEING = {
+    "publish: [{kind: delta}, {kind: delta}]": "publish",
+    f"publish: [{POSTGRES % ''}, {{kind: delta}}]": "publish",
+    "output: {format: json}": "output.format",
+    "output: {format: json}\npublish: [{kind: files}, {kind: kafka, topic: t}]": "output.format",
+    "output: {mode: update}": "output.keys",
+    f"publish: [{POSTGRES % ', mode: upsert'}]": "output.keys",
+    "output: {mode: complete, format: json}": "output.format",
+    "output: {mode: update, keys: [id]}\npublish: [{kind: files}]": "publish",
+    "sink: {kind: console}\ngate: {samples: 3}": "gate",
+    "sink: {kind: console}\npublish: [{kind: delta}]": "publish",
+    "sink: {kind: console}\noutput: {partition_by: {day: to_date(at)}}": "output.partition_by",
+    "trigger: once\nbudget: {max_batches: 3}": "budget",
+}
+
+
+@pytest.mark.parametrize("more", DISAGREEING)
+def test_parts_that_do_not_go_together_are_refused(more: str) -> None:
+    assert field_refused(minimal(f"{more}\n")) == DISAGREEING[more]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "output: {mode: update, keys: [id]}",
+        "output: {mode: complete}",
+        "output: {format: orc}\npublish: [{kind: files}]",
+        f"publish: [{{kind: delta}}, {POSTGRES % ''}, {{kind: kafka, topic: out}}]",
+        "sink: {kind: memory}\noutput: {mode: complete}",
+    ],
+)
+def test_parts_that_go_together_are_fine(more: str) -> None:
+    parse(minimal(f"{more}\n"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{kind: rate}",
+        "{kind: rate-micro-batch, rowsPerBatch: 3}",
+        "{kind: socket, port: 9999, includeTimestamp: true}",
+    ],
+)
+def test_what_cannot_be_replayed_needs_a_sink(source: str) -> None:
+    text = f"sources: {{a: {source}}}\nevent_time: {{column: timestamp}}\n"
+    assert field_refused(text) == "sources.a"
+    assert not parse(text + "sink: {kind: console}\n").published
+
+
+TWO = """\
+sources:
+  orders: {kind: file, format: csv, path: /in/orders, schema: "id string, at timestamp"}
+  refunds:
+    kind: file
+    format: json
+    path: /in/refunds
+    schema: "id string, booked timestamp"
+    event_time: {column: booked}
+    row_rules: {id_known: id > ''}
+event_time: {column: at}
+row_rules: {id_present: id IS NOT NULL}
+"""
+
+
+def test_each_source_may_have_its_own_event_time_and_rules() -> None:
+    spec = parse(TWO)
+    times = {name: spec.event_time_of(name) for name in spec.sources}
+    assert {name: time and time.column for name, time in times.items()} == {
+        "orders": "at",
+        "refunds": "booked",
+    }
+    assert list(spec.row_rules_of("orders")) == ["id_present"]
+    assert list(spec.row_rules_of("refunds")) == ["id_present", "id_known"]
+
+
+def test_a_source_that_lacks_the_event_time_of_all_is_named() -> None:
+    text = TWO.replace("    event_time: {column: booked}\n", "")
+    with pytest.raises(SpecError) as error:
+        parse(text)
+    assert error.value.field == "sources.refunds.event_time"
+
+
+def test_partitions_need_an_event_time() -> None:
+    text = minimal("output: {partition_by: {day: to_date(at)}}\n")
+    assert field_refused(text.replace("event_time:\n  column: at\n", "")) == "output.partition_by"
+
+
+def test_a_spec_names_each_of_its_connections_once() -> None:
+    more = (
+        f"publish: [{{kind: delta}}, {POSTGRES % ''}, {POSTGRES % ', schema: b'}, "
+        "{kind: kafka, topic: t}]\n"
+    ).replace("table: orders, schema", "table: more, schema")
+    assert parse(minimal(more)).connections == ("warehouse", "tidemill_kafka")
 
 
 def test_a_sink_without_partitions_gets_one_for_rejected_rows() -> None:

@@ -20,7 +20,7 @@ def test_a_batch_knows_what_it_read_and_wrote(history: History) -> None:
     (batch,) = history.ledger.batches()
     (read,) = batch.inputs
     status = source.stat()
-    assert read.path == str(source)
+    assert (read.source, read.path) == ("orders", str(source))
     assert (read.size, read.modified_ms) == (status.st_size, status.st_mtime_ns // 1_000_000)
     assert (batch.rows, batch.rejected) == (2, 1)
     found = {(file.rejected, file.rows, file.partition["day"]) for file in batch.outputs}
@@ -28,7 +28,7 @@ def test_a_batch_knows_what_it_read_and_wrote(history: History) -> None:
     for file in batch.outputs:
         assert file.size == (history.sink / file.path).stat().st_size
         assert file.uncompressed_bytes > 0
-    assert batch.offsets == {"0": {"logOffset": 0}}
+    assert batch.offsets == {"orders": {"logOffset": 0}}
 
 
 def test_an_input_that_changed_before_it_was_written_down_has_no_size(history: History) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,13 +51,6 @@ def test_changed_intervals_are_refused(run: History, field: str, change: dict[st
     assert refused.value.born != refused.value.today
     run.write_spec()
     assert open_(run).committed == LAST
-
-
-def test_another_event_time_is_refused(run: History) -> None:
-    place = run.layout.note("live-0001")
-    place.write_text(json.dumps({**json.loads(place.read_text()), "event_time": "born"}))
-    with pytest.raises(IntervalsChanged):
-        open_(run)
 
 
 def test_another_order_of_partitions_is_refused(tmp_path: Path) -> None:

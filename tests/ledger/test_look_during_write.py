@@ -36,7 +36,7 @@ def before(
     return reads
 
 
-@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_sink_log", "_prove"])
+@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_committed", "_prove"])
 def test_batches_that_are_committed_during_the_look(
     run: History, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
@@ -44,7 +44,7 @@ def test_batches_that_are_committed_during_the_look(
     assert open_generation(run.pipeline).committed in (1, 2)
 
 
-@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_sink_log", "_prove"])
+@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_committed", "_prove"])
 def test_a_batch_that_is_planned_and_written_during_the_look(
     run: History, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
@@ -52,7 +52,7 @@ def test_a_batch_that_is_planned_and_written_during_the_look(
     assert open_generation(run.pipeline).committed == 0
 
 
-@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_sink_log", "_prove"])
+@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_committed", "_prove"])
 def test_a_generation_that_is_born_during_the_look(
     history: History, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
@@ -69,7 +69,7 @@ def test_a_planned_batch_that_is_committed_and_written_down_during_the_look(
         write_commit(run.checkpoint, number)
         run.ledger.complete()
 
-    before(monkeypatch, "read_sink_log", commit)
+    before(monkeypatch, "read_committed", commit)
     assert open_generation(run.pipeline).committed == number
 
 
@@ -81,7 +81,7 @@ def test_a_mismatch_is_refused_once_nothing_moves(
         (run.checkpoint / "metadata").unlink()
         write_metadata(run.checkpoint, "another")
 
-    reads = before(monkeypatch, "read_sink_log", swap)
+    reads = before(monkeypatch, "read_committed", swap)
     with pytest.raises(CheckpointForeign) as refused:
         open_generation(run.pipeline)
     assert refused.value.found == "another"
@@ -92,7 +92,7 @@ def test_a_mismatch_where_nothing_moves_is_looked_at_once(
     run: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_metadata(run.checkpoint, "another")
-    reads = before(monkeypatch, "read_sink_log")
+    reads = before(monkeypatch, "read_committed")
     with pytest.raises(CheckpointForeign):
         open_generation(run.pipeline)
     assert len(reads) == 1

@@ -27,7 +27,7 @@ def test_a_commit_says_run_batches_offsets_and_verdict(history: History) -> None
     assert entry["tidemill.batches"] == "live-0001:0-1"
     # Of the run that sealed it, not of the one that let it out.
     assert entry["tidemill.run_id"] == "scheduled__2024-01-01"
-    assert json.loads(entry["tidemill.offsets"]) == {"0": {"logOffset": 1}}
+    assert json.loads(entry["tidemill.offsets"]) == {"orders": {"logOffset": 1}}
     verdict = json.loads(entry["tidemill.verdict"])
     assert (verdict["outcome"], verdict["files_hash"]) == ("passed", sealed.files_hash)
     assert entry["tidemill.files"] == sealed.files_hash

@@ -34,8 +34,8 @@ def losing(tmp_path: Path, loss: str, rating: str | None) -> tuple[History, Path
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("rating", [None, "refuse"])
-def test_a_silent_loss_is_refused_unless_told_otherwise(
+@pytest.mark.parametrize("rating", [None, "hold"])
+def test_a_silent_loss_holds_the_run_unless_told_otherwise(
     tmp_path: Path, loss: str, rating: str | None
 ) -> None:
     history, file = losing(tmp_path, loss, rating)
