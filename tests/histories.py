@@ -25,10 +25,12 @@ from spark_jobs.contract.report import Report
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger, Start
 from spark_jobs.ledger.increments import Increments, Release, Sealed, Verdict, hash_of_files
-from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.ledger.lease import hold, newest_epoch
 from spark_jobs.ledger.note import Note, hash_of_spec
 from spark_jobs.ledger.run_increment import remember
+from spark_jobs.publish.outgoing import Outgoing
+from spark_jobs.publish.payload import Payload
 from spark_jobs.steps.publish import publish
 from spark_jobs.steps.step import Run, perform
 from tests.ledger.spark_logs import write_commit, write_metadata
@@ -213,6 +215,10 @@ class History(Seen):
     def files(self, batch: int) -> list[Path]:
         (found,) = self.ledger.batches(batch, batch)
         return [self.sink / file.path for file in found.outputs]
+
+    def payload(self, event: Event) -> Payload:
+        """The good rows of an event, as every target gets them."""
+        return Outgoing(self.pipeline, event, newest_epoch(self.layout.lease)).payload
 
     # -- what our steps and people did --------------------------------------------------------
 

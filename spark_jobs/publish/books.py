@@ -19,8 +19,16 @@ class BooksDisagree(Refused):
 
 @dataclass(frozen=True)
 class Audited:
-    """A file of an increment whose footer agrees with the ledger."""
+    """A file of an increment whose footer agrees with the ledger.
 
+    Args:
+        batch: That wrote it.
+        file: As the ledger has it.
+        path: On disk.
+        footer: As it is there.
+    """
+
+    batch: int
     file: OutputFile
     path: Path
     footer: Footer
@@ -46,6 +54,7 @@ def audit(event: Event, batches: Sequence[Batch], sink: Path) -> list[Audited]:
             increment=event.increment,
         )
     files = [file for batch in batches for file in batch.outputs]
+    numbers = [batch.batch for batch in batches for _ in batch.outputs]
     paths = [sink / file.path for file in files]
     missing = [file.path for file, path in zip(files, paths, strict=True) if not path.is_file()]
     if missing:
@@ -59,8 +68,10 @@ def audit(event: Event, batches: Sequence[Batch], sink: Path) -> list[Audited]:
     for file, path in zip(files, paths, strict=True):
         _prove(event, path, "bytes", file.size, path.stat().st_size)
     audited = [
-        Audited(file, path, footer)
-        for file, path, footer in zip(files, paths, read_footers(paths), strict=True)
+        Audited(number, file, path, footer)
+        for number, file, path, footer in zip(
+            numbers, files, paths, read_footers(paths), strict=True
+        )
     ]
     for one in audited:
         _prove(event, one.path, "rows", one.file.rows, one.footer.rows)

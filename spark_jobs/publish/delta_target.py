@@ -10,16 +10,13 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
-from spark_jobs.ledger.batches import Batch, Ledger
+from spark_jobs.contract.spec import OutputMode
+from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.journal import Event
-from spark_jobs.ledger.note import Note
 from spark_jobs.publish import commit
-from spark_jobs.publish.books import Audited, audit
-from spark_jobs.publish.rejected import RejectedTable
+from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.statistics import delta_statistics
-from spark_jobs.publish.table_schema import born_schema, new_columns
-
-ENGINE_COLUMNS = frozenset({"_reject"})
+from spark_jobs.publish.table_schema import new_columns
 
 
 class HeadUnexplained(Refused):
@@ -32,35 +29,26 @@ class DeltaTarget:
 
     Args:
         layout: Of the pipeline.
-        note: Of the generation that is published.
         epoch: Of the lease.
     """
 
     layout: Layout
-    note: Note
     epoch: int
-    kind: str = "delta"
+    name: str = "delta"
 
     def head(self, generation: str) -> int:
         return commit.head(commit.load(self.layout.table), self._app(generation))
 
-    def apply(self, event: Event, batches: list[Batch]) -> int:
-        if self.head(event.generation) < event.last:
-            self._publish(event, batches)
-        return self._version(event)
+    def find(self, event: Event) -> int | None:
+        return self._version(event) if self.head(event.generation) >= event.last else None
 
-    def _publish(self, event: Event, batches: list[Batch]) -> None:
-        audited = audit(event, batches, self.layout.sink(event.generation))
-        app = self._app(event.generation)
-        # The rejected copies go first: the table's own commit is the point of truth, and a reader
-        # of the books counts rejected rows up to its batch.
-        RejectedTable(self.layout, app, self.epoch).apply(event, audited)
-        files = [one for one in audited if not one.file.rejected and one.file.rows]
-
+    def apply(self, event: Event, payload: Payload) -> int:
         def publish(table: DeltaTable | None) -> None:
-            self._commit(table, event, app, files, batches)
+            self._commit(table, event, payload)
 
+        app = self._app(event.generation)
         commit.compare_and_commit(self.layout.table, event, app, self.epoch, publish)
+        return self._version(event)
 
     def _version(self, event: Event) -> int:
         """The version in which an event became visible.
@@ -89,41 +77,52 @@ class DeltaTarget:
     def _app(self, generation: str) -> str:
         return commit.application(self.layout.name, generation)
 
-    def _commit(
-        self,
-        table: DeltaTable | None,
-        event: Event,
-        app: str,
-        files: list[Audited],
-        batches: list[Batch],
-    ) -> None:
-        partitions = list(self.note.partition_by)
-        schemas = self._schemas(batches)
-        schema = table.schema() if table else schemas[-1]
-        added = new_columns(
-            schema, partitions, [one.footer for one in files], ENGINE_COLUMNS, _not_in_all(schemas)
-        )
-        if table is not None and added:
-            # A commit of its own; the adds then start from a snapshot that is compared anew.
+    def _commit(self, table: DeltaTable | None, event: Event, payload: Payload) -> None:
+        schema = self._schema(table, event, payload)
+        match payload.mode:
+            case OutputMode.APPEND:
+                self._append(table, schema, event, payload)
+            case _:
+                raise NotImplementedError(payload.mode)
+
+    def _schema(self, table: DeltaTable | None, event: Event, payload: Payload) -> Schema:
+        """The table's schema, which now has every column of the payload.
+
+        Raises:
+            SnapshotStale: columns were added first, in a commit of their own.
+        """
+        offered = Schema.from_arrow(payload.schema)
+        if table is None:
+            return offered
+        added = new_columns(table.schema(), offered) if payload.files else []
+        if added:
+            # The adds then start from a snapshot that is compared anew.
             said = {"tidemill.increment": f"{event.increment:06d}", "tidemill.run_id": event.run_id}
             table.alter.add_columns(added, commit_properties=commit.properties(self.epoch, said))
             raise commit.SnapshotStale(", ".join(field.name for field in added))
-        schema = Schema([*schema.fields, *added])
+        return table.schema()
+
+    def _append(
+        self, table: DeltaTable | None, schema: Schema, event: Event, payload: Payload
+    ) -> None:
+        partitions = list(payload.partition_by)
         columns = [field.name for field in schema.fields if field.name not in partitions]
-        prefix = self.layout.sink(event.generation).name
+        footers = read_footers([file.path for file in payload.files])
         actions = [
             AddAction(
-                path=f"{prefix}/{one.file.path}",
-                size=one.file.size,
-                partition_values={name: one.file.partition[name] for name in partitions},
-                modification_time=int(one.path.stat().st_mtime * 1000),
+                path=str(file.path.relative_to(self.layout.table)),
+                size=footer.size,
+                partition_values={name: file.partition[name] for name in partitions},
+                modification_time=int(file.path.stat().st_mtime * 1000),
                 data_change=True,
-                stats=delta_statistics(one.footer, columns),
+                stats=delta_statistics(footer, columns),
             )
-            for one in files
+            for file, footer in zip(payload.files, footers, strict=True)
         ]
         properties = commit.properties(
-            self.epoch, commit_metadata(event, batches), Transaction(app, event.last)
+            self.epoch,
+            commit_metadata(event, payload),
+            Transaction(self._app(event.generation), event.last),
         )
         if table is None:
             create_table_with_add_actions(
@@ -140,17 +139,6 @@ class DeltaTarget:
                 list(actions), "append", schema, partitions, commit_properties=properties
             )
 
-    def _schemas(self, batches: list[Batch]) -> list[Schema]:
-        """The columns by each version of the code that wrote the batches, the newest last."""
-        last = {batch.start: batch for batch in batches}
-        ledger = Ledger(self.layout, self.note.generation)
-        return [born_schema(ledger.table_schema(last[start])) for start in sorted(last)]
-
-
-def _not_in_all(schemas: list[Schema]) -> set[str]:
-    names = [{str(field.name) for field in schema.fields} for schema in schemas]
-    return {name for name in set().union(*names) if not all(name in known for known in names)}
-
 
 def commit_identity(event: Event) -> dict[str, str]:
     """What tells the commit of an event from every other."""
@@ -160,14 +148,14 @@ def commit_identity(event: Event) -> dict[str, str]:
     }
 
 
-def commit_metadata(event: Event, batches: list[Batch]) -> dict[str, str]:
+def commit_metadata(event: Event, payload: Payload) -> dict[str, str]:
     """What a commit says of itself in the table's history; text only, as Delta wants it."""
     return {
         **commit_identity(event),
         "tidemill.journal": str(event.seq),
         "tidemill.increment": f"{event.increment:06d}",
         "tidemill.run_id": event.run_id,
-        "tidemill.offsets": json.dumps(batches[-1].offsets, sort_keys=True),
+        "tidemill.offsets": json.dumps(payload.offsets, sort_keys=True),
         "tidemill.verdict": json.dumps(event.verdict, sort_keys=True),
         **({"tidemill.release": json.dumps(event.release)} if event.release else {}),
     }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from spark_jobs.contract.spec import OutputMode
 
@@ -40,35 +41,43 @@ class Payload:
     Args:
         generation: Such as `live-0001`.
         schema: The published columns with partition columns, in the table's order.
+        partition_by: The partition columns.
         mode: `append` adds rows, `update` replaces those of the same keys, `complete` all.
         keys: `output.keys`.
-        files: Audited: what they hold is what was judged.
+        files: Audited: what they hold is what was judged. Files without a row are not among them.
+        offsets: Source -> where the event ends in it, for a target's history.
     """
 
     generation: str
     schema: pa.Schema
+    partition_by: tuple[str, ...]
     mode: OutputMode
     keys: tuple[str, ...]
     files: tuple[PayloadFile, ...]
+    offsets: Mapping[str, Any]
 
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
 
     def read(self) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Batch id and rows, in chunks, with exactly the columns of `schema`."""
+        """Batch id and rows, in chunks, with exactly the columns of `schema`.
+
+        Always in the same order, so that a row's place in the payload is a name for it.
+        """
         for file in self.files:
             for chunk in _chunks(file, self.schema):
                 yield file.batch, chunk
 
 
 def _chunks(file: PayloadFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    dataset = ds.dataset(file.path, format="parquet")
-    for found in dataset.to_batches(batch_size=CHUNK_ROWS):
-        if found.num_rows:
-            yield pa.RecordBatch.from_arrays(
-                [_column(field, found, file.partition) for field in schema], schema=schema
-            )
+    with pq.ParquetFile(file.path) as parquet:
+        names = [name for name in parquet.schema_arrow.names if name in schema.names]
+        for found in parquet.iter_batches(batch_size=CHUNK_ROWS, columns=names):
+            if found.num_rows:
+                yield pa.RecordBatch.from_arrays(
+                    [_column(field, found, file.partition) for field in schema], schema=schema
+                )
 
 
 def _column(

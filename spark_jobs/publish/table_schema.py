@@ -1,13 +1,15 @@
-"""The published table's schema, compared with what the files really hold.
+"""The published columns: what the code said, what the files really hold, what a table has.
 
-A Delta add whose files carry a new column hides it without a word, so the footers are compared with
-the table before each commit: equal, or new nullable columns, or refused.
+A Delta add whose files carry a new column hides it without a word, so footers are compared with
+the ledger's schema, and that with the table, before each commit: equal, or new nullable columns, or
+refused.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 from deltalake import Field, Schema
@@ -15,6 +17,8 @@ from deltalake.schema import PrimitiveType
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger.footers import Footer
+
+ENGINE_COLUMNS = frozenset({"_reject"})
 
 
 class SchemaChanged(Refused):
@@ -27,47 +31,87 @@ def born_schema(table_schema: dict[str, Any]) -> Schema:
     return Schema.from_json(json.dumps({"type": "struct", "fields": fields}))
 
 
-def file_fields(footer: Footer, engine_columns: Collection[str]) -> dict[str, Field]:
+def file_fields(footer: Footer) -> dict[str, Field]:
     """The columns that a file holds, as Delta fields, without the engine's own."""
-    names = [name for name in footer.schema.names if name not in engine_columns]
+    names = [name for name in footer.schema.names if name not in ENGINE_COLUMNS]
     schema = Schema.from_arrow(footer.schema.remove_metadata())
     return {field.name: field for field in schema.fields if field.name in names}
 
 
-def new_columns(
-    table: Schema,
-    partitions: Collection[str],
-    footers: Iterable[Footer],
-    engine_columns: Collection[str],
-    optional: Collection[str] = (),
-) -> list[Field]:
-    """The nullable columns that must be added to the table before the files are.
+def check_file(path: Path, footer: Footer, schema: Schema, partitions: Collection[str]) -> None:
+    """Prove that a file holds exactly the columns of the code that wrote it.
+
+    Args:
+        path: Of the file.
+        footer: Its footer.
+        schema: By the ledger, with partition columns.
+        partitions: The columns that files do not hold.
+
+    Raises:
+        SchemaChanged: it has one more or one less, or one of another type.
+    """
+    said = {field.name: field for field in schema.fields if field.name not in partitions}
+    found = file_fields(footer)
+    for name in {**said, **found}:
+        types = [_text(fields[name].type) if name in fields else None for fields in (said, found)]
+        if types[0] != types[1]:
+            raise SchemaChanged(
+                f"Column '{name}' of {path} is {types[1] or 'missing'}, and the ledger says "
+                f"{types[0] or 'that there is none'}.",
+                remedy="Restore the file, or ledger/, from a backup; nothing was published.",
+                column=name,
+                table_type=types[0],
+                file_type=types[1],
+            )
+
+
+def together(schemas: Sequence[Schema]) -> Schema:
+    """The columns of several versions of the code, those of the first in front.
+
+    Raises:
+        SchemaChanged: one column has two types.
+    """
+    first, *others = schemas
+    for other in others:
+        first = Schema([*first.fields, *new_columns(first, other, missing_allowed=True)])
+    return first
+
+
+def new_columns(table: Schema, offered: Schema, *, missing_allowed: bool = False) -> list[Field]:
+    """The nullable columns that must be added to a table before rows are.
 
     Args:
         table: The table's schema.
-        partitions: Its partition columns, which the files do not hold.
-        footers: Of the files.
-        engine_columns: Columns in the files that are not the table's business.
-        optional: Columns that some of the files may lack: the files were written by several
-            versions of the code, of which one had the column and another had not.
+        offered: Of the rows.
+        missing_allowed: Whether columns of the table may be missing in the rows.
 
     Raises:
         SchemaChanged: a column has another type, or one of the table's is missing.
     """
     known = {field.name: field for field in table.fields}
-    added: dict[str, Field] = {}
-    for footer in footers:
-        present = file_fields(footer, engine_columns)
-        for name, field in present.items():
-            there = known.get(name) or added.get(name)
-            if there is None:
-                added[name] = Field(name, field.type, nullable=True)
-            elif _text(there.type) != _text(field.type):
-                raise _changed(name, _text(there.type), _text(field.type))
-        for name in known:
-            if name not in present and name not in partitions and name not in optional:
-                raise _changed(name, _text(known[name].type), None)
-    return list(added.values())
+    present = {field.name: field for field in offered.fields}
+    added = []
+    for name, field in present.items():
+        if name not in known:
+            added.append(Field(name, field.type, nullable=True))
+        elif _text(known[name].type) != _text(field.type):
+            raise changed(name, _text(known[name].type), _text(field.type))
+    for name in known:
+        if name not in present and not missing_allowed:
+            raise changed(name, _text(known[name].type), None)
+    return added
+
+
+def changed(column: str, table_type: str, file_type: str | None) -> SchemaChanged:
+    """The error of a column that a published table has and new rows have otherwise, or not."""
+    now = f"is {file_type} in the new files" if file_type else "is missing in the new files"
+    return SchemaChanged(
+        f"Column '{column}' is {table_type} in the published table and {now}.",
+        remedy="Give the new meaning a new column name, or publish under a new pipeline name.",
+        column=column,
+        table_type=table_type,
+        file_type=file_type,
+    )
 
 
 def _text(kind: Any) -> str:
@@ -84,14 +128,3 @@ def _without_nullability(kind: Any) -> Any:
     if isinstance(kind, list):
         return [_without_nullability(item) for item in kind]
     return kind
-
-
-def _changed(column: str, table_type: str, file_type: str | None) -> SchemaChanged:
-    now = f"is {file_type} in the new files" if file_type else "is missing in the new files"
-    return SchemaChanged(
-        f"Column '{column}' is {table_type} in the published table and {now}.",
-        remedy="Give the new meaning a new column name, or publish under a new pipeline name.",
-        column=column,
-        table_type=table_type,
-        file_type=file_type,
-    )

@@ -1,33 +1,38 @@
-"""What a publish target is: something with a head that applies the journal's events in order.
+"""What a publish target is: something that applies the journal's events in order, each once.
 
-To add one, write a file with a class that has these members, and a `kind` in the spec.
+To add one, write `publish/<kind>_target.py` with a class that has these three members, give its kind
+a model in `contract/targets.py`, and open it in `publish/targets.py`.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.journal import Event
+from spark_jobs.publish.payload import Payload
 
 
 class Target(Protocol):
     """One place that consumers read."""
 
     @property
-    def kind(self) -> str:
-        """Its name in the spec and in the journal."""
+    def name(self) -> str:
+        """What the journal calls it."""
         ...
 
-    def head(self, generation: str) -> int:
-        """The last batch of a generation that consumers see here, -1 for none."""
+    def find(self, event: Event) -> int | None:
+        """The version in which an event is visible here already; None where it is not, or unknown.
+
+        Asked first: what is visible needs no audit, and its files may be compacted away by now.
+        """
         ...
 
-    def apply(self, event: Event, batches: list[Batch]) -> int:
+    def apply(self, event: Event, payload: Payload) -> int:
         """Make an event visible, once; its version here is returned.
 
         Raises:
-            Refused: the event is not the next one, or its files are not the judged ones.
-            TransientError: another writer was faster, or this one was fenced out.
+            Refused: the event is not the next one, or the target cannot take it as it is.
+            TransientError: another writer was faster, this one was fenced out, or the target
+                cannot be reached.
         """
         ...

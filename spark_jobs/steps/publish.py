@@ -6,14 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.contract.report import Outcome
-from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.generation import GenerationUnbound
 from spark_jobs.ledger.increments import Increment, Increments, State
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from spark_jobs.ledger.lease import Lease, hold
-from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.publish.delta_target import DeltaTarget
+from spark_jobs.publish.outgoing import Outgoing
 from spark_jobs.publish.target import Target
 from spark_jobs.steps.step import Ended, Run
 
@@ -74,31 +72,27 @@ def _event(run: Run, seq: int, increment: Increment) -> Event:
     )
 
 
-def targets(run: Run, generation: str, lease: Lease) -> list[Target]:
+def targets(run: Run, lease: Lease) -> list[Target]:
     """The spec's targets; the first is the one whose head says what consumers see."""
-    layout = run.pipeline.layout
-    note = read_note(layout, generation)
-    if note is None:
-        raise GenerationUnbound(
-            f"{layout.note(generation)} is missing, and increments of {generation} are due.",
-            remedy="Restore it from a backup; nothing was published.",
-            note=layout.note(generation),
-        )
-    return [DeltaTarget(layout, note, lease.epoch)]
+    return [DeltaTarget(run.pipeline.layout, lease.epoch)]
 
 
 def _apply(run: Run, journal: Journal, lease: Lease) -> list[dict[str, Any]]:
     published = []
     for event in journal.events():
-        for target in targets(run, event.generation, lease):
-            if journal.applied(event.seq, target.kind) is not None:
+        outgoing = Outgoing(run.pipeline, event, lease.epoch)
+        for target in targets(run, lease):
+            if journal.applied(event.seq, target.name) is not None:
                 continue
-            ledger = Ledger(run.pipeline.layout, event.generation)
-            version = target.apply(event, ledger.batches(event.first, event.last))
+            version = target.find(event)
+            if version is None:
+                payload = outgoing.payload
+                outgoing.keep_rejected()
+                version = target.apply(event, payload)
             journal.record(
                 Applied(
                     seq=event.seq,
-                    target=target.kind,
+                    target=target.name,
                     version=version,
                     run_id=run.run_id,
                     at=datetime.now(UTC),

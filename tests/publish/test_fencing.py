@@ -13,7 +13,6 @@ from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_de
 from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import newest_epoch
-from spark_jobs.ledger.note import Note, read_note
 from spark_jobs.publish import commit
 from spark_jobs.publish.commit import CommitContended
 from spark_jobs.publish.delta_target import DeltaTarget
@@ -30,12 +29,6 @@ def second(history: History) -> History:
     history.publish()
     history.increment(rows(2), [reject("bad")])
     return history
-
-
-def note_of(history: History) -> Note:
-    note = read_note(history.layout, "live-0001")
-    assert note is not None
-    return note
 
 
 @pytest.fixture
@@ -90,7 +83,7 @@ def test_an_older_epoch_is_fenced_out(second: History) -> None:
     ]
     event = event.model_copy(update={"files_hash": second.increments.get(3).sealed.files_hash})
     with pytest.raises(LeaseLost) as lost:
-        DeltaTarget(second.layout, note_of(second), epoch=1).apply(event, second.ledger.batches(2))
+        DeltaTarget(second.layout, epoch=1).apply(event, second.payload(event))
     assert lost.value.epoch == 1
     assert lost.value.newer == second.delta().transaction_version("tidemill.lease")
     assert len(second.log()) == history_length

@@ -12,7 +12,6 @@ import pytest
 from spark_jobs.contract.errors import ExitCode
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import Lease, hold
-from spark_jobs.ledger.note import read_note
 from spark_jobs.publish.commit import NotOurTurn
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.steps import publish as step
@@ -122,13 +121,11 @@ def test_a_verdict_that_came_while_publish_waited_for_the_lease_counts(
 def test_a_target_refuses_an_event_that_is_not_its_next(history: History) -> None:
     history.increment(rows(1))
     history.publish()
-    note = read_note(history.layout, "live-0001")
-    assert note is not None
     (event,) = history.journal.events()
-    target = DeltaTarget(history.layout, note, epoch=99)
+    target = DeltaTarget(history.layout, epoch=99)
     ahead = event.model_copy(update={"first": 4, "last": 4})
     with pytest.raises(NotOurTurn) as refused:
-        target.apply(ahead, history.ledger.batches())
+        target.apply(ahead, history.payload(event))
     assert (refused.value.head, refused.value.first) == (0, 4)
     assert target.head("live-0001") == 0
     assert len(history.log()) == 1

@@ -1,0 +1,54 @@
+"""The payload of a pipeline in mode append: the sink's own files, as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from spark_jobs.contract.spec import OutputMode
+from spark_jobs.ledger.batches import Batch, Ledger
+from spark_jobs.publish.books import Audited
+from spark_jobs.publish.payload import Payload, PayloadFile
+from spark_jobs.publish.table_schema import born_schema, check_file, together
+
+
+def append_payload(
+    ledger: Ledger,
+    batches: Sequence[Batch],
+    audited: Sequence[Audited],
+    *,
+    partition_by: tuple[str, ...],
+    keys: tuple[str, ...],
+) -> Payload:
+    """What an event adds to every target.
+
+    Args:
+        ledger: Of the generation.
+        batches: Of the event.
+        audited: All their files.
+        partition_by: The partition columns.
+        keys: `output.keys`.
+
+    Raises:
+        SchemaChanged: a file holds other columns than its batch's code said, or two versions of
+            the code within the event gave one column two types.
+    """
+    schemas = {b.start: born_schema(ledger.table_schema(b)) for b in batches}
+    good = [one for one in audited if not one.file.rejected and one.file.rows]
+    start_of = {batch.batch: batch.start for batch in batches}
+    for one in good:
+        check_file(one.path, one.footer, schemas[start_of[one.batch]], partition_by)
+    # Of code that wrote no good row nobody need know the columns.
+    starts = sorted({start_of[one.batch] for one in good}) or [max(schemas)]
+    return Payload(
+        generation=ledger.generation,
+        schema=pa.schema(together([schemas[start] for start in reversed(starts)]).to_arrow()),
+        partition_by=partition_by,
+        mode=OutputMode.APPEND,
+        keys=keys,
+        files=tuple(
+            PayloadFile(one.path, one.file.rows, one.batch, one.file.partition) for one in good
+        ),
+        offsets=batches[-1].offsets,
+    )
