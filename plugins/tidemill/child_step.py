@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Report, Step
@@ -21,6 +21,7 @@ class ChildStep:
         step: Which of the four.
         pipeline: What runs.
         run_id: Airflow's.
+        secrets: Its connections, as `connection_variables` gives them.
         command: Gives the command line for step, pipeline's name and run id.
         say: Gets each line of its output.
     """
@@ -31,13 +32,14 @@ class ChildStep:
         pipeline: Pipeline,
         run_id: str,
         *,
+        secrets: Mapping[str, str],
         command: StepCommand,
         say: Callable[[str], object],
     ) -> None:
         self._watch = ReportWatch(pipeline.layout.run(run_id), step)
         self._process = StepProcess(
             command(step, pipeline.name, run_id),
-            {**os.environ, **launched_by_this_task(os.environ)},
+            {**os.environ, **launched_by_this_task(os.environ), **secrets},
             say,
         )
 

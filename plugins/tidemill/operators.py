@@ -12,6 +12,7 @@ from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
 from tidemill.child_step import ChildStep, StepCommand
 from tidemill.command import step_command
+from tidemill.connections import connection_variables
 from tidemill.events import announce, emit
 from tidemill.outcome import as_airflow, conclude
 
@@ -41,7 +42,12 @@ class ChildStepOperator(BaseOperator):
         try:
             pipeline = open_pipeline(self.pipeline)
             self._child = ChildStep(
-                self.step, pipeline, run_id, command=self.command, say=self.log.info
+                self.step,
+                pipeline,
+                run_id,
+                secrets=connection_variables(pipeline.spec),
+                command=self.command,
+                say=self.log.info,
             )
             report, exit_code = self._child.run()
         except TidemillError as error:

@@ -29,6 +29,7 @@ from tidemill.command import (
     step_arguments,
     step_command,
 )
+from tidemill.connections import connection_variables
 from tidemill.docs_link import DataDocsLink
 from tidemill.outcome import ReportWatch, as_airflow, conclude
 from tidemill.processes import end_session
@@ -42,9 +43,27 @@ QUIET = {"spark.log.level": "WARN"}
 
 
 class SparkStepHook(SparkSubmitHook):
-    """spark-submit in its own session, so that a kill reaches JVM and Python workers alike."""
+    """spark-submit in its own session, so that a kill reaches JVM and Python workers alike.
+
+    Args:
+        secrets: Variables for the environment of the driver, and for no command line.
+        **kwargs: The provider's own.
+
+    Raises:
+        AirflowFailException: the driver would not run under this task, and there are secrets.
+    """
 
     exit_code: int | None = None
+
+    def __init__(self, *, secrets: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._secrets = dict(secrets)
+        if self._driver_is_elsewhere and secrets:
+            raise AirflowFailException(
+                f"Connection '{self._conn_id}' has deploy-mode cluster: the driver would run on "
+                f"another machine, which {', '.join(secrets)} could only reach on a command line. "
+                "Remove deploy-mode from its extra; the driver then runs under this task."
+            )
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
         kwargs.update(start_new_session=True, encoding="utf-8", errors="replace")
@@ -60,6 +79,18 @@ class SparkStepHook(SparkSubmitHook):
     def on_kill(self) -> None:
         self._end()
         super().on_kill()
+
+    @property
+    def _driver_is_elsewhere(self) -> bool:
+        return bool(self._connection["deploy_mode"] == "cluster")
+
+    def _build_spark_submit_command(self, application: str) -> list[str]:
+        command = list(super()._build_spark_submit_command(application))
+        if not self._driver_is_elsewhere:
+            # The provider puts all variables onto the command line where the master is YARN or
+            # Kubernetes, though in client mode the driver inherits spark-submit's environment.
+            self._env = {**(self._env_vars or {}), **self._secrets}
+        return command
 
     def _end(self) -> None:
         if self._submit_sp is not None and self._submit_sp.poll() is None:
@@ -112,6 +143,7 @@ class SparkStepOperator(SparkSubmitOperator):
         """Run it through spark-submit."""
         run_id = context["run_id"]
         self._require_connection()
+        secrets = connection_variables(pipeline.spec)
         # Before the JVM, so that there is never a second driver beside one that was left behind.
         if end_outlived(pipeline.layout.lease) is not None:
             self.log.info("ended a driver that outlived its task")
@@ -120,6 +152,7 @@ class SparkStepOperator(SparkSubmitOperator):
         watch = ReportWatch(pipeline.layout.run(run_id), self.step)
         self.conf = dict(spark_conf(pipeline, run_id))
         self._hook = SparkStepHook(
+            secrets=secrets,
             conf=self.conf,
             conn_id=self._conn_id,
             name=self.name,
@@ -173,7 +206,12 @@ class GateOperator(SparkStepOperator):
 
     def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
         self._child = ChildStep(
-            self.step, pipeline, context["run_id"], command=self.command, say=self.log.info
+            self.step,
+            pipeline,
+            context["run_id"],
+            secrets=connection_variables(pipeline.spec),
+            command=self.command,
+            say=self.log.info,
         )
         report, exit_code = self._child.run()
         if report is not None and report.outcome is Outcome.NEEDS_SPARK:

@@ -1,0 +1,110 @@
+"""The Airflow connections of a pipeline, on their way into the processes of its steps.
+
+They travel in the environment of a process, and nowhere else: a command line is readable by every
+user of the machine, and Spark's configuration ends up in logs and on pages (failure-modes B3.4).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
+
+from airflow.sdk import BaseHook
+from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
+from airflow.sdk.log import mask_secret
+
+from spark_jobs.contract.connection import variable
+from spark_jobs.contract.spec import Spec
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+# Settings of an extra that are no secret, and without which an error says nothing. All others are
+# masked, whatever they are called: nobody knows them all.
+READABLE = frozenset(
+    {
+        "bootstrap.servers",
+        "charset",
+        "client.id",
+        "group.id",
+        "sasl.mechanism",
+        "sasl.mechanisms",
+        "security.protocol",
+        "sslmode",
+    }
+)
+# A shorter line of a certificate or key is its last, or padding; masking it hides half the log.
+SHORTEST_LINE = 16
+ADD = {
+    "kafka": """--conn-type kafka --conn-extra '{"bootstrap.servers": "HOST:9092"}'""",
+    "postgres": "--conn-uri postgres://USER:PASSWORD@HOST:5432/DATABASE",
+    "mariadb": "--conn-uri mysql://USER:PASSWORD@HOST:3306/DATABASE",
+}
+ANY = "--conn-uri URI"
+
+
+def connection_variables(spec: Spec) -> dict[str, str]:
+    """Fetch a spec's connections, mask what is secret in them, and give them as variables.
+
+    Args:
+        spec: Whose sources, targets and sink name connections.
+
+    Returns:
+        `AIRFLOW_CONN_<ID>` -> the connection as JSON, as `spark_jobs.contract.connection` reads it.
+
+    Raises:
+        AirflowFailException: there is no such connection.
+    """
+    return {variable(conn_id): _fetch(conn_id, spec) for conn_id in spec.connections}
+
+
+def secrets_of(connection: Connection) -> Iterator[str]:
+    """Everything of a connection that must not be read in a log, in each way it may be written."""
+    whole = (connection.get_uri(), connection.as_json(), connection.extra or "")
+    for text in (*whole, connection.password or "", *_texts(connection.extra_dejson)):
+        yield from _spellings(text)
+        lines = text.splitlines()
+        if len(lines) > 1:
+            yield from (line for line in lines if len(line) >= SHORTEST_LINE)
+
+
+def _fetch(conn_id: str, spec: Spec) -> str:
+    try:
+        connection = BaseHook.get_connection(conn_id)
+    except AirflowNotFoundException as error:
+        add = f"airflow connections add {conn_id} {ADD.get(_kind(conn_id, spec), ANY)}"
+        raise AirflowFailException(
+            f"There is no connection '{conn_id}', which the spec names. Add it: {add}"
+        ) from error
+    for secret in secrets_of(connection):
+        mask_secret(secret)
+    return str(connection.as_json())
+
+
+def _kind(conn_id: str, spec: Spec) -> str:
+    """What a connection is for: the kind of the first that names it."""
+    users = (*spec.sources.values(), *spec.publish, *([spec.sink] if spec.sink else []))
+    return next(user.kind for user in users if getattr(user, "conn_id", None) == conn_id)
+
+
+def _texts(value: Any, name: str = "") -> Iterator[str]:
+    """Every text of an extra, however deep, but for those that are readable."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, str(key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, name)
+    elif isinstance(value, str) and name not in READABLE:
+        yield value
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """A secret as it is, in a URL, in JSON, and between the quotes of a JAAS configuration."""
+    in_json = json.dumps(text)[1:-1]
+    in_jaas = text.replace("\\", "\\\\").replace('"', '\\"')
+    yield from dict.fromkeys(
+        (text, quote(text), quote(text, safe=""), quote_plus(text), in_json, in_jaas)
+    )

@@ -1,0 +1,208 @@
+"""Connections reach the processes of a step, and nothing that anybody else can read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+import pytest
+from airflow.providers.apache.spark.hooks import spark_submit
+from airflow.sdk import Connection, Context
+from airflow.sdk._shared.secrets_masker import redact, reset_secrets_masker
+from airflow.sdk.exceptions import AirflowFailException
+
+from spark_jobs.contract import connection as contract
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.contract.report import Outcome, Step
+from tests.airflow.conftest import NAME
+from tests.airflow.fake_spark import FakeSpark
+from tests.airflow.fake_step import leaving, report_of
+from tidemill.connections import connection_variables
+from tidemill.operators import DoctorOperator, PublishOperator
+from tidemill.spark_step import GateOperator, IngestOperator
+
+PASSWORD = 'pa ss"wo\\rd/ä%40'
+EXTRA_SECRET = "nobody-calls-this-a-secret"
+KAFKA = {
+    "conn_type": "kafka",
+    "login": "mill",
+    "password": PASSWORD,
+    "extra": {"bootstrap.servers": "broker.example:9092", "odd.name": [{"deep": EXTRA_SECRET}]},
+}
+POSTGRES = {"conn_type": "postgres", "host": "db.example", "login": "mill", "password": "canary-pg"}
+SPEC = """
+sources:
+  orders:
+    kind: kafka
+    subscribe: orders
+    value: {format: json, schema: "id string, at timestamp"}
+publish: [{kind: delta}, {kind: postgres, conn_id: warehouse, table: orders}]
+"""
+MASTERS = ("local[2]", "spark://m1:7077", "yarn", "k8s://https://cluster.example")
+STEPS = ("doctor", "ingest", "gate", "publish")
+
+
+@pytest.fixture
+def context() -> Context:
+    return cast("Context", {"run_id": "run-1", "outlet_events": defaultdict(object)})
+
+
+@pytest.fixture
+def secret_spec(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The small project's pipeline with a broker and a database, whose connections are there."""
+    reset_secrets_masker()
+    # Of Airflow's Kubernetes provider, which these tests do without.
+    monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)
+    spec = project / "dags" / "specs" / f"{NAME}.yaml"
+    spec.write_text(SPEC)
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps(KAFKA))
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(POSTGRES))
+    return spec
+
+
+def recording(step: Step, at: Path, layout: Layout) -> Any:
+    """A step's command that notes its own command line and environment, and is done."""
+    done = leaving(layout.runs, report_of(step, Outcome.DONE))
+    noting = (
+        "import json, os, pathlib, sys; "
+        "me = pathlib.Path('/proc/self/cmdline').read_text().split(chr(0)); "
+        f"pathlib.Path({str(at)!r}).write_text(json.dumps([me, dict(os.environ)])); "
+    )
+
+    def command(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
+        python, flag, script, *arguments = done(step, pipeline, run_id)
+        return (python, flag, noting + f"exec({script!r})", *arguments)
+
+    return command
+
+
+def ingest() -> IngestOperator:
+    return IngestOperator(task_id="ingest", pipeline=NAME, conn_id="tidemill_spark")
+
+
+def seen_by(step: Step, spark: FakeSpark, layout: Layout, context: Context, at: Path) -> Any:
+    """The command line and the environment of one step's process."""
+    if step == "ingest":
+        spark.leaves(report_of("ingest", Outcome.DONE))
+        ingest().execute(context)
+        return spark.call["argv"], spark.call["env"]
+    operator: Any = {
+        "doctor": lambda: DoctorOperator(task_id="doctor", pipeline=NAME),
+        "gate": lambda: GateOperator(task_id="gate", pipeline=NAME, conn_id="tidemill_spark"),
+        "publish": lambda: PublishOperator(task_id="publish", pipeline=NAME),
+    }[step]()
+    operator.command = recording(step, at, layout)
+    operator.execute(context)
+    return json.loads(at.read_text())
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_gets_the_connections_in_its_environment_and_not_as_arguments(
+    secret_spec: Path, spark: FakeSpark, layout: Layout, context: Context, tmp_path: Path, step: Any
+) -> None:
+    argv, environ = seen_by(step, spark, layout, context, tmp_path / "seen")
+    kafka = contract.connection("tidemill_kafka", environ)
+    assert kafka.password is not None
+    assert kafka.password.get_secret_value() == PASSWORD
+    assert kafka.settings == KAFKA["extra"]
+    assert contract.connection("warehouse", environ).host == "db.example"
+    for secret in (PASSWORD, EXTRA_SECRET, "canary-pg", "AIRFLOW_CONN"):
+        assert not any(secret in word for word in argv)
+
+
+@pytest.mark.parametrize("master", MASTERS)
+def test_no_master_brings_them_onto_the_command_line(
+    secret_spec: Path,
+    spark: FakeSpark,
+    layout: Layout,
+    context: Context,
+    monkeypatch: pytest.MonkeyPatch,
+    master: str,
+) -> None:
+    connection = {"conn_type": "spark", "host": master, "extra": {"namespace": "mills"}}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
+    spark.leaves(report_of("ingest", Outcome.DONE))
+    ingest().execute(context)
+    assert spark.call["argv"][:2] == ["--master", master]
+    assert "AIRFLOW_CONN_WAREHOUSE" in spark.call["env"]
+    assert spark.call["env"]["PYSPARK_PYTHON"] == sys.executable
+    assert not any("AIRFLOW_CONN" in word for word in spark.call["argv"])
+
+
+@pytest.mark.parametrize("master", MASTERS)
+def test_a_driver_on_another_machine_is_refused_where_there_are_connections(
+    secret_spec: Path,
+    spark: FakeSpark,
+    layout: Layout,
+    context: Context,
+    monkeypatch: pytest.MonkeyPatch,
+    master: str,
+) -> None:
+    connection = {
+        "conn_type": "spark",
+        "host": master,
+        "extra": {"deploy-mode": "cluster", "namespace": "mills"},
+    }
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
+    with pytest.raises(AirflowFailException, match="deploy-mode"):
+        ingest().execute(context)
+    assert not spark.called
+
+
+def test_a_connection_that_is_missing_is_named_with_the_command_to_add_it(
+    secret_spec: Path, layout: Layout, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AIRFLOW_CONN_WAREHOUSE")
+    operator = DoctorOperator(task_id="doctor", pipeline=NAME)
+    with pytest.raises(
+        AirflowFailException, match="airflow connections add warehouse --conn-uri postgres://"
+    ):
+        operator.execute(context)
+
+
+def test_a_pipeline_without_connections_asks_for_none(
+    spark: FakeSpark, layout: Layout, context: Context
+) -> None:
+    spark.leaves(report_of("ingest", Outcome.DONE))
+    ingest().execute(context)
+    assert "AIRFLOW_CONN_TIDEMILL_KAFKA" not in spark.call["env"]
+
+
+def test_whatever_a_connection_holds_is_masked_however_it_is_written(
+    secret_spec: Path, layout: Layout
+) -> None:
+    assert redact(f"before {EXTRA_SECRET}") == f"before {EXTRA_SECRET}"
+    connection_variables(open_pipeline(NAME).spec)
+    uri = Connection.from_json(json.dumps(KAFKA), conn_id="x").get_uri()
+    written = (
+        PASSWORD,
+        quote(PASSWORD, safe=""),
+        quote(PASSWORD),
+        json.dumps(PASSWORD)[1:-1],
+        PASSWORD.replace("\\", "\\\\").replace('"', '\\"'),
+        EXTRA_SECRET,
+        uri,
+        "canary-pg",
+    )
+    for text in written:
+        assert text not in str(redact(f"it is {text}, you see"))
+
+
+def test_the_brokers_address_can_still_be_read(secret_spec: Path, layout: Layout) -> None:
+    connection_variables(open_pipeline(NAME).spec)
+    assert redact("no broker at broker.example:9092") == "no broker at broker.example:9092"
+
+
+def test_a_key_is_masked_line_by_line(
+    secret_spec: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["-----BEGIN PRIVATE KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj", "-----END"]
+    extra = {"bootstrap.servers": "broker.example:9092", "ssl.key.pem": "\n".join(lines)}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps({**KAFKA, "extra": extra}))
+    connection_variables(open_pipeline(NAME).spec)
+    assert lines[1] not in str(redact(f"a line of it: {lines[1]}"))
