@@ -31,6 +31,7 @@ from spark_jobs.contract.sink import Sink
 from spark_jobs.contract.source import BaseSource, OptionValue
 from spark_jobs.contract.targets import DeltaTarget, Target
 from spark_jobs.contract.trial_source import RateMicroBatchSource, RateSource, SocketSource
+from spark_jobs.contract.wake import Wake
 
 Source = Annotated[
     FileSource | KafkaSource | PythonSource | RateSource | RateMicroBatchSource | SocketSource,
@@ -163,6 +164,7 @@ class Spec(Model):
     description: str = ""
     env: dict[Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")], str | None] = {}
     schedule: Annotated[str, StringConstraints(min_length=1)] | None = None
+    wake: Wake | None = None
     timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
     expect: Expect | None = None
     sources: Annotated[dict[Name, Source], Field(min_length=1)]
@@ -213,6 +215,8 @@ class Spec(Model):
             self._publish_agrees()
         else:
             self._sink_agrees()
+        if self.wake is not None:
+            self.wake.agree(self)
         return self
 
     def _columns_agree(self, name: str, source: BaseSource) -> None:
