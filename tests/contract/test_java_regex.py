@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from spark_jobs.gate.java_regex import as_python
+from spark_jobs.contract.java_regex import as_python
 
 
 @pytest.mark.parametrize(
