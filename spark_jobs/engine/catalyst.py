@@ -7,10 +7,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+LOGICAL = ("Project", "Filter", "WithCTE", "CTERelationDef", "CTERelationRef")
+
 
 @dataclass(frozen=True)
 class Catalyst:
-    """The few classes of Spark's planner that a guarded plan is made of."""
+    """The few classes of Spark's planner that a rewritten plan is made of."""
 
     session: SparkSession
 
@@ -20,7 +22,7 @@ class Catalyst:
 
     def __getattr__(self, name: str) -> Any:
         sql = self.jvm.org.apache.spark.sql
-        if name in ("Project", "Filter"):
+        if name in LOGICAL:
             return getattr(sql.catalyst.plans.logical, name)
         return getattr(sql.catalyst.expressions, name)
 

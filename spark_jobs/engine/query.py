@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.one_pass import one_pass
 from spark_jobs.engine.partition_types import refuse_unfaithful_types
+from spark_jobs.engine.read_once import read_once
 from spark_jobs.engine.refusals import refuse_unrepeatable
 from spark_jobs.engine.rows import committed, good, tag, two_passes
 from spark_jobs.engine.source import read_stream
@@ -61,7 +62,7 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> Plan:
         counted = {name: _counted(name, frame) for name, frame in tagged.items()}
         fine = {name: good(frame) for name, frame in counted.items()}
         rows = two_passes(tagged.values(), apply(transform, fine, spec, path))
-    return Plan(committed(rows, spec), transformed.schema)
+    return Plan(read_once(committed(rows, spec)), transformed.schema)
 
 
 def _counted(source: str, rows: DataFrame) -> DataFrame:
