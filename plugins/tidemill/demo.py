@@ -122,13 +122,14 @@ def _what_happened(layout: Layout, run_id: str) -> str:
 
 def _show_increments(console: Console, layout: Layout, runs: list[str]) -> None:
     journal = Journal(layout.journal)
+    published = journal.published()
     table = Table(title="What the runs did", title_justify="left")
     for column in ("run", "increment", "rows", "rejected", "verdict", "version"):
         table.add_column(column, justify="right" if column in ("rows", "rejected") else "left")
     for increment in Increments(layout.increments).all():
         sealed, verdict, release = increment.sealed, increment.verdict, increment.release
         event = journal.of_increment(sealed.increment)
-        applied = journal.applied(event.seq) if event else None
+        applied = published.get(event.seq) if event else None
         said = verdict.outcome if verdict else "none"
         table.add_row(
             f"day {runs.index(sealed.run_id) + 1}" if sealed.run_id in runs else sealed.run_id,

@@ -10,7 +10,7 @@ from airflow.sdk import Asset, AssetAlias
 
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline, root
-from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.ledger.journal import Applied, Event, Journal
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -43,9 +43,9 @@ def emit(pipeline: Pipeline, context: Context) -> tuple[int, ...]:
     journal = Journal(pipeline.layout.journal)
     asset = table_asset(pipeline.name, pipeline.layout.root)
     outlet = context["outlet_events"][table_alias(pipeline.name)]
-    news = journal.unannounced()
+    news, published = journal.unannounced(), journal.published()
     for event in news:
-        outlet.add(asset, extra=_extra(event, journal))
+        outlet.add(asset, extra=_extra(event, published[event.seq]))
     return tuple(event.seq for event in news)
 
 
@@ -56,10 +56,9 @@ def announce(pipeline: Pipeline, numbers: Iterable[int]) -> None:
         journal.announce(number)
 
 
-def _extra(event: Event, journal: Journal) -> dict[str, Any]:
-    applied = journal.applied(event.seq)
+def _extra(event: Event, applied: Applied) -> dict[str, Any]:
     return {
-        "version": applied.version if applied else None,
+        "version": applied.version,
         "increment": event.increment,
         "generation": event.generation,
         "first_batch": event.first,

@@ -59,7 +59,8 @@ def read_increments(layout: Layout) -> tuple[IncrementStatus, ...]:
 
 def _increments(layout: Layout) -> Iterator[IncrementStatus]:
     journal = Journal(layout.journal)
-    applied = {event.increment: journal.applied(event.seq) for event in journal.events()}
+    published = journal.published()
+    applied = {event.increment: published.get(event.seq) for event in journal.events()}
     in_the_way: int | None = None
     for increment in Increments(layout.increments).all():
         number = increment.number

@@ -1,7 +1,9 @@
 """The journal: the one ordered list of what goes out, which every target applies from its own head.
 
 `journal/000007.json` is an event; `000007.<target>.json` says that a target has applied it, with
-what it made of it; `000007.announced` that its asset event was sent.
+what it made of it; `000007.announced` that its asset event was sent. An event is published when the
+head target, the first of the spec, has applied it; that is written down with it, so that readers
+need no spec, and a head target that is named later does not unpublish what was published.
 """
 
 from __future__ import annotations
@@ -13,8 +15,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.ledger import documents
-
-HEAD_TARGET = "delta"
 
 
 class Event(BaseModel):
@@ -38,12 +38,19 @@ class Event(BaseModel):
 
 
 class Applied(BaseModel):
-    """What a target made of an event."""
+    """What a target made of an event.
+
+    Attributes:
+        target: Its name.
+        head: Whether it was the one whose head says what consumers see.
+        version: Of the target, after it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     seq: int
     target: str
+    head: bool = True
     version: int
     run_id: str
     at: datetime
@@ -75,8 +82,26 @@ class Journal:
         """Add the next event; False where another writer was first."""
         return documents.put_if_absent(self.folder / f"{event.seq:06d}.json", event)
 
-    def applied(self, seq: int, target: str = HEAD_TARGET) -> Applied | None:
+    def applied(self, seq: int, target: str) -> Applied | None:
+        """What a target made of an event, None where it has not applied it."""
         return documents.read(self.folder / f"{seq:06d}.{target}.json", Applied)
+
+    def behind(self, target: str) -> list[int]:
+        """The numbers of the events that a target has still to apply, in order."""
+        names = {path.name for path in self.folder.iterdir()} if self.folder.is_dir() else set()
+        numbers = [number for number, _ in documents.numbered(self.folder)]
+        return [number for number in numbers if f"{number:06d}.{target}.json" not in names]
+
+    def published(self) -> dict[int, Applied]:
+        """The events that consumers see -> what the head target made of them."""
+        found: dict[int, Applied] = {}
+        for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
+            number, _, target = path.name.removesuffix(".json").partition(".")
+            if number.isdecimal() and target and path.suffix == ".json":
+                applied = documents.read(path, Applied)
+                if applied is not None and applied.head:
+                    found.setdefault(applied.seq, applied)
+        return found
 
     def record(self, applied: Applied) -> bool:
         name = f"{applied.seq:06d}.{applied.target}.json"
@@ -87,10 +112,11 @@ class Journal:
 
     def unannounced(self) -> tuple[Event, ...]:
         """Events that are visible to consumers and that nobody has been told of."""
+        published = self.published()
         return tuple(
             event
             for event in self.events()
-            if self.applied(event.seq) and not self._announcement(event.seq).exists()
+            if event.seq in published and not self._announcement(event.seq).exists()
         )
 
     def announce(self, seq: int) -> bool:

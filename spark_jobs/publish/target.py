@@ -1,7 +1,7 @@
 """What a publish target is: something that applies the journal's events in order, each once.
 
-To add one, write `publish/<kind>_target.py` with a class that has these three members, give its kind
-a model in `contract/targets.py`, and open it in `publish/targets.py`.
+To add one, write `publish/<kind>_target.py` with a class that has these three members; its kind
+gets a model in `contract/targets.py` and a line in `publish/targets.py`.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
     batches = generation.ledger.batches()
     increments = Increments(layout.increments).all()
     journal = Journal(layout.journal)
-    published = {event.increment for event in journal.events() if journal.applied(event.seq)}
+    visible = journal.published()
+    published = {event.increment for event in journal.events() if event.seq in visible}
     _check_unpublished_files(generation, batches, _first_unpublished(increments, published))
     prove_sources(layout, generation.name, pipeline.spec, batches)
     found = looks(pipeline, batches)
@@ -70,7 +71,15 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
         "sources": {look.source: _facts(look) for look in found},
     }
     own = read_run_increment(layout.run(run.run_id))
-    work = find_work(generation, found, increments, journal, own, published=pipeline.spec.published)
+    work = find_work(
+        generation,
+        found,
+        increments,
+        journal,
+        own,
+        targets=[target.name for target in pipeline.spec.publish],
+        published=pipeline.spec.published,
+    )
     if work:
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})

@@ -52,9 +52,10 @@ def gate(run: Run) -> Ended:
             if number is None:
                 return Ended(Outcome.DONE, "nothing new to judge")
             remember(layout.run(run.run_id), number)
-        event = Journal(layout.journal).of_increment(number)
+        journal = Journal(layout.journal)
+        event = journal.of_increment(number)
         if event is not None:
-            applied = Journal(layout.journal).applied(event.seq)
+            applied = journal.published().get(event.seq)
             where = f"already in version {applied.version}" if applied else "already in the journal"
             return Ended(Outcome.DONE, where, {"increment": number})
         return _judge(run, increments, increments.get(number))

@@ -8,11 +8,10 @@ from typing import Any
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increment, Increments, State
 from spark_jobs.ledger.journal import Applied, Event, Journal
-from spark_jobs.ledger.lease import Lease, hold
+from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.run_increment import read_run_increment
-from spark_jobs.publish.delta_target import DeltaTarget
-from spark_jobs.publish.outgoing import Outgoing
-from spark_jobs.publish.target import Target
+from spark_jobs.publish.catch_up import CatchUp
+from spark_jobs.publish.targets import targets_of
 from spark_jobs.steps.step import Ended, Run
 
 
@@ -23,8 +22,9 @@ def publish(run: Run) -> Ended:
         `done` with the versions, or `waiting` if this run's increment stands behind a held one.
 
     Raises:
-        Refused: books, schema or order do not agree; nothing was committed.
-        TransientError: another writer was faster, or this one was fenced out.
+        Refused: books, schema or order do not agree; to that target nothing was committed.
+        TransientError: another writer was faster, this one was fenced out, or a target cannot be
+            reached. Targets beside the head target lag then; the next run goes on there.
     """
     layout = run.pipeline.layout
     if not Increments(layout.increments).numbers():
@@ -34,8 +34,11 @@ def publish(run: Run) -> Ended:
         increments = Increments(layout.increments).all()
         journal = Journal(layout.journal)
         _let_out(run, increments, journal)
-        published = _apply(run, journal, lease)
-    return _ended(run, increments, journal, published)
+        targets = targets_of(run.pipeline, lease.epoch)
+        done = CatchUp(
+            run.pipeline, targets, epoch=lease.epoch, run_id=run.run_id, say=run.say
+        ).run()
+    return _ended(run, increments, journal, done)
 
 
 def _let_out(run: Run, increments: list[Increment], journal: Journal) -> None:
@@ -72,57 +75,28 @@ def _event(run: Run, seq: int, increment: Increment) -> Event:
     )
 
 
-def targets(run: Run, lease: Lease) -> list[Target]:
-    """The spec's targets; the first is the one whose head says what consumers see."""
-    return [DeltaTarget(run.pipeline.layout, lease.epoch)]
-
-
-def _apply(run: Run, journal: Journal, lease: Lease) -> list[dict[str, Any]]:
-    published = []
-    for event in journal.events():
-        outgoing = Outgoing(run.pipeline, event, lease.epoch)
-        for target in targets(run, lease):
-            if journal.applied(event.seq, target.name) is not None:
-                continue
-            version = target.find(event)
-            if version is None:
-                payload = outgoing.payload
-                outgoing.keep_rejected()
-                version = target.apply(event, payload)
-            journal.record(
-                Applied(
-                    seq=event.seq,
-                    target=target.name,
-                    version=version,
-                    run_id=run.run_id,
-                    at=datetime.now(UTC),
-                )
-            )
-            run.say(
-                f"increment {event.increment:06d}: {event.rows:,} rows in version {version}, "
-                f"{event.rejected:,} rejected"
-            )
-            published.append(
-                {
-                    "increment": event.increment,
-                    "version": version,
-                    "batches": [event.first, event.last],
-                    "rows": event.rows,
-                    "rejected": event.rejected,
-                }
-            )
-    return published
+def _fact(event: Event, applied: Applied) -> dict[str, Any]:
+    return {
+        "increment": event.increment,
+        "version": applied.version,
+        "batches": [event.first, event.last],
+        "rows": event.rows,
+        "rejected": event.rejected,
+    }
 
 
 def _ended(
-    run: Run, increments: list[Increment], journal: Journal, published: list[dict[str, Any]]
+    run: Run, increments: list[Increment], journal: Journal, done: list[tuple[Event, Applied]]
 ) -> Ended:
-    facts = {"published": published}
+    published = [_fact(event, applied) for event, applied in done if applied.head]
+    further: dict[str, list[int]] = {}
+    for event, applied in done:
+        if not applied.head:
+            further.setdefault(applied.target, []).append(event.increment)
+    facts: dict[str, Any] = {"published": published, "further": further}
     own = read_run_increment(run.pipeline.layout.run(run.run_id))
-    event = journal.of_increment(own) if own is not None else None
-    applied = journal.applied(event.seq) if event else None
-    if own is not None and applied is None:
-        gone_out = {e.increment for e in journal.events()}
+    gone_out = {event.increment: event.seq for event in journal.events()}
+    if own is not None and own not in gone_out:
         first = next(i for i in increments if i.number not in gone_out)
         how = "held" if first.state is State.HELD else "not judged yet"
         reason = f"increment {own:06d} is {how}"
@@ -130,15 +104,11 @@ def _ended(
             reason = f"increment {own:06d} waits behind {first.number:06d}, which is {how}"
         held = {"held": first.number} if first.state is State.HELD else {}
         return Ended(Outcome.WAITING, reason, {**facts, **held})
-    if published:
-        return Ended(
-            Outcome.DONE,
-            ", ".join(
-                f"increment {p['increment']:06d} in version {p['version']}" for p in published
-            ),
-            facts,
-        )
-    if applied is not None:
-        facts["version"] = applied.version  # type: ignore[assignment]
-        return Ended(Outcome.DONE, f"already in version {applied.version}", facts)
+    said = [f"increment {p['increment']:06d} in version {p['version']}" for p in published]
+    said += [f"{target} caught up to increment {n[-1]:06d}" for target, n in further.items()]
+    if said:
+        return Ended(Outcome.DONE, ", ".join(said), facts)
+    if own is not None:
+        version = journal.published()[gone_out[own]].version
+        return Ended(Outcome.DONE, f"already in version {version}", {**facts, "version": version})
     return Ended(Outcome.DONE, "nothing to publish", facts)

@@ -70,7 +70,7 @@ def _must_be_held(pipeline: Pipeline, increment: Increment) -> None:
     number, name = increment.number, pipeline.name
     journal = Journal(pipeline.layout.journal)
     event = journal.of_increment(number)
-    applied = journal.applied(event.seq) if event else None
+    applied = journal.published().get(event.seq) if event else None
     if applied is not None:
         raise _not_held(
             increment,

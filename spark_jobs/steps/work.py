@@ -22,15 +22,18 @@ class Work:
         kind: `finish` a planned batch, `apply` what is in the journal; the others as they say.
         reason: A phrase for the task log.
         increment: Which one it is about, where it is about one.
+        target: Which one has to `apply`.
     """
 
     kind: Kind
     reason: str
     increment: int | None = None
+    target: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For the report's facts."""
-        return {"kind": self.kind, "increment": self.increment}
+        said = {"kind": self.kind, "increment": self.increment}
+        return said if self.target is None else {**said, "target": self.target}
 
 
 def find_work(
@@ -40,6 +43,7 @@ def find_work(
     journal: Journal,
     own: int | None,
     *,
+    targets: Sequence[str],
     published: bool = True,
 ) -> list[Work]:
     """What there is to do; empty if a run would change nothing.
@@ -50,6 +54,7 @@ def find_work(
         increments: All, in order.
         journal: What went out, and what targets made of it.
         own: The increment that this run sealed at an earlier try.
+        targets: The names of those that are published to.
         published: Whether there is a gate; without one nothing is ever sealed.
     """
     events = journal.events()
@@ -75,8 +80,11 @@ def find_work(
         elif increment.may_go_out and not behind:
             work.append(Work("publish", f"{name} awaits publishing", increment.number))
         behind = behind or not increment.may_go_out
-    if any(journal.applied(event.seq) is None for event in events):
-        work.append(Work("apply", "the table lags behind the journal"))
+    for target in targets:
+        lag = len(journal.behind(target))
+        if lag:
+            reason = f"{target} is {lag:,} events behind the journal"
+            work.append(Work("apply", reason, target=target))
     if own is not None and own not in gone_out.union(one.increment for one in work):
         work.append(Work("judge_again", f"increment {own:06d} of this run is judged again", own))
     return work

@@ -20,8 +20,9 @@ def journal(history: History) -> Journal:
     return history.journal
 
 
-def applied(seq: int, target: str = "delta", version: int = 7) -> Applied:
-    return Applied(seq=seq, target=target, version=version, run_id="r", at=datetime.now(UTC))
+def applied(seq: int, target: str = "delta", version: int = 7, *, head: bool = True) -> Applied:
+    now = datetime.now(UTC)
+    return Applied(seq=seq, target=target, head=head, version=version, run_id="r", at=now)
 
 
 def test_events_come_in_order_and_without_what_targets_made_of_them(journal: Journal) -> None:
@@ -38,19 +39,35 @@ def test_the_place_of_an_event_is_taken_once(journal: Journal) -> None:
 
 
 def test_what_a_target_made_of_an_event_is_written_once(journal: Journal) -> None:
-    assert journal.applied(2) is None
+    assert journal.applied(2, "delta") is None
     assert journal.record(applied(2))
     assert not journal.record(applied(2, version=8))
-    found = journal.applied(2)
+    found = journal.applied(2, "delta")
     assert found is not None
     assert found.version == 7
 
 
 def test_targets_have_heads_of_their_own(journal: Journal) -> None:
-    assert journal.record(applied(1, "postgres"))
-    assert journal.applied(1, "postgres") is not None
-    assert journal.applied(2, "postgres") is None
-    assert journal.applied(1, "delta") is not None
+    assert journal.behind("postgres.x.orders") == [1, 2]
+    assert journal.record(applied(1, "postgres.x.orders", head=False))
+    assert journal.applied(1, "postgres.x.orders") is not None
+    assert journal.applied(2, "postgres.x.orders") is None
+    assert journal.behind("postgres.x.orders") == [2]
+    assert journal.behind("postgres.x") == [1, 2]
+    assert journal.behind("delta") == [2]
+
+
+def test_published_is_what_the_head_target_applied(journal: Journal) -> None:
+    journal.record(applied(2, "postgres.x.orders", version=2, head=False))
+    assert {seq: one.target for seq, one in journal.published().items()} == {1: "delta"}
+    assert [event.seq for event in journal.unannounced()] == [1]
+
+
+def test_another_head_target_unpublishes_nothing(journal: Journal) -> None:
+    # The spec named PostgreSQL first before event 2 came, and it has applied no more than that.
+    journal.record(applied(2, "postgres.x.orders", version=2))
+    published = {seq: one.target for seq, one in journal.published().items()}
+    assert published == {1: "delta", 2: "postgres.x.orders"}
 
 
 def test_an_event_is_found_by_its_increment(journal: Journal) -> None:

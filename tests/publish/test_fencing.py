@@ -13,10 +13,9 @@ from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_de
 from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import newest_epoch
-from spark_jobs.publish import commit
+from spark_jobs.publish import commit, targets
 from spark_jobs.publish.commit import CommitContended
 from spark_jobs.publish.delta_target import DeltaTarget
-from spark_jobs.steps import publish as step
 from tests.histories import BY_DAY, COLUMNS, History, reject, row, rows
 
 APP = "orders/live-0001"
@@ -48,7 +47,7 @@ def interfere(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
                     write(self.layout.table)
                 super()._commit(*arguments)
 
-        monkeypatch.setattr(step, "DeltaTarget", Interfered)
+        monkeypatch.setattr(targets, "DeltaTarget", Interfered)
         monkeypatch.setattr(commit, "WAIT_SECONDS", 0.001)
         return attempts
 

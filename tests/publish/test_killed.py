@@ -18,7 +18,7 @@ import signal, sys
 from pathlib import Path
 from spark_jobs.main import main
 from spark_jobs.publish.delta_target import DeltaTarget
-from spark_jobs.steps import publish as step
+from spark_jobs.publish import targets
 
 reached, point = Path(sys.argv[1]), sys.argv[2]
 
@@ -34,7 +34,7 @@ class Stopping(DeltaTarget):
         if point == "after":
             stop()
 
-step.DeltaTarget = Stopping
+targets.DeltaTarget = Stopping
 sys.exit(main(["publish", "orders", "--run-id", "killed"]))
 """
 
@@ -60,7 +60,7 @@ def test_killed_between_the_commit_of_rejected_and_of_the_table(
     assert rejected.transaction_version("orders/live-0001") == 0
     assert rejected.transaction_version("tidemill.lease") == newest_epoch(history.layout.lease)
     assert [event.increment for event in history.journal.events()] == [1, 2]
-    assert history.journal.applied(1) is None
+    assert history.journal.applied(1, "delta") is None
     assert history.publish("run-2").outcome is Outcome.DONE
     assert (history.ids(), history.records()) == ([1, 2, 3], ["a", "b", "c"])
     assert len(history.log(history.layout.rejected)) == 2
@@ -83,7 +83,7 @@ def test_killed_between_the_commit_of_the_table_and_the_journal(
     history.increment(rows(1), [reject("a")])
     killed_at(history, "after", tmp_path / "reached")
     assert (len(history.log()), history.ids()) == (1, [1])
-    assert history.journal.applied(1) is None
+    assert history.journal.applied(1, "delta") is None
     report = history.publish("run-1")
     assert [p["version"] for p in report.facts["published"]] == [0]
     assert (len(history.log()), history.ids(), history.records()) == (1, [1], ["a"])

@@ -84,7 +84,7 @@ def test_killed_after_the_commit_and_before_the_journal_it_changes_nothing(
     assert [done["version"] for done in report.facts["published"]] == [0, 1]
     assert (history.log(), history.log(history.layout.rejected)) == before
     assert history.ids() == [1, 2]
-    applied = history.journal.applied(2)
+    applied = history.journal.applied(2, "delta")
     assert isinstance(applied, Applied)
     assert applied.version == 1
 
@@ -119,7 +119,7 @@ def test_an_old_table_beside_a_new_ledger_is_not_taken_for_published(history: Hi
     assert report.error is not None
     assert report.error["code"] == "HeadUnexplained"
     assert report.error["data"]["head"] == 1
-    assert history.journal.applied(1) is None
+    assert history.journal.applied(1, "delta") is None
 
 
 def test_nothing_to_publish_takes_no_lease(history: History) -> None:

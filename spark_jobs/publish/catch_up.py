@@ -1,0 +1,105 @@
+"""Catching up: every target applies the journal from its own head, in order, each event once.
+
+A target that fails waits where it is, and the next run goes on there; the others do not wait for
+it. Only the head target, the first, is waited for: what it does not show, nobody shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from spark_jobs.contract.errors import TidemillError, TransientError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.journal import Applied, Event, Journal
+from spark_jobs.publish.outgoing import Outgoing
+from spark_jobs.publish.target import Target
+
+
+class CatchUp:
+    """One run's way through the journal.
+
+    Args:
+        pipeline: Whose journal it is.
+        targets: The head target first.
+        epoch: Of the lease.
+        run_id: Of the run.
+        say: Gets lines for the task log.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        targets: Sequence[Target],
+        *,
+        epoch: int,
+        run_id: str,
+        say: Callable[[str], None],
+    ) -> None:
+        self.pipeline = pipeline
+        self.targets = targets
+        self.epoch = epoch
+        self.run_id = run_id
+        self.say = say
+        self.journal = Journal(pipeline.layout.journal)
+        self.failed: dict[str, TidemillError] = {}
+
+    def run(self) -> list[tuple[Event, Applied]]:
+        """Apply what is due; what was applied, in order.
+
+        Raises:
+            TidemillError: of a target that could not apply an event, after the others have applied
+                all they could. Of several errors one that needs a person.
+        """
+        done = []
+        due = {target.name: set(self.journal.behind(target.name)) for target in self.targets}
+        for event in self.journal.events():
+            outgoing = Outgoing(self.pipeline, event, self.epoch)
+            for target in self.targets:
+                if event.seq in due[target.name] and not self._waits(target):
+                    applied = self._try(target, outgoing)
+                    done += [] if applied is None else [(event, applied)]
+        if self.failed:
+            errors = list(self.failed.values())
+            raise next((e for e in errors if not isinstance(e, TransientError)), errors[0])
+        return done
+
+    def _waits(self, target: Target) -> bool:
+        return target.name in self.failed or self.targets[0].name in self.failed
+
+    def _try(self, target: Target, outgoing: Outgoing) -> Applied | None:
+        try:
+            return self._apply(target, outgoing)
+        except TidemillError as error:
+            self.failed[target.name] = error
+            self.say(f"{target.name}: {error.code}: {error}")
+            return None
+
+    def _apply(self, target: Target, outgoing: Outgoing) -> Applied:
+        event, head = outgoing.event, target is self.targets[0]
+        version = target.find(event)
+        if version is None:
+            payload = outgoing.payload
+            if head:
+                outgoing.keep_rejected()
+            version = target.apply(event, payload)
+        applied = Applied(
+            seq=event.seq,
+            target=target.name,
+            head=head,
+            version=version,
+            run_id=self.run_id,
+            at=datetime.now(UTC),
+        )
+        self.journal.record(applied)
+        self.say(_sentence(event, applied))
+        return applied
+
+
+def _sentence(event: Event, applied: Applied) -> str:
+    if applied.head:
+        return (
+            f"increment {event.increment:06d}: {event.rows:,} rows in version {applied.version}, "
+            f"{event.rejected:,} rejected"
+        )
+    return f"{applied.target}: increment {event.increment:06d}, {event.rows:,} rows"
