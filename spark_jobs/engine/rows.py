@@ -13,7 +13,8 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contract.spec import REJECTED, Spec
+from spark_jobs.contract.output import REJECTED
+from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 
 REJECT = "_reject"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import OutputMode, Trigger
+from spark_jobs.contract.trigger import Trigger
 from spark_jobs.engine.query import Plan
 from spark_jobs.ledger.lease import Lease
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.spec import REJECTED
+from spark_jobs.contract.output import REJECTED
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.checkpoint import (
     Checkpoint,

@@ -15,7 +15,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.spec import OutputMode, Spec
+from spark_jobs.contract.output import OutputMode
+from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 
 Writes = Literal["files", "attempts", "nothing"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from spark_jobs.contract.spec import OutputMode
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.publish.books import Audited
 from spark_jobs.publish.payload import Payload, PayloadFile

@@ -10,7 +10,7 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.spec import OutputMode
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import OutputMode
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.generation import GenerationUnbound
 from spark_jobs.ledger.journal import Event

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_jobs.contract.spec import OutputMode
+from spark_jobs.contract.output import OutputMode
 
 # Rows that are read at once.
 CHUNK_ROWS = 65_536

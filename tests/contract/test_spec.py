@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.spec import Output
+from spark_jobs.contract.output import Output
 from tests.specs import minimal, parse
 
 

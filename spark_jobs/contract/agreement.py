@@ -1,0 +1,105 @@
+"""What the parts of a spec owe each other, beyond what each of them checks of itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spark_jobs.contract.model import Disagreement, doubled_in
+from spark_jobs.contract.output import OutputMode
+from spark_jobs.contract.source import BaseSource
+from spark_jobs.contract.trigger import Trigger
+
+if TYPE_CHECKING:
+    from spark_jobs.contract.spec import Spec
+
+
+def refuse_disagreement(spec: Spec) -> None:
+    """Hold the parts of a spec against each other.
+
+    Raises:
+        Disagreement: two of them exclude each other; it names the one to change.
+    """
+    for name, source in spec.sources.items():
+        _columns_agree(spec, name, source)
+        _trigger_agrees(spec, name, source)
+        if spec.published and not source.replayable:
+            msg = (
+                f"source '{name}' ({source.kind}) cannot be replayed, so that nothing it gives "
+                "may be published; give the pipeline a sink, such as {kind: console}"
+            )
+            raise Disagreement(msg, "sources", name)
+    if spec.published:
+        _publish_agrees(spec)
+    else:
+        _sink_agrees(spec)
+    if spec.wake is not None:
+        spec.wake.agree(spec)
+
+
+def _columns_agree(spec: Spec, name: str, source: BaseSource) -> None:
+    time = spec.event_time_of(name)
+    if time is not None and time.column not in source.columns:
+        msg = (
+            f"event_time.column '{time.column}' is not in the schema of source '{name}'; "
+            f"it has {', '.join(source.columns)}"
+        )
+        raise Disagreement(msg, *_place_of_event_time(spec, name))
+    if time is None and spec.output.partition_by:
+        msg = f"partitions need an event_time for source '{name}'"
+        raise Disagreement(msg, "output", "partition_by")
+    clash = doubled_in((*source.columns, *spec.output.partition_by))
+    if clash:
+        msg = f"'{clash}' is a column already; give it another name"
+        raise Disagreement(msg, "output", "partition_by")
+
+
+def _place_of_event_time(spec: Spec, source: str) -> tuple[str, ...]:
+    if spec.event_time is None or len(spec.sources) > 1:
+        return ("sources", source, "event_time")
+    return ("event_time", "column")
+
+
+def _trigger_agrees(spec: Spec, name: str, source: BaseSource) -> None:
+    if spec.trigger is not Trigger.ONCE:
+        return
+    ignored: list[tuple[str, ...]] = [("sources", name, limit) for limit in source.rate_limits]
+    if spec.budget is not None:
+        ignored = [("budget",)]
+    if ignored:
+        msg = f"trigger 'once' ignores {ignored[0][-1]}; remove it or use available_now"
+        raise Disagreement(msg, *ignored[0])
+
+
+def _publish_agrees(spec: Spec) -> None:
+    names = [target.name for target in spec.publish]
+    doubled = doubled_in(names)
+    if doubled:
+        msg = f"'{doubled}' is there twice"
+        raise Disagreement(msg, "publish")
+    if "delta" in names[1:]:
+        msg = "delta goes first; its head says what consumers see"
+        raise Disagreement(msg, "publish")
+    output = spec.output
+    if output.format != "parquet" and names != ["files"]:
+        msg = f"{output.format} can be published as [{{kind: files}}] only"
+        raise Disagreement(msg, "output", "format")
+    if output.mode is not OutputMode.APPEND and output.format != "parquet":
+        msg = f"mode {output.mode} is kept as parquet; remove the format"
+        raise Disagreement(msg, "output", "format")
+    if output.mode is not OutputMode.APPEND and "files" in names:
+        msg = f"mode {output.mode} needs targets that can replace rows, not files"
+        raise Disagreement(msg, "publish")
+    upserts = any(getattr(target, "mode", None) == "upsert" for target in spec.publish)
+    if (output.mode is OutputMode.UPDATE or upserts) and not output.keys:
+        msg = "name the columns that tell rows apart"
+        raise Disagreement(msg, "output", "keys")
+
+
+def _sink_agrees(spec: Spec) -> None:
+    meant = {"publish", "gate"} & spec.model_fields_set
+    if meant:
+        msg = f"'{min(meant)}' and 'sink' exclude each other: Spark's sinks have no gate"
+        raise Disagreement(msg, min(meant))
+    if spec.output.partition_by:
+        msg = "partitions are for files; a sink has none"
+        raise Disagreement(msg, "output", "partition_by")

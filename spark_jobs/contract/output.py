@@ -1,0 +1,50 @@
+"""What a query writes, and in which of Spark's output modes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from spark_jobs.contract.file_source import FileFormat
+from spark_jobs.contract.model import Column, Model
+from spark_jobs.contract.source import OptionValue
+
+REJECTED = "_rejected"
+
+
+class OutputMode(StrEnum):
+    """What a batch hands to the sink: new rows, changed rows, or the whole result."""
+
+    APPEND = "append"
+    UPDATE = "update"
+    COMPLETE = "complete"
+
+
+class Output(Model):
+    """What the query writes.
+
+    Attributes:
+        options: Of Spark's writer, by Spark's names.
+        keys: The columns that tell rows apart, for `update` and for targets that upsert.
+        max_rows: The most rows that a batch in mode `complete` may have.
+    """
+
+    mode: OutputMode = OutputMode.APPEND
+    format: FileFormat = "parquet"
+    options: dict[str, OptionValue] = {}
+    partition_by: dict[Column, Annotated[str, StringConstraints(min_length=1)]] = {}
+    maxRecordsPerFile: Annotated[int, Field(ge=0)] = 0
+    keys: tuple[Column, ...] = ()
+    max_rows: Annotated[int, Field(gt=0)] = 1_000_000
+
+    @property
+    def sink_partitions(self) -> tuple[str, ...]:
+        """The columns that the sink's directories are named after.
+
+        A rejected row lies in the null partition, into which no good row ever falls; a sink without
+        partitions gets one for the purpose. (A further level over the partitions would do, but
+        Polars then finds a column in the path that the table does not have.)
+        """
+        return tuple(self.partition_by) or (REJECTED,)
