@@ -3,54 +3,82 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, Self
+import re
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
-from spark_jobs.contract.ddl import column_names
-from spark_jobs.contract.model import Model, PlainName, doubled_in
-from spark_jobs.contract.source import BaseSource, Ddl, OptionValue, Rating, checked_columns
+from spark_jobs.contract.java_regex import as_python
+from spark_jobs.contract.kafka_options import ISOLATION_LEVEL, check_options
+from spark_jobs.contract.kafka_value import KafkaValue
+from spark_jobs.contract.model import Column, PlainName, doubled_in
+from spark_jobs.contract.quantities import Duration
+from spark_jobs.contract.source import BaseSource, Rating
 
 RecordColumn = Literal[
     "key", "headers", "topic", "partition", "offset", "timestamp", "timestampType"
 ]
 Position = Literal["earliest", "latest"]
+# Topic -> partition -> offset, as Spark writes them into a checkpoint too.
 Offsets = dict[str, dict[int, int]]
+EARLIEST, LATEST = -2, -1
+WAYS = ("subscribe", "subscribePattern", "assign")
+STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
+# Kafka's own rule (org.apache.kafka.common.internals.Topic).
+TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
 
 
-class KafkaValue(Model):
-    """How a record's value becomes columns.
+def _topic(name: str) -> str:
+    if not TOPIC.fullmatch(name):
+        msg = f"'{name}' is no topic's name: letters, digits, '.', '_' and '-', at most 249"
+        raise ValueError(msg)
+    return name
 
-    Attributes:
-        format: `text` and `binary` make one column, `value`.
-        schema_: Spark DDL for json and csv; the writer's schema as JSON for avro.
-        options: Of Spark's `from_json`, `from_csv` or `from_avro`.
-    """
 
-    format: Literal["json", "csv", "avro", "text", "binary"] = "json"
-    schema_: Ddl | None = Field(default=None, alias="schema")
-    options: dict[str, OptionValue] = {}
+def _listed(given: Any) -> Any:
+    """Topics as Spark takes them, in one text with commas, as a list."""
+    if not isinstance(given, str):
+        return given
+    return [name.strip() for name in given.split(",") if name.strip()]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        if self.schema_ is None:
-            return ("value",)
-        if self.format == "avro":
-            return tuple(field["name"] for field in json.loads(self.schema_)["fields"])
-        return column_names(self.schema_)
 
-    @model_validator(mode="after")
-    def _has_a_schema_where_one_is_needed(self) -> Self:
-        plain = self.format in ("text", "binary")
-        if plain and self.schema_ is not None:
-            msg = f"a {self.format} value is one column, 'value'; remove its schema"
-            raise ValueError(msg)
-        if not plain and self.schema_ is None:
-            msg = f"a {self.format} value needs a schema"
-            raise ValueError(msg)
-        if self.format in ("json", "csv"):
-            checked_columns(str(self.schema_))
-        return self
+def _named(given: Any) -> Any:
+    """Columns under the names that they have in a record, where no others are given."""
+    if not isinstance(given, list | tuple):
+        return given
+    doubled = doubled_in(str(name) for name in given)
+    if doubled:
+        msg = f"'{doubled}' is given twice"
+        raise ValueError(msg)
+    return {name: name for name in given}
+
+
+Topic = Annotated[str, AfterValidator(_topic)]
+Partition = Annotated[int, Field(ge=0)]
+Topics = Annotated[
+    tuple[Topic, ...],
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+RecordColumns = Annotated[
+    dict[RecordColumn, Column],
+    BeforeValidator(_named),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "array", "items": {"enum": [*get_args(RecordColumn)]}},
+                {"type": "object", "propertyNames": {"enum": [*get_args(RecordColumn)]}},
+            ]
+        }
+    ),
+]
 
 
 class KafkaSource(BaseSource):
@@ -59,70 +87,189 @@ class KafkaSource(BaseSource):
     Attributes:
         conn_id: The Airflow connection with brokers and secrets.
         subscribe: Topics; exactly one of `subscribe`, `subscribePattern` and `assign` is given.
-        subscribePattern: A Java regular expression over topic names.
+        subscribePattern: A Java regular expression that is found in the names of topics.
         assign: Topic -> partitions.
         value: How a value becomes columns.
-        include: Which of the record's own columns the transform sees beside them.
+        include: Which of the record's own columns the transform sees beside them, as a list or
+            with the name that each gets.
         key_format: Of the column `key`, where it is asked for.
         startingOffsets: `earliest`, `latest`, or topic -> partition -> offset (-2 earliest,
             -1 latest); of a first run only, as later ones begin at the checkpoint.
         startingTimestamp: Milliseconds since the epoch, for all partitions.
         startingOffsetsByTimestamp: Topic -> partition -> milliseconds since the epoch.
+        startingOffsetsByTimestampStrategy: Where a partition has nothing as young as that.
         maxOffsetsPerTrigger: Most records that one batch may take.
+        minOffsetsPerTrigger: Fewest records that a batch waits for, at most `maxTriggerDelay`.
         failOnDataLoss: Expired records are an error; `tidemill accept-loss` lets one pass.
+        compacted: What to do about a topic whose old records are replaced by newer ones of their
+            key, so that they cannot be read again; `hold` where a pipeline publishes, else `warn`.
         falling_behind: What to do when more arrives than is processed over several runs.
     """
 
     kind: Literal["kafka"]
     conn_id: PlainName = "tidemill_kafka"
-    subscribe: str | tuple[str, ...] | None = None
-    subscribePattern: str | None = None
-    assign: dict[str, tuple[int, ...]] | None = None
+    subscribe: Topics | None = None
+    subscribePattern: Annotated[str, Field(min_length=1)] | None = None
+    assign: dict[Topic, tuple[Partition, ...]] | None = None
     value: KafkaValue
-    include: tuple[RecordColumn, ...] = ()
+    include: RecordColumns = {}
     key_format: Literal["text", "binary"] = "text"
-    includeHeaders: bool = False
-    startingOffsets: Position | Offsets = "earliest"
+    includeHeaders: bool | None = None
+    startingOffsets: Position | dict[Topic, dict[Partition, Annotated[int, Field(ge=-2)]]] = (
+        "earliest"
+    )
     startingTimestamp: Annotated[int, Field(ge=0)] | None = None
-    startingOffsetsByTimestamp: Offsets | None = None
+    startingOffsetsByTimestamp: dict[Topic, dict[Partition, Annotated[int, Field(ge=0)]]] | None = (
+        None
+    )
     startingOffsetsByTimestampStrategy: Literal["error", "latest"] = "error"
     maxOffsetsPerTrigger: Annotated[int, Field(gt=0)] | None = None
     minOffsetsPerTrigger: Annotated[int, Field(gt=0)] | None = None
-    maxTriggerDelay: str | None = None
+    maxTriggerDelay: Duration | None = None
     minPartitions: Annotated[int, Field(gt=0)] | None = None
     maxRecordsPerPartition: Annotated[int, Field(gt=0)] | None = None
     failOnDataLoss: bool = True
+    compacted: Rating | None = None
     falling_behind: Rating = Rating.WARN
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (*self.value.columns, *self.include)
+        return (*self.value.columns, *self.include.values())
+
+    @property
+    def topics(self) -> tuple[str, ...] | None:
+        """The topics that the spec names; None where a pattern does."""
+        if self.assign is not None:
+            return tuple(self.assign)
+        return self.subscribe
 
     @property
     def rate_limits(self) -> tuple[str, ...]:
         limits = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
-        return tuple(name for name in limits if name in self.model_fields_set)
+        return tuple(name for name in limits if getattr(self, name) is not None)
+
+    @property
+    def reads_committed(self) -> bool:
+        """Whether records of open and aborted transactions are passed over."""
+        levels = [v for n, v in self.options.items() if n.lower() == ISOLATION_LEVEL]
+        return levels == ["read_committed"]
+
+    @property
+    def reader_options(self) -> dict[str, str]:
+        """Every option for Spark's reader but those of the connection, as text."""
+        options = super().reader_options
+        options["failOnDataLoss"] = str(self.failOnDataLoss).lower()
+        options["includeHeaders"] = str("headers" in self.include).lower()
+        if self.assign is not None:
+            options["assign"] = json.dumps(self.assign)
+        elif self.subscribePattern is not None:
+            options["subscribePattern"] = self.subscribePattern
+        else:
+            options["subscribe"] = ",".join(self.topics or ())
+        if self.maxTriggerDelay is not None:
+            options["maxTriggerDelay"] = f"{int(self.maxTriggerDelay.total_seconds() * 1000)}ms"
+        for name in (
+            "startingTimestamp",
+            "maxOffsetsPerTrigger",
+            "minOffsetsPerTrigger",
+            "minPartitions",
+            "maxRecordsPerPartition",
+        ):
+            if getattr(self, name) is not None:
+                options[name] = str(getattr(self, name))
+        return options | self._starting_options
+
+    @property
+    def _starting_options(self) -> dict[str, str]:
+        start, by_time = self.startingOffsets, self.startingOffsetsByTimestamp
+        strategy: dict[str, str] = {
+            "startingOffsetsByTimestampStrategy": self.startingOffsetsByTimestampStrategy
+        }
+        if by_time is not None:
+            return {"startingOffsetsByTimestamp": json.dumps(by_time), **strategy}
+        if self.startingTimestamp is not None:
+            return strategy
+        return {"startingOffsets": start if isinstance(start, str) else json.dumps(start)}
 
     @field_validator("options")
     @classmethod
-    def _no_secret_in_a_file(cls, options: dict[str, Any]) -> dict[str, Any]:
-        secret = next(
-            (n for n in options if n.lower().startswith(("kafka.sasl", "kafka.ssl"))), None
-        )
-        if secret:
-            msg = f"option '{secret}' belongs into the Airflow connection that conn_id names"
-            raise ValueError(msg)
+    def _readers_own(cls, options: dict[str, Any]) -> dict[str, Any]:
+        check_options(options, set(cls.model_fields) - {"options"})
         return options
 
-    @model_validator(mode="after")
-    def _one_way_to_name_topics(self) -> Self:
-        ways = ("subscribe", "subscribePattern", "assign")
-        given = [name for name in ways if getattr(self, name) is not None]
-        if len(given) != 1:
-            msg = f"exactly one of {', '.join(ways)} must be given"
+    @field_validator("subscribePattern")
+    @classmethod
+    def _understood(cls, pattern: str | None) -> str | None:
+        if pattern is not None and as_python(pattern) is None:
+            msg = f"'{pattern}' is no regular expression that Java and Python read alike"
             raise ValueError(msg)
+        return pattern
+
+    @model_validator(mode="after")
+    def _topics_are_named_once(self) -> Self:
+        given = [name for name in WAYS if getattr(self, name) is not None]
+        if len(given) != 1:
+            msg = f"exactly one of {', '.join(WAYS)} must be given"
+            raise ValueError(msg)
+        if self.topics is not None:
+            if not self.topics or (self.assign and not all(self.assign.values())):
+                msg = f"'{given[0]}' names no {'topic' if not self.topics else 'partition'}"
+                raise ValueError(msg)
+            if len(set(self.topics)) < len(self.topics):
+                msg = f"'{given[0]}' names a topic twice"
+                raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _columns_are_told_apart(self) -> Self:
         doubled = doubled_in(self.columns)
         if doubled:
-            msg = f"column '{doubled}' is both in the value and in 'include'"
+            msg = (
+                f"column '{doubled}' is both in the value and in 'include'; write "
+                f"include: {{{doubled}: kafka_{doubled}}} to give the record's own another name"
+            )
+            raise ValueError(msg)
+        if "key_format" in self.model_fields_set and "key" not in self.include:
+            msg = "key_format is for the column 'key', which 'include' does not ask for"
+            raise ValueError(msg)
+        headers = "headers" in self.include
+        if self.includeHeaders is not None and self.includeHeaders is not headers:
+            msg = "includeHeaders and 'headers' in 'include' contradict each other"
             raise ValueError(msg)
         return self
+
+    @model_validator(mode="after")
+    def _begins_in_one_place(self) -> Self:
+        given = [name for name in STARTS if name in self.model_fields_set]
+        if len(given) > 1:
+            # Spark would take the last of the guide's list and pass over the others in silence.
+            msg = f"{' and '.join(given)} exclude each other"
+            raise ValueError(msg)
+        by_time = {"startingTimestamp", "startingOffsetsByTimestamp"} & self.model_fields_set
+        if "startingOffsetsByTimestampStrategy" in self.model_fields_set and not by_time:
+            msg = "startingOffsetsByTimestampStrategy needs a starting timestamp"
+            raise ValueError(msg)
+        for name in ("startingOffsets", "startingOffsetsByTimestamp"):
+            named = getattr(self, name)
+            if isinstance(named, dict) and not self._covers(named):
+                msg = f"{name} must name each of the source's topics and assigned partitions"
+                raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _limits_agree(self) -> Self:
+        least, most = self.minOffsetsPerTrigger, self.maxOffsetsPerTrigger
+        if least is not None and most is not None and least > most:
+            msg = f"minOffsetsPerTrigger ({least}) is higher than maxOffsetsPerTrigger ({most})"
+            raise ValueError(msg)
+        if self.maxTriggerDelay is not None and least is None:
+            msg = "maxTriggerDelay says how long minOffsetsPerTrigger waits, which is not given"
+            raise ValueError(msg)
+        return self
+
+    def _covers(self, named: Offsets) -> bool:
+        """Spark wants every partition; those of a subscription only the broker knows."""
+        if self.assign is not None:
+            wanted = {topic: set(partitions) for topic, partitions in self.assign.items()}
+            return {topic: set(partitions) for topic, partitions in named.items()} == wanted
+        return self.topics is None or set(named) == set(self.topics)

@@ -1,0 +1,106 @@
+"""How the value of a Kafka record becomes columns."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from spark_jobs.contract.ddl import column_names
+from spark_jobs.contract.model import ENGINE_PREFIX, Model, doubled_in
+from spark_jobs.contract.source import Ddl, OptionValue, as_text, checked_columns
+
+# A record that does not parse is kept beside the others, whatever the spec says.
+ENGINE_OPTIONS = frozenset({"mode", "columnnameofcorruptrecord"})
+READER_SCHEMA = "avroSchema"
+
+
+class KafkaValue(Model):
+    """How a record's value becomes columns.
+
+    Attributes:
+        format: `text` and `binary` make one column, `value`.
+        schema_: Spark DDL for json and csv; the writer's schema as JSON for avro.
+        options: Of Spark's `from_json`, `from_csv` or `from_avro`.
+    """
+
+    format: Literal["json", "csv", "avro", "text", "binary"] = "json"
+    schema_: Ddl | None = Field(default=None, alias="schema")
+    options: dict[str, OptionValue] = {}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        if self.schema_ is None:
+            return ("value",)
+        if self.format == "avro":
+            return avro_fields(self.reader_options.get(READER_SCHEMA, self.schema_))
+        return column_names(self.schema_)
+
+    @property
+    def reader_options(self) -> dict[str, str]:
+        """The options as Spark's functions take them."""
+        named = {name.lower(): name for name in (READER_SCHEMA,)}
+        return {named.get(n.lower(), n): as_text(value) for n, value in self.options.items()}
+
+    @field_validator("options")
+    @classmethod
+    def _not_the_engines(cls, options: dict[str, Any]) -> dict[str, Any]:
+        taken = next((name for name in options if name.lower() in ENGINE_OPTIONS), None)
+        if taken:
+            msg = f"option '{taken}' is set by the engine; remove it"
+            raise ValueError(msg)
+        doubled = doubled_in(options)
+        if doubled:
+            msg = f"option '{doubled}' is given twice; Spark's options know no case"
+            raise ValueError(msg)
+        return options
+
+    @model_validator(mode="after")
+    def _schema_fits_the_format(self) -> Self:
+        if self.format in ("text", "binary"):
+            given = next((name for name in ("schema", "options") if self._given(name)), None)
+            if given:
+                msg = f"a {self.format} value is one column, 'value'; remove its {given}"
+                raise ValueError(msg)
+            return self
+        if self.schema_ is None:
+            msg = f"a {self.format} value needs a schema"
+            raise ValueError(msg)
+        if self.format == "avro":
+            for schema in (self.schema_, self.reader_options.get(READER_SCHEMA, self.schema_)):
+                _check_avro(schema)
+        else:
+            checked_columns(self.schema_)
+        return self
+
+    def _given(self, name: str) -> bool:
+        return self.schema_ is not None if name == "schema" else bool(self.options)
+
+
+def avro_fields(schema: str) -> tuple[str, ...]:
+    """The names of a record's fields.
+
+    Raises:
+        ValueError: it is no JSON of a record.
+    """
+    try:
+        found = json.loads(schema)
+        if found["type"] != "record":
+            raise TypeError
+        return tuple(str(field["name"]) for field in found["fields"])
+    except (ValueError, KeyError, TypeError) as error:
+        msg = "an avro schema is the JSON of a record with fields"
+        raise ValueError(msg) from error
+
+
+def _check_avro(schema: str) -> None:
+    names = avro_fields(schema)
+    doubled = doubled_in(names)
+    if doubled:
+        msg = f"field '{doubled}' is given twice; Spark's columns know no case"
+        raise ValueError(msg)
+    reserved = next((name for name in names if name.startswith(ENGINE_PREFIX)), None)
+    if reserved:
+        msg = f"field '{reserved}' begins with '_', which is kept for the engine"
+        raise ValueError(msg)
