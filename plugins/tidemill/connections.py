@@ -7,7 +7,7 @@ user of the machine, and Spark's configuration ends up in logs and on pages (fai
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
@@ -45,11 +45,12 @@ ADD = {
 ANY = "--conn-uri URI"
 
 
-def connection_variables(spec: Spec) -> dict[str, str]:
+def connection_variables(spec: Spec, *, only: Collection[str] | None = None) -> dict[str, str]:
     """Fetch a spec's connections, mask what is secret in them, and give them as variables.
 
     Args:
         spec: Whose sources, targets and sink name connections.
+        only: The ids of those that are needed; all where not given.
 
     Returns:
         `AIRFLOW_CONN_<ID>` -> the connection as JSON, as `spark_jobs.contract.connection` reads it.
@@ -57,7 +58,8 @@ def connection_variables(spec: Spec) -> dict[str, str]:
     Raises:
         AirflowFailException: there is no such connection.
     """
-    return {variable(conn_id): _fetch(conn_id, spec) for conn_id in spec.connections}
+    wanted = (one for one in spec.connections if only is None or one in only)
+    return {variable(conn_id): _fetch(conn_id, spec) for conn_id in wanted}
 
 
 def secrets_of(connection: Connection) -> Iterator[str]:
@@ -78,8 +80,8 @@ def _fetch(conn_id: str, spec: Spec) -> str:
         raise AirflowFailException(
             f"There is no connection '{conn_id}', which the spec names. Add it: {add}"
         ) from error
-    for secret in secrets_of(connection):
-        mask_secret(secret)
+    # In one message to the supervisor, which masks the logs that it writes.
+    mask_secret(list(secrets_of(connection)))
     return str(connection.as_json())
 
 

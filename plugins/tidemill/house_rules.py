@@ -1,44 +1,47 @@
-"""What holds for every DAG of ours, one function per rule: a DAG in, complaints out."""
+"""What holds for every DAG of ours, one function per rule: DAG and spec in, complaints out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from airflow.sdk import DAG, CronDataIntervalTimetable
+from airflow.sdk import DAG, AssetOrTimeSchedule, CronDataIntervalTimetable
 
-Rule = Callable[[DAG], Iterator[tuple[str, str]]]
+from spark_jobs.contract.spec import Spec
+
+Rule = Callable[[DAG, Spec], Iterator[tuple[str, str]]]
 STEPS = ("doctor", "ingest", "gate", "publish")
+UNGATED_STEPS = ("doctor", "ingest")
 WRITERS = ("ingest", "gate", "publish")
 AIRFLOWS_OWN_OWNER = "airflow"
 TAG = "tidemill"
 
 
-def is_owned(dag: DAG) -> Iterator[tuple[str, str]]:
+def is_owned(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
     for task in dag.tasks:
         if task.owner in ("", AIRFLOWS_OWN_OWNER):
             yield f"task {task.task_id} has no owner", "Name who is called: airflow.owner."
 
 
-def is_tagged(dag: DAG) -> Iterator[tuple[str, str]]:
+def is_tagged(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
     if TAG not in dag.tags:
         yield f"the tag '{TAG}' is missing", f"Add '{TAG}' to its tags."
 
 
-def retries(dag: DAG) -> Iterator[tuple[str, str]]:
+def retries(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
     """A lost worker is no reason to wake anybody; errors that need a person are never retried."""
     for task in dag.tasks:
         if not task.retries:
             yield f"task {task.task_id} is never retried", "Set airflow.retries to 1 or more."
 
 
-def times_out(dag: DAG) -> Iterator[tuple[str, str]]:
+def times_out(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
     for task in dag.tasks:
         if task.execution_timeout is None:
             yield f"task {task.task_id} may run for ever", "Set airflow.timeout."
 
 
-def runs_alone(dag: DAG) -> Iterator[tuple[str, str]]:
+def runs_alone(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
     """`max_active_runs` does not count backfills, so the tasks that write are bounded too."""
     if dag.max_active_runs != 1:
         yield f"max_active_runs is {dag.max_active_runs}", "Set it to 1."
@@ -51,22 +54,27 @@ def runs_alone(dag: DAG) -> Iterator[tuple[str, str]]:
         yield "backfills are allowed", "Leave 'backfill' out of allowed_run_types."
 
 
-def has_real_intervals(dag: DAG) -> Iterator[tuple[str, str]]:
-    if dag.timetable.can_be_scheduled and not isinstance(dag.timetable, CronDataIntervalTimetable):
+def has_real_intervals(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
+    """Of runs by the clock; a run that was woken has no interval at all."""
+    timetable: Any = dag.timetable
+    if isinstance(timetable, AssetOrTimeSchedule):
+        timetable = timetable.timetable
+    if spec.schedule is not None and not isinstance(timetable, CronDataIntervalTimetable):
         yield (
             "its data intervals have no width",
             "Use CronDataIntervalTimetable as the schedule.",
         )
 
 
-def has_four_steps(dag: DAG) -> Iterator[tuple[str, str]]:
+def has_its_steps(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
+    steps = STEPS if spec.published else UNGATED_STEPS
     follows = {task.task_id: set(task.downstream_task_ids) for task in dag.tasks}
-    chain = {step: {*STEPS[at + 1 : at + 2]} for at, step in enumerate(STEPS)}
+    chain = {step: {*steps[at + 1 : at + 2]} for at, step in enumerate(steps)}
     if follows != chain:
-        yield f"its tasks are {', '.join(dag.task_ids)}", f"Make them {' >> '.join(STEPS)}."
+        yield f"its tasks are {', '.join(dag.task_ids)}", f"Make them {' >> '.join(steps)}."
 
 
-def takes_no_input_from_runs(dag: DAG) -> Iterator[tuple[str, str]]:
+def takes_no_input_from_runs(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
     """A templated field that reaches spark-submit is code execution (failure-modes B3.1)."""
     for task in dag.tasks:
         if task.template_fields:
@@ -83,7 +91,7 @@ RULES: tuple[Rule, ...] = (
     times_out,
     runs_alone,
     has_real_intervals,
-    has_four_steps,
+    has_its_steps,
     takes_no_input_from_runs,
 )
 

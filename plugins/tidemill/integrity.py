@@ -107,8 +107,9 @@ def _of_spec(path: Path, parsed: Parsed) -> Iterator[Problem]:
     if dag is None:
         yield Problem(str(path), "It has no DAG.", f"Look at the log of parsing {DAG_FILE}.")
         return
+    spec = load_spec(path)
     for rule in RULES:
-        for what, remedy in rule(dag):
+        for what, remedy in rule(dag, spec):
             yield Problem(str(path), f"DAG {dag.dag_id}: {what} ({rule.__name__}).", remedy)
 
 

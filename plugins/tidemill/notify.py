@@ -70,9 +70,11 @@ class StateNotice:
 
     Args:
         notify: The notifier and its arguments.
+        last: The step after which a run has done what it is for.
     """
 
     notify: Notify
+    last: Step = "publish"
 
     @classmethod
     def of(cls, spec: Spec, path: Path) -> StateNotice:
@@ -93,7 +95,7 @@ class StateNotice:
                 line=None,
                 field="notify.notifier",
             ) from error
-        return cls(notify)
+        return cls(notify, last="publish" if spec.published else "ingest")
 
     def failed(self, context: Context) -> None:
         """A task ended as failed: held, overdue, refused or failed."""
@@ -107,9 +109,9 @@ class StateNotice:
         self._change(context, state, f"{context['ti'].task_id}: {reason} {remedy}".strip())
 
     def ended(self, context: Context) -> None:
-        """Publish is done, or the doctor found nothing to do: the pipeline is well."""
+        """The last step is done, or the doctor found nothing to do: the pipeline is well."""
         report = _report(context)
-        if report is not None and report.step in ("doctor", "publish"):
+        if report is not None and report.step in ("doctor", self.last):
             self._change(context, "ok", report.reason)
 
     def _change(self, context: Context, state: State, message: str) -> None:

@@ -137,7 +137,7 @@ def _spoil(dag: DAG, rule: Rule) -> None:
         house_rules.retries: lambda: _task(dag, "ingest", retries=0),
         house_rules.times_out: lambda: _task(dag, "publish", execution_timeout=None),
         house_rules.runs_alone: lambda: _task(dag, "publish", max_active_tis_per_dag=None),
-        house_rules.has_four_steps: lambda: dag.task_dict.pop("gate"),
+        house_rules.has_its_steps: lambda: dag.task_dict.pop("gate"),
         house_rules.takes_no_input_from_runs: lambda: _task(
             dag, "ingest", template_fields=("conf",)
         ),
@@ -150,10 +150,11 @@ def _spoil(dag: DAG, rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_each_rule_catches_a_dag_that_breaks_it(rule: Rule) -> None:
-    dag = dag_of("schedule: '@daily'\n")
-    assert list(rule(dag)) == []
+    more = "schedule: '@daily'\n"
+    dag, spec = dag_of(more), parse(minimal(more))
+    assert list(rule(dag, spec)) == []
     _spoil(dag, rule)
-    assert len(list(rule(dag))) == 1
+    assert len(list(rule(dag, spec))) == 1
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_each_rule_catches_a_dag_that_breaks_it(rule: Rule) -> None:
 def test_a_dag_that_may_run_beside_itself_is_caught(field: str, value: object) -> None:
     dag = dag_of()
     setattr(dag, field, value)
-    assert len(list(house_rules.runs_alone(dag))) == 1
+    assert len(list(house_rules.runs_alone(dag, parse(minimal())))) == 1
 
 
 # --- specs that do not load

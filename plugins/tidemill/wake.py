@@ -1,0 +1,184 @@
+"""Event-driven start: an asset per pipeline, whose watchers see that a source has something new.
+
+A watcher compares sources with the ledger, as the doctor does. (The Kafka provider's own trigger
+would consume the topic record by record in a consumer group: an event for each, long after a run
+took them in, by positions that mean nothing to the checkpoint.) While a run is queued or running
+nothing is sent; Airflow keeps back what it gets in between. So wake-ups never pile up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, AssetWatcher
+from airflow.sdk.exceptions import AirflowException
+from airflow.triggers.base import BaseEventTrigger, TriggerEvent
+
+from spark_jobs.contract.errors import TidemillError, TransientError
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.source import Rating
+from spark_jobs.contract.wake import Wake
+from tidemill.connections import connection_variables
+
+if TYPE_CHECKING:
+    from spark_jobs.ledger.batches import Batch
+    from spark_jobs.ledger.look import Look
+
+# Of wake-ups of which nothing comes: a pipeline that fails is not started every few seconds.
+LONGEST_PAUSE = 3600.0
+
+
+def arrivals(pipeline: str, wake: Wake) -> Asset:
+    """What a pipeline is scheduled on: whatever arrives at its sources.
+
+    Args:
+        pipeline: Its name.
+        wake: What its spec says of waking.
+    """
+    return Asset(
+        name=f"tidemill/{pipeline}/arrivals",
+        uri=f"tidemill://{pipeline}/arrivals",
+        group="tidemill",
+        watchers=[
+            AssetWatcher(
+                name=kind, trigger=ArrivalTrigger(pipeline, kind, watch.poke.total_seconds())
+            )
+            for kind, watch in wake.watches.items()
+        ],
+    )
+
+
+class Pace:
+    """When a pipeline may be woken again: at the next look, unless the last time changed nothing.
+
+    Args:
+        poke: Seconds between two looks.
+    """
+
+    def __init__(self, poke: float) -> None:
+        self.poke = poke
+        self._pause = poke
+        self._committed: int | None = None
+        self._next = -math.inf
+
+    def may_wake(self, committed: int, now: float) -> bool:
+        """Whether to wake it now; the next time is counted from here if so.
+
+        Args:
+            committed: How many batches the pipeline has committed so far.
+            now: Seconds of a clock that only goes forward.
+        """
+        if committed != self._committed:
+            self._pause = self.poke
+        elif now < self._next:
+            return False
+        else:
+            self._pause = min(2 * self._pause, max(LONGEST_PAUSE, self.poke))
+        self._committed = committed
+        self._next = now + self._pause
+        return True
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One look at the sources that one watcher is for.
+
+    Args:
+        new: Source -> how much of it is new, in files or records.
+        committed: How many batches the pipeline has committed.
+        trouble: Why a run would fail, which it should do and say.
+    """
+
+    new: Mapping[str, int] = field(default_factory=dict)
+    committed: int = -1
+    trouble: str | None = None
+
+    @property
+    def wakes(self) -> bool:
+        return bool(self.new or self.trouble)
+
+
+class ArrivalTrigger(BaseEventTrigger):
+    """Sends an event when a run would find something to do; runs in Airflow's triggerer.
+
+    Args:
+        pipeline: Its name.
+        kind: `files` or `kafka`.
+        poke: Seconds between two looks.
+    """
+
+    def __init__(self, pipeline: str, kind: str, poke: float) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.pipeline = pipeline
+        self.kind = kind
+        self.poke = poke
+        self._batches: list[Batch] = []
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        kwargs = {"pipeline": self.pipeline, "kind": self.kind, "poke": self.poke}
+        return f"{type(self).__module__}.{type(self).__qualname__}", kwargs
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        pace = Pace(self.poke)
+        while True:
+            seen = await asyncio.to_thread(self._look)
+            # The clock is asked last: a wake-up that nobody would heed must not slow the next.
+            if (
+                seen.wakes
+                and not await asyncio.to_thread(is_at_work, self.pipeline)
+                and pace.may_wake(seen.committed, time.monotonic())
+            ):
+                payload = {"new": dict(seen.new), "trouble": seen.trouble}
+                yield TriggerEvent(payload)  # type: ignore[no-untyped-call]
+            await asyncio.sleep(self.poke)
+
+    def _look(self) -> Seen:
+        """Look once; never raises for what may be well at the next look."""
+        try:
+            # Anew each time: a spec may change while the trigger lives on.
+            return self._look_at(open_pipeline(self.pipeline))
+        except (TransientError, OSError) as error:
+            self.log.warning("%s: %s; looking again in %g s", self.pipeline, error, self.poke)
+            return Seen()
+        except (TidemillError, AirflowException) as error:
+            return Seen(committed=len(self._batches), trouble=str(error))
+
+    def _look_at(self, pipeline: Pipeline) -> Seen:
+        # Imported here, because they cost what a DAG file must not.
+        from spark_jobs.ledger.batches import Ledger
+        from spark_jobs.ledger.looks import look_at
+
+        spec = pipeline.spec
+        names = spec.wake.sources_of(self.kind, spec.sources) if spec.wake else ()
+        needed = [getattr(spec.sources[name], "conn_id", "") for name in names]
+        environ = {**os.environ, **connection_variables(spec, only=needed)}
+        ledger = Ledger(pipeline.layout, FIRST_GENERATION)
+        # A batch, once written down, never changes.
+        self._batches += ledger.batches(first=len(self._batches))
+        looks = [
+            look_at(name, spec.sources[name], pipeline, self._batches, environ) for name in names
+        ]
+        return Seen(
+            new={look.source: look.new for look in looks if look.new},
+            committed=len(self._batches),
+            trouble=next((trouble for look in looks if (trouble := _trouble(look))), None),
+        )
+
+
+def is_at_work(dag_id: str) -> bool:
+    """Whether a run of a DAG is queued or running; asked within the triggerer."""
+    from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+    return RuntimeTaskInstance.get_dr_count(dag_id=dag_id, states=["queued", "running"]) > 0
+
+
+def _trouble(look: Look) -> str | None:
+    """What the doctor would refuse a run for: there has to be a run for it to be said."""
+    return next((str(p.error) for p in look.problems if p.rating is Rating.HOLD), None)

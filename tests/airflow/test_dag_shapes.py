@@ -1,0 +1,116 @@
+"""What a spec makes of its DAG: gated or not, by the clock, woken, or both."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+from airflow.serialization.serialized_objects import DagSerialization
+from airflow.timetables.assets import AssetOrTimeSchedule
+from airflow.timetables.simple import AssetTriggeredTimetable
+from airflow.utils.types import DagRunType
+
+from spark_jobs.contract.spec import Spec
+from tests.airflow.conftest import NAME
+from tests.specs import PATH, minimal, parse
+from tidemill.dag import build_dag
+from tidemill.house_rules import RULES
+
+KAFKA = """
+sources:
+  events: {kind: kafka, subscribe: events, value: {format: text}}
+"""
+TO_KAFKA = "sink: {kind: kafka, topic: counts, conn_id: counters}\n"
+DAILY = "schedule: '@daily'\ntimezone: Europe/London\n"
+WOKEN = "wake: {files: {poke: 2 days}}\n"
+
+
+def both(text: str) -> tuple[DAG, Spec]:
+    spec = parse(text)
+    return build_dag(NAME, spec, PATH), spec
+
+
+def serialised(text: str) -> Any:
+    return DagSerialization.deserialize_dag(DagSerialization.serialize_dag(both(text)[0]))
+
+
+def test_a_pipeline_with_a_sink_of_sparks_has_no_gate_and_sends_no_asset_event() -> None:
+    dag, spec = both(KAFKA + TO_KAFKA)
+    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
+        "doctor": {"ingest"},
+        "ingest": set(),
+    }
+    assert not any(task.outlets for task in dag.tasks)
+    assert [complaint for rule in RULES for complaint in rule(dag, spec)] == []
+
+
+def test_it_is_bounded_like_every_other() -> None:
+    dag, _ = both(KAFKA + TO_KAFKA)
+    ingest = dag.get_task("ingest")
+    assert (dag.max_active_runs, ingest.max_active_tis_per_dag, ingest.pool) == (1, 1, "tidemill")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (minimal(), ["`orders`", "`/in/orders`", "/orders/table`", "/orders/rejected`"]),
+        (KAFKA, ["`events`", "`tidemill_kafka`"]),
+        (KAFKA + TO_KAFKA, ["`counts`", "`counters`", "without a gate"]),
+        (
+            minimal("publish: [{kind: delta}, {kind: mariadb, conn_id: shop, table: takings}]\n"),
+            ["/orders/table`", "mariadb", "`takings`", "`shop`"],
+        ),
+        (minimal(WOKEN), ["`orders` (files, a look each 2 days"]),
+    ],
+)
+def test_its_page_names_where_rows_come_from_and_go(text: str, said: list[str]) -> None:
+    page = both(text)[0].doc_md or ""
+    assert [words for words in said if words not in page] == []
+
+
+def test_no_page_names_a_table_that_will_never_be() -> None:
+    assert "/table`" not in (both(KAFKA + TO_KAFKA)[0].doc_md or "")
+
+
+# --- waking
+
+
+def test_a_woken_pipeline_without_a_schedule_runs_when_something_arrives() -> None:
+    timetable = serialised(minimal(WOKEN)).timetable
+    assert isinstance(timetable, AssetTriggeredTimetable)
+    assert not isinstance(timetable, AssetOrTimeSchedule)
+
+
+def test_with_a_schedule_it_runs_for_both_and_its_scheduled_runs_have_real_intervals() -> None:
+    timetable = serialised(minimal(DAILY + WOKEN)).timetable
+    assert isinstance(timetable, AssetOrTimeSchedule)
+    interval = timetable.infer_manual_data_interval(run_after=datetime(2026, 3, 30, 5, tzinfo=UTC))
+    # The clocks went forward on this Sunday, so the day had 23 hours.
+    assert interval.start == datetime(2026, 3, 29, 0, tzinfo=UTC)
+    assert interval.end == datetime(2026, 3, 29, 23, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("more", [WOKEN, DAILY + WOKEN])
+def test_a_run_that_was_woken_is_allowed_and_a_backfill_is_not(more: str) -> None:
+    dag, spec = both(minimal(more))
+    assert DagRunType.ASSET_TRIGGERED in {*map(DagRunType, dag.allowed_run_types or ())}
+    assert "backfill" not in {str(kind) for kind in dag.allowed_run_types or ()}
+    assert [complaint for rule in RULES for complaint in rule(dag, spec)] == []
+
+
+def test_each_kind_of_source_has_a_watcher_of_its_own() -> None:
+    text = KAFKA + "  orders: {kind: file, format: csv, path: /in, schema: id string}\n"
+    dag, _ = both(text + "wake: {files: {poke: 2 days}, kafka: {}}\n")
+    timetable: Any = dag.timetable
+    (asset,) = timetable.asset_condition.objects
+    assert {w.name: w.trigger.serialize()[1] for w in asset.watchers} == {
+        "files": {"pipeline": NAME, "kind": "files", "poke": 172800.0},
+        "kafka": {"pipeline": NAME, "kind": "kafka", "poke": 30.0},
+    }
+
+
+def test_a_woken_dag_serialises_the_same_way_each_time() -> None:
+    first, second = (DagSerialization.to_dict(both(minimal(WOKEN))[0]) for _ in range(2))
+    assert first == second

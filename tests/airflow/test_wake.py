@@ -1,0 +1,241 @@
+"""The watcher that starts a run: what it sees, when it speaks, and when it had better not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.executors.workloads import RunTrigger
+from airflow.jobs.triggerer_job_runner import TriggerRunner
+from airflow.models.trigger import Trigger
+from airflow.sdk.execution_time import task_runner
+
+from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.pipeline import open_pipeline
+from tests.airflow.conftest import NAME
+from tests.specs import minimal
+from tidemill.wake import LONGEST_PAUSE, ArrivalTrigger, Pace
+
+POKE = 0.02
+LIMIT = 30.0
+
+
+class Supervisor:
+    """Answers what a trigger asks of Airflow: how many runs there are."""
+
+    def __init__(self) -> None:
+        self.active = 0
+        self.asked: list[Any] = []
+
+    def send(self, message: Any) -> Any:
+        self.asked.append(message)
+        return SimpleNamespace(count=self.active)
+
+
+@pytest.fixture
+def supervisor(monkeypatch: pytest.MonkeyPatch) -> Supervisor:
+    found = Supervisor()
+    monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", found, raising=False)
+    return found
+
+
+@pytest.fixture
+def feed(project: Path, layout: Layout, tmp_path: Path) -> Path:
+    """Where files arrive; a new one wakes the small project's pipeline."""
+    feed = tmp_path / "feed"
+    feed.mkdir()
+    spec = minimal("wake: {files: {}}\n", replace={"/in/orders": str(feed)})
+    (project / "dags" / "specs" / f"{NAME}.yaml").write_text(spec)
+    return feed
+
+
+def deliver(feed: Path, name: str) -> None:
+    (feed / name).write_text("id,amount,at\n1,2.00,2026-03-01 00:00:00\n")
+
+
+def commit(layout: Layout, feed: Path, number: int, *names: str) -> None:
+    """Have a batch in the ledger that took files in."""
+    files = [feed / name for name in names]
+    document = {
+        "generation": FIRST_GENERATION,
+        "batch": number,
+        "offsets": {},
+        "inputs": [
+            {
+                "source": "orders",
+                "path": str(file),
+                "size": file.stat().st_size,
+                "modified_ms": file.stat().st_mtime_ns // 1_000_000,
+            }
+            for file in files
+        ],
+        "outputs": [],
+        "rows_in": 1,
+        "rows": 1,
+        "rejected": 0,
+        "watermark_before_ms": 0,
+        "watermark_after_ms": 0,
+        "start": 1,
+        "run_id": "r",
+        "spec_hash": "",
+        "code_hash": "",
+        "committed": "2026-03-01T00:00:00Z",
+    }
+    folder = layout.ledger(FIRST_GENERATION)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{number:06d}.json").write_text(json.dumps(document))
+
+
+async def first_event(trigger: ArrivalTrigger) -> dict[str, Any]:
+    async for event in trigger.run():
+        return dict(event.payload)
+    raise AssertionError("it ended without a word")
+
+
+def look(trigger: ArrivalTrigger) -> Any:
+    return trigger._look()
+
+
+def trigger() -> ArrivalTrigger:
+    return ArrivalTrigger(NAME, "files", POKE)
+
+
+def test_a_file_that_appears_is_an_event_of_the_triggerers_own_runner(
+    feed: Path, layout: Layout, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Any] = []
+    monkeypatch.setattr(
+        "tidemill.wake.open_pipeline", lambda name: looks.append(name) or open_pipeline(name)
+    )
+
+    async def history() -> list[Any]:
+        runner = TriggerRunner()
+        classpath, kwargs = trigger().serialize()
+        stored = Trigger(classpath=classpath, kwargs=kwargs)
+        runner.to_create.append(
+            RunTrigger.model_construct(
+                id=7,
+                ti=None,
+                classpath=classpath,
+                encrypted_kwargs=stored.encrypted_kwargs,
+                timeout_after=None,
+            )
+        )
+        await runner.create_triggers()
+        task = runner.triggers[7]["task"]
+        async with asyncio.timeout(LIMIT):
+            while len(looks) < 3:
+                await asyncio.sleep(POKE)
+        assert not runner.events
+        deliver(feed, "one.csv")
+        async with asyncio.timeout(LIMIT):
+            while not runner.events and not task.done():
+                await asyncio.sleep(POKE)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return [(entry.trigger_id, entry.event.payload) for entry in runner.events]
+
+    assert asyncio.run(history())[0] == (7, {"new": {"orders": 1}, "trouble": None})
+
+
+def test_it_says_nothing_of_files_that_were_taken_in(feed: Path, layout: Layout) -> None:
+    deliver(feed, "one.csv")
+    commit(layout, feed, 0, "one.csv")
+    assert not look(trigger()).wakes
+
+
+def test_it_sees_what_came_after_them(feed: Path, layout: Layout) -> None:
+    watching = trigger()
+    deliver(feed, "one.csv")
+    commit(layout, feed, 0, "one.csv")
+    deliver(feed, "two.csv")
+    assert look(watching).new == {"orders": 1}
+    commit(layout, feed, 1, "two.csv")
+    assert not look(watching).wakes
+    assert look(watching).committed == 2
+
+
+def test_while_a_run_is_queued_or_running_it_keeps_quiet(
+    feed: Path, layout: Layout, supervisor: Supervisor
+) -> None:
+    deliver(feed, "one.csv")
+    supervisor.active = 1
+
+    async def history() -> dict[str, Any]:
+        event = asyncio.create_task(first_event(trigger()))
+        while len(supervisor.asked) < 3:
+            await asyncio.sleep(POKE)
+        assert not event.done()
+        supervisor.active = 0
+        async with asyncio.timeout(LIMIT):
+            return await event
+
+    assert asyncio.run(history())["new"] == {"orders": 1}
+    assert {(ask.dag_id, *ask.states) for ask in supervisor.asked} == {(NAME, "queued", "running")}
+
+
+def test_what_the_doctor_would_refuse_starts_a_run_that_says_so(feed: Path, layout: Layout) -> None:
+    deliver(feed, "one.csv")
+    commit(layout, feed, 0, "one.csv")
+    (feed / "one.csv").write_text("id,amount,at\n")
+    seen = look(trigger())
+    assert (seen.new, seen.wakes) == ({}, True)
+    assert "one.csv" in seen.trouble
+
+
+def test_a_spec_that_does_not_load_any_more_starts_a_run_that_says_so(
+    feed: Path, project: Path, layout: Layout
+) -> None:
+    (project / "dags" / "specs" / f"{NAME}.yaml").write_text("sources: none\n")
+    assert look(trigger()).wakes
+
+
+def test_a_source_that_cannot_be_reached_for_the_moment_starts_nothing(
+    feed: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spark_jobs.contract.errors import TransientError
+    from spark_jobs.ledger import inputs
+
+    def unreachable(*_: Any) -> Any:
+        raise TransientError("The share is not there.", remedy="Wait.")
+
+    deliver(feed, "one.csv")
+    monkeypatch.setattr(inputs, "look", unreachable)
+    assert not look(trigger()).wakes
+
+
+# --- the pace
+
+
+@pytest.fixture
+def wakes() -> Callable[[int, float], bool]:
+    return Pace(30).may_wake
+
+
+def test_a_pipeline_that_gets_on_may_be_woken_at_each_look(
+    wakes: Callable[[int, float], bool],
+) -> None:
+    assert [wakes(batches, 30.0 * batches) for batches in range(5)] == [True] * 5
+
+
+def test_one_that_does_not_is_woken_ever_more_rarely(wakes: Callable[[int, float], bool]) -> None:
+    woken = [now for now in range(0, 3000, 30) if wakes(3, now)]
+    assert woken == [0, 30, 90, 210, 450, 930, 1890]
+
+
+def test_it_is_never_given_up(wakes: Callable[[int, float], bool]) -> None:
+    woken = [now for now in range(0, 200_000, 30) if wakes(3, now)]
+    pauses = {later - earlier for earlier, later in zip(woken[-5:], woken[-4:], strict=False)}
+    assert pauses == {LONGEST_PAUSE}
+
+
+def test_once_it_gets_on_again_the_pace_is_as_before(wakes: Callable[[int, float], bool]) -> None:
+    for now in range(0, 3000, 30):
+        wakes(3, now)
+    assert wakes(4, 3000)
+    assert wakes(4, 3030)
