@@ -40,11 +40,11 @@ up: setup ## Start Airflow with its UI on what the demo left
 	@$(RUN) tidemill.up
 
 .PHONY: test
-test: setup ## Run every test
+test: setup jars ## Run every test
 	@$(RUN) pytest
 
 .PHONY: test-one
-test-one: setup ## Run the tests of one pipeline: make test-one P=retail
+test-one: setup jars ## Run the tests of one pipeline: make test-one P=retail
 	@[ -n "$(P)" ] || { echo 'Say which pipeline: make test-one P=retail' >&2; exit 2; }
 	@$(RUN) pytest -k '$(P)'
 
@@ -79,6 +79,14 @@ LOCK := pip compile --universal --python-version 3.11 --generate-hashes --no-hea
 lock: $(DONE)-installer ## Resolve pyproject.toml into the lock files again, keeping pins that still hold
 	@printf 'uv\nsetuptools\nwheel\n' | $(UV) $(LOCK) $(UV_ARGS) -o requirements-setup.lock -
 	@$(UV) $(LOCK) $(UV_ARGS) --extra dev -c requirements-setup.lock -o requirements.lock pyproject.toml
+
+.PHONY: jars
+jars: setup ## Fetch the jars of Kafka, Delta and the test servers into .jars; quick when there
+	@$(RUN) spark_jobs.contract.jars
+
+.PHONY: lock-jars
+lock-jars: setup ## Find anew what the jars named in jars.lock need, and write every hash
+	@$(RUN) spark_jobs.contract.jars --lock
 
 .PHONY: clean
 clean: ## Delete what demo, tests and tools left behind, but not .venv
