@@ -26,7 +26,7 @@ from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
-from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec, writes_of
+from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec, keys_of, writes_of
 
 POLL_SECONDS = 0.3
 Say = Callable[[str], None]
@@ -123,6 +123,8 @@ def _bind(pipeline: Pipeline, generation: Generation, planned: Plan) -> Note:
             checkpoint=layout.checkpoint(generation.name),
             sink=layout.sink(generation.name),
             writes=writes_of(spec),
+            mode=spec.output.mode,
+            keys=keys_of(spec),
             table_schema=planned.table_schema.jsonValue(),
             partition_by=spec.output.partition_by,
             timezone=spec.timezone,

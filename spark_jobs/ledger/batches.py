@@ -196,7 +196,9 @@ class Ledger:
         written = []
         for number in missing:
             files = log.files_of(number, known)
-            batch = self._batch(number, checkpoint, files, inputs, starts, rows_in or {})
+            counted = log.rows_in(number)
+            read = (rows_in or {}).get(number) if counted is None else counted
+            batch = self._batch(number, checkpoint, files, inputs, starts, read)
             documents.put_if_absent(self.folder / f"{number:06d}.json", batch)
             known.update(file.path for file in files)
             written.append(batch)
@@ -216,7 +218,7 @@ class Ledger:
         files: tuple[SinkFile, ...],
         inputs: list[tuple[str, Mapping[int, tuple[SourceFile, ...]]]],
         starts: list[Start],
-        rows_in: Mapping[int, int],
+        rows_in: int | None,
     ) -> Batch:
         offsets = checkpoint.offsets[number]
         commit = checkpoint.commits[number]
@@ -236,7 +238,7 @@ class Ledger:
                 _input(source, file) for source, files in inputs for file in files.get(number, ())
             ),
             outputs=outputs,
-            rows_in=rows_in.get(number),
+            rows_in=rows_in,
             rows=sum(file.rows for file in outputs if not file.rejected),
             rejected=sum(file.rows for file in outputs if file.rejected),
             watermark_before_ms=offsets.watermark_ms,
@@ -260,7 +262,7 @@ class Ledger:
         footers = read_footers([file.path for file in files])
         outputs = []
         for file, footer in zip(files, footers, strict=True):
-            values = partition_values(file.path, self.sink)
+            values = partition_values(file.path, file.base or self.sink)
             outputs.append(
                 OutputFile(
                     path=str(file.path.relative_to(self.sink)),

@@ -6,6 +6,7 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Protocol
 
+from spark_jobs.ledger.attempts import read_attempts
 from spark_jobs.ledger.note import Note
 from spark_jobs.ledger.sink_log import SinkFile, read_sink_log
 
@@ -25,6 +26,10 @@ class Committed(Protocol):
         """The files that one batch wrote; see `SinkLog.files_of`."""
         ...
 
+    def rows_in(self, batch: int) -> int | None:
+        """The rows that one batch read, where its writer counted them."""
+        ...
+
 
 class Nothing:
     """The record of a sink of Spark's own, which leaves no files here: there is none.
@@ -41,6 +46,9 @@ class Nothing:
     def files_of(self, batch: int, known: Container[Path] = frozenset()) -> tuple[SinkFile, ...]:
         return ()
 
+    def rows_in(self, batch: int) -> int | None:
+        return None
+
 
 def read_committed(note: Note | None, sink: Path) -> Committed:
     """Read what a sink directory holds.
@@ -50,8 +58,13 @@ def read_committed(note: Note | None, sink: Path) -> Committed:
         sink: The directory.
 
     Raises:
-        Refused: as `read_sink_log`.
+        Refused: as `read_sink_log` and `read_attempts`.
     """
-    if note is not None and note.writes == "nothing":
+    writes = None if note is None else note.writes
+    if writes == "nothing":
         return Nothing(sink)
-    return read_sink_log(sink)
+    if writes == "files":
+        return read_sink_log(sink)
+    # Without a note a sink that holds anything is refused, whatever kind it is of.
+    attempts = read_attempts(sink)
+    return read_sink_log(sink) if writes is None and attempts.latest is None else attempts

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.attempts import AttemptLog
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
 from spark_jobs.ledger.committed import Committed, read_committed
-from spark_jobs.ledger.note import Note, read_note
+from spark_jobs.ledger.note import Note, keys_of, read_note, writes_of
 
 
 class CheckpointLost(Refused):
@@ -50,6 +51,10 @@ class LedgerAhead(Refused):
 
 class IntervalsChanged(Refused):
     """Partitions or time zone were changed; rows would move to other intervals."""
+
+
+class OutputModeChanged(Refused):
+    """Output mode, keys or sink were changed: what is written means another thing in each."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +156,7 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
             )
         return
     _prove_intervals(pipeline, note)
+    _prove_output(pipeline, note)
     found = generation.checkpoint.query_id
     if planned < max(written, committed):
         raise CheckpointLost(
@@ -170,6 +176,8 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
             expected=note.query_id,
             found=found,
         )
+    if isinstance(log, AttemptLog):
+        log.prove_planned(generation.checkpoint.offsets)
     if known > committed:
         raise LedgerAhead(
             f"{place} ends at batch {committed}, the ledger at {known}: the checkpoint was set "
@@ -190,7 +198,7 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         raise SinkLost(
             f"{place} has committed batch {committed}, but {log.sink} holds batches up to "
             f"{written}.",
-            remedy=f"Restore {log.sink} with its _spark_metadata from a backup.",
+            remedy=f"Restore all of {log.sink} from a backup.",
             committed=committed,
             written=written,
         )
@@ -205,6 +213,21 @@ def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
         raise IntervalsChanged(
             f"{pipeline.spec_file}: output.partition_by or timezone differ from those of "
             f"{note.generation} ({note.partition_by}, {born[1]}).",
+            remedy="Change them back, or publish under a new pipeline name.",
+            born=born,
+            today=today,
+        )
+
+
+def _prove_output(pipeline: Pipeline, note: Note) -> None:
+    spec = pipeline.spec
+    today = (writes_of(spec), spec.output.mode, keys_of(spec))
+    born = (note.writes, note.mode, note.keys)
+    if today != born:
+        raise OutputModeChanged(
+            f"{pipeline.spec_file}: output.mode, output.keys or sink differ from those of "
+            f"{note.generation} (mode {note.mode}, keys {', '.join(note.keys) or 'none'}, writes "
+            f"{note.writes}).",
             remedy="Change them back, or publish under a new pipeline name.",
             born=born,
             today=today,

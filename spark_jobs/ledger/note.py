@@ -32,6 +32,8 @@ class Note(BaseModel):
         sink: The sink directory that belongs to it; Spark's log holds absolute paths.
         writes: What its batches leave there: files of Spark's file sink, attempts with a manifest
             (modes without a file sink), or nothing (a sink of Spark's own).
+        mode: The output mode.
+        keys: In mode `update` the columns that tell its rows apart.
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
         timezone: In which partition expressions cut dates.
@@ -47,6 +49,8 @@ class Note(BaseModel):
     checkpoint: Path
     sink: Path
     writes: Writes = "files"
+    mode: OutputMode = OutputMode.APPEND
+    keys: tuple[str, ...] = ()
     table_schema: dict[str, Any]
     partition_by: dict[str, str]
     timezone: str
@@ -64,6 +68,11 @@ def writes_of(spec: Spec) -> Writes:
     if not spec.published:
         return "nothing"
     return "files" if spec.output.mode is OutputMode.APPEND else "attempts"
+
+
+def keys_of(spec: Spec) -> tuple[str, ...]:
+    """The keys that must not change over the life of a generation: what a row replaces."""
+    return spec.output.keys if spec.output.mode is OutputMode.UPDATE else ()
 
 
 def hash_of_spec(spec: Spec) -> str:

@@ -46,11 +46,13 @@ class SinkFile:
         path: On disk.
         size: In bytes, as committed.
         modified_ms: Milliseconds since the epoch, as committed.
+        base: Where its partition directories begin; None for the sink directory itself.
     """
 
     path: Path
     size: int
     modified_ms: int
+    base: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,10 @@ class SinkLog:
         if own != everything[earlier_count:] or (own and not earlier_count):
             raise self._unknown(batch)
         return own
+
+    def rows_in(self, batch: int) -> int | None:
+        """The rows that a batch read, which Spark's log does not say."""
+        return None
 
     def _readable_before(self, batch: int) -> set[Path] | None:
         """The files of all earlier batches, or None if the log itself no longer tells."""
