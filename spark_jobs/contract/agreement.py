@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.model import Disagreement, doubled_in
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.source import BaseSource
@@ -28,6 +29,12 @@ def refuse_disagreement(spec: Spec) -> None:
                 "may be published; give the pipeline a sink, such as {kind: console}"
             )
             raise Disagreement(msg, "sources", name)
+        for option in source.lossy_options if spec.published else ():
+            msg = (
+                f"'{option}' lets Spark leave rows out without a word; nothing so read is published"
+            )
+            raise Disagreement(msg, "sources", name, "options", option)
+    _budget_agrees(spec)
     if spec.published:
         _publish_agrees(spec)
     else:
@@ -70,6 +77,16 @@ def _trigger_agrees(spec: Spec, name: str, source: BaseSource) -> None:
         raise Disagreement(msg, *ignored[0])
 
 
+def _budget_agrees(spec: Spec) -> None:
+    if spec.budget is None or spec.budget.max_bytes is None:
+        return
+    other = next((n for n, s in spec.sources.items() if not isinstance(s, FileSource)), None)
+    if other is not None:
+        kind = spec.sources[other].kind
+        msg = f"bytes are counted of files only, and source '{other}' is {kind}; bound the batches"
+        raise Disagreement(msg, "budget", "max_bytes")
+
+
 def _publish_agrees(spec: Spec) -> None:
     names = [target.name for target in spec.publish]
     doubled = doubled_in(names)
@@ -100,6 +117,7 @@ def _sink_agrees(spec: Spec) -> None:
     if meant:
         msg = f"'{min(meant)}' and 'sink' exclude each other: Spark's sinks have no gate"
         raise Disagreement(msg, min(meant))
-    if spec.output.partition_by:
-        msg = "partitions are for files; a sink has none"
-        raise Disagreement(msg, "output", "partition_by")
+    of_files = sorted(spec.output.model_fields_set - {"mode"})
+    if of_files:
+        msg = "only the mode matters to a sink; the rest is for files and tables"
+        raise Disagreement(msg, "output", of_files[0])

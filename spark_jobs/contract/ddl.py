@@ -16,10 +16,11 @@ def column_names(ddl: str) -> tuple[str, ...]:
     Raises:
         ValueError: a column has no name or no type, or a bracket or backtick stays open.
     """
-    return tuple(_name(column) for column in _split(ddl))
+    return tuple(_name(column) for column in split_columns(ddl))
 
 
-def _split(ddl: str) -> list[str]:
+def split_columns(ddl: str) -> list[str]:
+    """The columns of a schema, or the arguments of a type, as they are written."""
     columns, start, depth, quoted = [], 0, 0, False
     for position, character in enumerate(ddl):
         if character == "`":

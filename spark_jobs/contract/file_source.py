@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from spark_jobs.contract.ddl import column_names
-from spark_jobs.contract.hadoop_glob import python_globs
+from spark_jobs.contract.ddl_type import DdlType, column_types
+from spark_jobs.contract.file_options import LOSSY, reader_option_refused
+from spark_jobs.contract.hadoop_glob import fixed_part, python_globs
+from spark_jobs.contract.model import Disagreement
 from spark_jobs.contract.quantities import Duration, Size
-from spark_jobs.contract.source import BaseSource, Ddl, Rating, checked_columns
+from spark_jobs.contract.source import BaseSource, Ddl, OptionValue, Rating, checked_columns
 
 FileFormat = Literal["csv", "json", "parquet", "orc", "text", "avro"]
 DEFAULT_OPTIONS: dict[str, dict[str, str]] = {
     # A header that does not match the schema is an error, not columns silently swapped.
     "csv": {"header": "true", "enforceSchema": "false"},
 }
-ENGINE_OPTIONS = frozenset({"path", "schema", "mode", "columnnameofcorruptrecord", "cleansource"})
+# Formats that say themselves what they hold.
+SELF_DESCRIBING = frozenset({"parquet", "orc", "avro"})
+
+
+def _local(path: str) -> str:
+    if "://" in path or not PurePosixPath(path).is_absolute():
+        msg = f"'{path}' must be an absolute path of a local directory"
+        raise ValueError(msg)
+    if ".." in PurePosixPath(path).parts or "\0" in path:
+        msg = f"'{path}' leaves its root; write it without '..'"
+        raise ValueError(msg)
+    return path
+
+
+LocalPath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_local)]
 
 
 class FileSource(BaseSource):
@@ -32,11 +50,15 @@ class FileSource(BaseSource):
         too_old: What to do when a file is older than `maxFileAge` lets Spark see.
         redelivered: What to do when a name that was read arrives anew with other content.
         same_content: What to do when content that was read arrives under another name.
+        other_schema: What to do when a file lacks a column or has another type for it, of which
+            Spark would make nulls or other values (parquet, orc, avro).
+        cleanSource: What becomes of a file whose rows are published.
+        sourceArchiveDir: Where `archive` puts it, under its whole path, as Spark does.
     """
 
     kind: Literal["file"] = "file"
     format: FileFormat
-    path: Annotated[str, StringConstraints(min_length=1)]
+    path: LocalPath
     schema_: Ddl = Field(alias="schema")
     maxFilesPerTrigger: Annotated[int, Field(gt=0)] | None = None
     maxBytesPerTrigger: Size | None = None
@@ -44,11 +66,12 @@ class FileSource(BaseSource):
     latestFirst: bool = False
     fileNameOnly: bool = False
     cleanSource: Literal["off", "delete", "archive"] = "off"
-    sourceArchiveDir: str | None = None
+    sourceArchiveDir: LocalPath | None = None
     changed: Rating = Rating.HOLD
     too_old: Rating = Rating.HOLD
     redelivered: Rating = Rating.HOLD
     same_content: Rating = Rating.WARN
+    other_schema: Rating = Rating.HOLD
 
     @field_validator("schema_")
     @classmethod
@@ -57,31 +80,62 @@ class FileSource(BaseSource):
 
     @field_validator("path")
     @classmethod
-    def _local(cls, path: str) -> str:
-        if "://" in path or not PurePosixPath(path).is_absolute():
-            msg = f"'{path}' must be an absolute path of a local directory"
-            raise ValueError(msg)
-        if ".." in PurePosixPath(path).parts or "\0" in path:
-            msg = f"'{path}' leaves its root; write it without '..'"
-            raise ValueError(msg)
+    def _is_a_glob(cls, path: str) -> str:
         python_globs(path)
         return path
 
     @field_validator("options")
     @classmethod
-    def _not_the_engines(cls, options: dict[str, Any]) -> dict[str, Any]:
-        taken = [name for name in options if name.lower() in ENGINE_OPTIONS]
-        if taken:
-            msg = f"option '{taken[0]}' is set by the engine; remove it"
-            raise ValueError(msg)
+    def _filter_is_a_glob(cls, options: dict[str, OptionValue]) -> dict[str, OptionValue]:
         for name, value in options.items():
             if name.lower() == "pathglobfilter":
                 python_globs(str(value))
         return options
 
+    @model_validator(mode="after")
+    def _options_have_their_place(self) -> Self:
+        for name in self.options:
+            refused = reader_option_refused(name, self.format)
+            if refused:
+                raise Disagreement(refused, "options", name)
+        return self
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if self.maxFilesPerTrigger is not None and self.maxBytesPerTrigger is not None:
+            msg = "maxFilesPerTrigger and maxBytesPerTrigger exclude each other in Spark; keep one"
+            raise Disagreement(msg, "maxBytesPerTrigger")
+        if (self.cleanSource == "archive") is not (self.sourceArchiveDir is not None):
+            msg = "cleanSource archive and sourceArchiveDir need each other"
+            raise Disagreement(msg, "cleanSource")
+        archive = PurePosixPath(self.sourceArchiveDir) if self.sourceArchiveDir else None
+        if archive is not None and archive.is_relative_to(self.directory):
+            msg = f"sourceArchiveDir '{archive}' lies in {self.directory}, where files are read"
+            raise Disagreement(msg, "sourceArchiveDir")
+        texts = [name for name, kind in self.types.items() if kind.name == "string"]
+        if self.format == "text" and not texts:
+            msg = "text has one string column, such as 'value string', beside partitions"
+            raise Disagreement(msg, "schema")
+        return self
+
     @property
     def columns(self) -> tuple[str, ...]:
         return column_names(self.schema_)
+
+    @property
+    def types(self) -> Mapping[str, DdlType]:
+        """Column -> its type."""
+        return column_types(self.schema_)
+
+    @property
+    def directory(self) -> Path:
+        """The directory that all files lie in: of a glob, the part before anything special."""
+        return fixed_part(self.path)
+
+    @property
+    def lossy_options(self) -> tuple[str, ...]:
+        """The given options that let Spark leave rows out and go on."""
+        return tuple(name for name in LOSSY if (self.reader_option(name) or "").lower() == "true")
 
     @property
     def reader_options(self) -> dict[str, str]:
@@ -93,7 +147,7 @@ class FileSource(BaseSource):
 
     @property
     def rate_limits(self) -> tuple[str, ...]:
-        limits = ("maxFilesPerTrigger", "maxBytesPerTrigger")
+        limits = ("maxFilesPerTrigger", "maxBytesPerTrigger", "latestFirst")
         return tuple(name for name in limits if name in self.model_fields_set)
 
     def reader_option(self, name: str) -> str | None:

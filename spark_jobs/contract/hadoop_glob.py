@@ -7,7 +7,10 @@ reads and we do not see would be a run that is skipped for ever.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
 
+_SPECIAL = frozenset("*?[{\\")
 _OPEN, _OR, _CLOSE = "{", ",", "}"
 
 
@@ -25,6 +28,11 @@ def python_globs(pattern: str) -> tuple[str, ...]:
         msg = f"a brace is not opened in '{pattern}'"
         raise ValueError(msg)
     return tuple(dict.fromkeys(found))
+
+
+def fixed_part(pattern: str) -> Path:
+    """The directory above the first name with anything special in it: `/in/*/x` -> `/in`."""
+    return Path(*takewhile(lambda name: not _SPECIAL.intersection(name), Path(pattern).parts))
 
 
 def _tokens(pattern: str) -> Iterator[tuple[str, bool]]:

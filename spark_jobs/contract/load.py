@@ -189,10 +189,12 @@ def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: P
     at = _without_tags(tagged, lines)
     why = complaint.get("ctx", {}).get("error")
     if isinstance(why, Disagreement):
+        while at and at not in lines:
+            at = at[:-1]
         return _error(
             path,
-            _line(why.at, lines),
-            _field(why.at),
+            _line((*at, *why.at), lines),
+            _field((*at, *why.at)),
             f"is refused: {why}",
             "Change it, or what it does not go with.",
         )

@@ -36,7 +36,7 @@ class Disagreement(ValueError):
 
     Args:
         message: What is wrong.
-        at: The part to change, as its location in the spec.
+        at: The part to change, as its location in the model that says so.
     """
 
     def __init__(self, message: str, *at: str | int) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
+from spark_jobs.contract.file_options import writer_option_refused
 from spark_jobs.contract.file_source import FileFormat
-from spark_jobs.contract.model import Column, Model
+from spark_jobs.contract.model import Column, Disagreement, Model
 from spark_jobs.contract.source import OptionValue
 
 REJECTED = "_rejected"
@@ -38,6 +39,14 @@ class Output(Model):
     maxRecordsPerFile: Annotated[int, Field(ge=0)] = 0
     keys: tuple[Column, ...] = ()
     max_rows: Annotated[int, Field(gt=0)] = 1_000_000
+
+    @model_validator(mode="after")
+    def _options_have_their_place(self) -> Self:
+        for name in self.options:
+            refused = writer_option_refused(name, self.format)
+            if refused:
+                raise Disagreement(refused, "options", name)
+        return self
 
     @property
     def sink_partitions(self) -> tuple[str, ...]:

@@ -39,6 +39,9 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         # Sources go by name in the checkpoint, so that one can be added or dropped.
         "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
         "spark.sql.streaming.offsetLog.formatVersion": "2",
+        # A file that is cut short or gone is an error, not an end of its rows.
+        "spark.sql.files.ignoreCorruptFiles": "false",
+        "spark.sql.files.ignoreMissingFiles": "false",
         # Two runs of one query in one session would stop each other without a word.
         "spark.sql.streaming.stopActiveRunOnRestart": "false",
         # Nobody looks at it during a batch run; it costs a port and start-up time.

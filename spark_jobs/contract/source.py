@@ -52,6 +52,11 @@ class BaseSource(Model):
         return ()
 
     @property
+    def lossy_options(self) -> tuple[str, ...]:
+        """The given options that let Spark leave rows out and go on."""
+        return ()
+
+    @property
     def reader_options(self) -> dict[str, str]:
         """The options for Spark's reader, as text."""
         return {name: as_text(value) for name, value in self.options.items()}

@@ -124,17 +124,17 @@ def test_the_columns_of_a_nested_schema_are_its_top_level_names() -> None:
 )
 def test_options_that_the_engine_sets_are_refused(option: str) -> None:
     text = minimal(replace={"    format: csv": f"    format: csv\n    options: {{{option}: x}}"})
-    assert field_refused(text) == "sources.orders.options"
+    assert field_refused(text) == "sources.orders.options." + option
 
 
 def test_reader_options_are_texts_with_the_specs_own_on_top() -> None:
-    options = "{header: false, sep: ';', samplingRatio: 1}"
+    options = "{header: false, sep: ';', maxColumns: 1}"
     text = minimal(replace={"    format: csv": f"    format: csv\n    options: {options}"})
     assert parse(text).sources["orders"].reader_options == {
         "header": "false",
         "enforceSchema": "false",
         "sep": ";",
-        "samplingRatio": "1",
+        "maxColumns": "1",
     }
 
 

@@ -1,0 +1,143 @@
+"""Options of Spark's file formats: known ones pass, all others are refused with what to do."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+from spark_jobs.contract.file_options import (
+    LOSSY,
+    inference_options,
+    reader_option_refused,
+    writer_option_refused,
+)
+from spark_jobs.contract.file_source import FileFormat
+
+FORMATS = get_args(FileFormat)
+OBJECTS = {
+    "csv": "catalyst.csv.CSVOptions",
+    "json": "catalyst.json.JSONOptions",
+    "parquet": "execution.datasources.parquet.ParquetOptions",
+    "orc": "execution.datasources.orc.OrcOptions",
+    "text": "execution.datasources.text.TextOptions",
+    "avro": "avro.AvroOptions",
+}
+
+
+@pytest.mark.parametrize("option", ["SEP", "wholeText", "lineSep", "PathGlobFilter", "timezone"])
+def test_an_option_is_known_in_any_case(option: str) -> None:
+    formats = [one for one in FORMATS if reader_option_refused(option, one) is None]
+    assert formats
+
+
+@pytest.mark.parametrize(
+    ("option", "format", "hint"),
+    [
+        ("seperator", "csv", "sep"),
+        ("multiline_", "json", "multiLine"),
+        ("wholetxt", "text", "wholetext"),
+        ("recursiveLookup", "orc", "recursiveFileLookup"),
+        ("sep", "json", "lineSep"),
+    ],
+)
+def test_an_unknown_option_is_refused_with_the_nearest_known(
+    option: str, format: str, hint: str
+) -> None:
+    refused = reader_option_refused(option, format)
+    assert refused is not None
+    assert f"'{hint}'" in refused
+
+
+@pytest.mark.parametrize(
+    ("option", "format"),
+    [
+        ("path", "csv"),
+        ("MODE", "json"),
+        ("columnNameOfCorruptRecord", "csv"),
+        ("maxFilesPerTrigger", "text"),
+        ("cleanSource", "parquet"),
+        ("modifiedBefore", "csv"),
+        ("modifiedAfter", "orc"),
+        ("inferSchema", "csv"),
+        ("mergeSchema", "parquet"),
+        ("quoteAll", "csv"),
+        ("compression", "json"),
+        ("encoding", "text"),
+    ],
+)
+def test_an_option_without_effect_is_refused_with_the_reason(option: str, format: str) -> None:
+    refused = reader_option_refused(option, format)
+    assert refused is not None
+    assert "has no place here" in refused
+
+
+@pytest.mark.parametrize(
+    ("option", "format"),
+    [
+        ("header", "csv"),
+        ("compression", "text"),
+        ("parquet.block.size", "parquet"),
+        ("orc.bloom.filter.columns", "orc"),
+        ("avroSchema", "avro"),
+        ("sortKeys", "json"),
+    ],
+)
+def test_a_writer_takes_the_options_of_writing(option: str, format: str) -> None:
+    assert writer_option_refused(option, format) is None
+
+
+@pytest.mark.parametrize(
+    ("option", "format"),
+    [
+        ("multiLine", "csv"),
+        ("path", "json"),
+        ("retention", "parquet"),
+        ("wholetext", "text"),
+        ("checkpointLocation", "orc"),
+        ("samplingRatio", "json"),
+        ("compresion", "csv"),
+    ],
+)
+def test_a_writer_refuses_all_others(option: str, format: str) -> None:
+    assert writer_option_refused(option, format) is not None
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_option_that_spark_knows_has_its_place(spark: Any, format: str) -> None:
+    known = _options(spark, OBJECTS[format])
+    if format == "avro" and not known:
+        pytest.skip("Spark's avro jar is not configured")
+    ours = {"columnNameOfCorruptRecord", "mode"}
+    placed = {
+        option
+        for option in known - ours
+        if reader_option_refused(option, format) is None
+        or writer_option_refused(option, format) is None
+        or option in inference_options(format)
+    }
+    assert known - ours == placed
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_option_of_sparks_file_lists_has_its_place(spark: Any, format: str) -> None:
+    index = _options(spark, "execution.datasources.FileIndexOptions")
+    assert index
+    for option in index:
+        refused = reader_option_refused(option, format)
+        assert refused is None or option in ("modifiedbefore", "modifiedafter")
+    assert all(reader_option_refused(option, format) is None for option in LOSSY)
+
+
+def _options(spark: Any, name: str) -> set[str]:
+    """What one of Spark's classes says of its options."""
+    jvm = spark._jvm
+    try:
+        found = getattr(jvm.org.apache.spark.sql, name.split(".")[0])
+        for part in name.split(".")[1:]:
+            found = getattr(found, part)
+        return set(jvm.scala.jdk.javaapi.CollectionConverters.asJava(found.getAllOptions()))
+    except TypeError:
+        return set()
