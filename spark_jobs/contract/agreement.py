@@ -8,6 +8,7 @@ from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.model import Disagreement, doubled_in
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.source import BaseSource
+from spark_jobs.contract.targets import DatabaseTarget
 from spark_jobs.contract.trigger import Trigger
 
 if TYPE_CHECKING:
@@ -106,6 +107,9 @@ def _publish_agrees(spec: Spec) -> None:
     if output.mode is not OutputMode.APPEND and "files" in names:
         msg = f"mode {output.mode} needs targets that can replace rows, not files"
         raise Disagreement(msg, "publish")
+    for place, target in enumerate(spec.publish):
+        if isinstance(target, DatabaseTarget):
+            target.agree(output, "publish", place)
     upserts = any(getattr(target, "mode", None) == "upsert" for target in spec.publish)
     if (output.mode is OutputMode.UPDATE or upserts) and not output.keys:
         msg = "name the columns that tell rows apart"

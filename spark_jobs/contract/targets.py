@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import hashlib
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
-from spark_jobs.contract.model import Column, Model, PlainName
+from spark_jobs.contract.model import Column, Disagreement, Model, PlainName
+from spark_jobs.contract.output import Output, OutputMode
 
 # Quoted all the same; this keeps names that need no thought in logs, errors and other tools.
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
+# What Kafka allows.
+Topic = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 DatabaseMode = Literal["append", "upsert", "replace"]
+# Output mode -> how a database can take it so that its table equals the published rows; the first
+# is the default.
+DATABASE_MODES: dict[OutputMode, tuple[DatabaseMode, ...]] = {
+    OutputMode.APPEND: ("append", "upsert"),
+    OutputMode.UPDATE: ("upsert",),
+    OutputMode.COMPLETE: ("replace",),
+}
+# Of a target's name, which is a part of file names in the journal.
+LONGEST_NAME = 120
 
 
 class DeltaTarget(Model):
@@ -43,12 +56,42 @@ class DatabaseTarget(Model):
         schema_: The schema (PostgreSQL) or database (MariaDB) it lies in; the connection's own
             where not given.
         mode: `append`, `upsert` by `output.keys`, or `replace`; by the output mode where not given.
+        unstorable: What becomes of values that the database has no place for (a NUL in PostgreSQL's
+            texts; NaN and infinity in MariaDB): `refuse` the increment, or store `null`.
     """
 
+    kind: str
     conn_id: PlainName
     table: Identifier
     schema_: Identifier | None = Field(default=None, alias="schema")
     mode: DatabaseMode | None = None
+    unstorable: Literal["refuse", "null"] = "refuse"
+
+    @property
+    def name(self) -> str:
+        # Another server or schema is another target, which gets everything from the beginning.
+        return _name(self.kind, self.conn_id, *([self.schema_] if self.schema_ else []), self.table)
+
+    def mode_for(self, output: Output) -> DatabaseMode:
+        return self.mode or DATABASE_MODES[output.mode][0]
+
+    def agree(self, output: Output, *at: str | int) -> None:
+        """Check that this target's table can equal the published rows.
+
+        Args:
+            output: Of the spec.
+            *at: Where in the spec this target is.
+
+        Raises:
+            Disagreement: it could not.
+        """
+        allowed = DATABASE_MODES[output.mode]
+        if self.mode_for(output) not in allowed:
+            msg = (
+                f"{self.mode} does not keep a table equal to output mode {output.mode}; "
+                f"use {' or '.join(allowed)}"
+            )
+            raise Disagreement(msg, *at, "mode")
 
 
 class PostgresTarget(DatabaseTarget):
@@ -56,19 +99,11 @@ class PostgresTarget(DatabaseTarget):
 
     kind: Literal["postgres"]
 
-    @property
-    def name(self) -> str:
-        return f"postgres.{self.table}"
-
 
 class MariaDbTarget(DatabaseTarget):
     """A table in MariaDB or MySQL."""
 
     kind: Literal["mariadb"]
-
-    @property
-    def name(self) -> str:
-        return f"mariadb.{self.table}"
 
 
 class KafkaTarget(Model):
@@ -79,22 +114,37 @@ class KafkaTarget(Model):
         topic: Where every row goes; exactly one of `topic` and `topic_column` is given.
         topic_column: The column that names a row's topic.
         key: Columns of the record's key; text where it is one column, JSON where several.
-        value: `json` of all other columns, or the text of one column.
+        value: All columns but key and topic as one `json` object or one `csv` line, or the text of
+            one column.
     """
 
     kind: Literal["kafka"]
     conn_id: PlainName = "tidemill_kafka"
-    topic: str | None = None
+    topic: Topic | None = None
     topic_column: Column | None = None
     key: tuple[Column, ...] = ()
     value: Literal["json", "csv"] | dict[Literal["text"], Column] = "json"
 
     @property
     def name(self) -> str:
-        return f"kafka.{self.topic or self.topic_column}"
+        return _name("kafka", self.conn_id, self.topic or f"by-{self.topic_column}")
+
+    @model_validator(mode="after")
+    def _goes_somewhere(self) -> Self:
+        if (self.topic is None) == (self.topic_column is None):
+            msg = "give either topic or topic_column"
+            raise ValueError(msg)
+        return self
 
 
 Target = Annotated[
     DeltaTarget | FilesTarget | PostgresTarget | MariaDbTarget | KafkaTarget,
     Field(discriminator="kind"),
 ]
+
+
+def _name(*parts: str) -> str:
+    name = ".".join(parts)
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 13]}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"

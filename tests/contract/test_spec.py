@@ -184,6 +184,13 @@ DISAGREEING = {
     "output: {format: json}\npublish: [{kind: files}, {kind: kafka, topic: t}]": "output.format",
     "output: {mode: update}": "output.keys",
     f"publish: [{POSTGRES % ', mode: upsert'}]": "output.keys",
+    f"publish: [{POSTGRES % ', mode: replace'}]": "publish.0.mode",
+    "output: {mode: update, keys: [id]}\n"
+    f"publish: [{{kind: delta}}, {POSTGRES % ', mode: append'}]": "publish.1.mode",
+    f"output: {{mode: complete}}\npublish: [{POSTGRES % ', mode: upsert'}]": "publish.0.mode",
+    "publish: [{kind: kafka}]": "publish.0",
+    "publish: [{kind: kafka, topic: a, topic_column: b}]": "publish.0",
+    "publish: [{kind: kafka, topic: 'a/b'}]": "publish.0.topic",
     "output: {mode: complete, format: json}": "output.format",
     "output: {mode: update, keys: [id]}\npublish: [{kind: files}]": "publish",
     "sink: {kind: console}\ngate: {samples: 3}": "gate",
