@@ -1,26 +1,63 @@
-"""Sinks that Spark writes to by itself: rows reach them before any gate, at least once."""
+"""Sinks that Spark writes to by itself: rows reach them before any gate, at least once.
+
+A rejected row reaches none of them, for there is no table beside which it could be kept. It is left
+out, and counted by its reason in the ledger and in the run report.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from spark_jobs.contract.model import Column, Model, PlainName
-from spark_jobs.contract.source import OptionValue
+from spark_jobs.contract.model import Column, Model, PlainName, doubled_in
+from spark_jobs.contract.source import OptionValue, as_text
+
+# What Spark's Kafka sink sets itself, or takes from the connection.
+ENGINE_OPTIONS = frozenset(
+    {"topic", "kafka.bootstrap.servers", "kafka.key.serializer", "kafka.value.serializer"}
+)
 
 
 class KafkaSink(Model):
     """Spark's Kafka sink; the transform returns `value` and, if wanted, `key`, `topic`, `headers`.
 
     Attributes:
+        conn_id: The Airflow connection with brokers and secrets.
         topic: Of all rows; without it the transform's column `topic` says.
+        options: `includeHeaders`, and settings of Kafka's producer with the prefix `kafka.`.
     """
 
     kind: Literal["kafka"]
     conn_id: PlainName = "tidemill_kafka"
     topic: str | None = None
     options: dict[str, OptionValue] = {}
+
+    @field_validator("options")
+    @classmethod
+    def _are_the_producers(cls, options: dict[str, Any]) -> dict[str, Any]:
+        doubled = doubled_in(options)
+        if doubled:
+            msg = f"option '{doubled}' is given twice; Spark's options know no case"
+            raise ValueError(msg)
+        for name in options:
+            low = name.lower()
+            if low.startswith(("kafka.sasl", "kafka.ssl")):
+                msg = f"option '{name}' belongs into the Airflow connection that conn_id names"
+                raise ValueError(msg)
+            if low in ENGINE_OPTIONS:
+                msg = f"option '{name}' is set by the engine; remove it"
+                raise ValueError(msg)
+            if low != "includeheaders" and not low.startswith("kafka."):
+                msg = f"'{name}' is none of includeHeaders and kafka.*, which Spark passes on"
+                raise ValueError(msg)
+        return options
+
+    @property
+    def writer_options(self) -> dict[str, str]:
+        """Options for Spark's writer, without the connection."""
+        topic = {} if self.topic is None else {"topic": self.topic}
+        return {**{name: as_text(value) for name, value in self.options.items()}, **topic}
 
 
 class ForeachSink(Model):
@@ -30,9 +67,15 @@ class ForeachSink(Model):
 
 
 class ForeachBatchSink(Model):
-    """The function `foreach_batch(rows, batch_id)` in the transform's file."""
+    """The function `foreach_batch(rows, batch_id)` in the transform's file.
+
+    Attributes:
+        persist: Keep a batch's rows while the function runs, so that writing them to several
+            places reads and computes them once.
+    """
 
     kind: Literal["foreach_batch"]
+    persist: bool = False
 
 
 class ConsoleSink(Model):
@@ -44,7 +87,11 @@ class ConsoleSink(Model):
 
 
 class MemorySink(Model):
-    """A temporary table in the driver; for looking, and for tests."""
+    """A temporary table in the driver, for looking and for tests; it ends with the process.
+
+    Only in mode `complete` does Spark carry such a table on from its checkpoint. In the others a
+    run begins at the sources' beginning, for nothing of what an earlier one wrote exists any more.
+    """
 
     kind: Literal["memory"]
     table: Column | None = None

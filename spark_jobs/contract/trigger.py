@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from spark_jobs.contract.model import Model
 from spark_jobs.contract.quantities import Size
@@ -19,8 +19,21 @@ class Trigger(StrEnum):
 
 
 class Budget(Model):
-    """What one run may take; it stops between two batches and says what is left."""
+    """What one run may take; it stops between two batches and says what is left.
+
+    Attributes:
+        max_batches: Most batches of a run.
+        max_bytes: Of input files; the run ends with the batch that reaches it.
+        max_minutes: Since the query's start; the batch at work then is finished.
+    """
 
     max_batches: Annotated[int, Field(gt=0)] | None = None
     max_bytes: Annotated[Size, Field(gt=0)] | None = None
     max_minutes: Annotated[float, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> Self:
+        if not self.model_dump(exclude_none=True):
+            msg = f"give one of {', '.join(type(self).model_fields)}"
+            raise ValueError(msg)
+        return self
