@@ -9,8 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.jars import jars_of
+from spark_jobs.contract.kafka_source import KafkaSource
+from spark_jobs.contract.sink import KafkaSink
 from spark_jobs.contract.spec import Spec
 
+JARS = "spark.jars"
 RETAINED_BATCHES = 1000
 
 # Small increments end before the optimising compiler pays: C1 alone halves the CPU-seconds.
@@ -51,10 +56,32 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
     }
 
 
-def session_conf(spec: Spec) -> Mapping[str, str]:
-    """Every setting of a session, as text: the spec's own, under the engine's."""
+def session_conf(spec: Spec, environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """Every setting of a session, as text: the spec's own, under the engine's.
+
+    Args:
+        spec: Of the pipeline.
+        environ: For `TIDEMILL_JARS`, which is looked at where the pipeline needs jars.
+
+    Raises:
+        JarsMissing: it needs some that were not fetched yet.
+    """
     own = {name: _as_text(value) for name, value in spec.spark.conf.items()}
+    sets = jar_sets(spec)
+    if sets:
+        ours = (str(path) for path in jars_of(*sets, environ=environ))
+        own[JARS] = ",".join(filter(None, (own.get(JARS), *ours)))
     return {**own, **engine_conf(spec)}
+
+
+def jar_sets(spec: Spec) -> tuple[str, ...]:
+    """The sets of jars that a pipeline needs beside Spark's own."""
+    sources = spec.sources.values()
+    kafka = [source for source in sources if isinstance(source, KafkaSource)]
+    formats = {spec.output.format, *(source.value.format for source in kafka)}
+    formats |= {source.format for source in sources if isinstance(source, FileSource)}
+    needed = {"kafka": kafka or isinstance(spec.sink, KafkaSink), "avro": "avro" in formats}
+    return tuple(name for name, is_needed in needed.items() if is_needed)
 
 
 def driver_java_options(backlog_bytes: int | None) -> str:

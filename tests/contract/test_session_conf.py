@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from spark_jobs.contract.session_conf import driver_java_options, engine_conf, session_conf
+from spark_jobs.contract.jars import JarsMissing, all_sets
+from spark_jobs.contract.session_conf import (
+    JARS,
+    driver_java_options,
+    engine_conf,
+    jar_sets,
+    session_conf,
+)
 from tests.specs import minimal, parse
 
 
@@ -43,6 +51,49 @@ def test_a_spec_adds_settings_and_never_changes_the_engines() -> None:
         "spark.executor.memory": "2g",
         "spark.x": "true",
     }
+
+
+RECORD = '{"type": "record", "name": "r", "fields": [{"name": "id", "type": "string"}]}'
+OF_TEXT = "sources: {a: {kind: kafka, subscribe: t, value: {format: text}}}\n"
+OF_AVRO = OF_TEXT.replace("format: text", f"format: avro, schema: '{RECORD}'")
+
+
+@pytest.mark.parametrize(
+    ("spec", "sets"),
+    [
+        (minimal(), ()),
+        (minimal(replace={"format: csv": "format: avro"}), ("avro",)),
+        (minimal("output: {format: avro}\npublish: [{kind: files}]\n"), ("avro",)),
+        (minimal("sink: {kind: kafka, topic: t}\n"), ("kafka",)),
+        (minimal("sink: {kind: console}\n"), ()),
+        (OF_TEXT, ("kafka",)),
+        (OF_AVRO, ("kafka", "avro")),
+    ],
+)
+def test_a_pipeline_asks_for_the_jars_it_needs_and_no_others(
+    spec: str, sets: tuple[str, ...]
+) -> None:
+    assert jar_sets(parse(spec)) == sets
+
+
+def test_a_pipeline_of_files_runs_without_any_jar(tmp_path: Path) -> None:
+    assert JARS not in session_conf(parse(minimal()), {"TIDEMILL_JARS": str(tmp_path)})
+
+
+def test_jars_that_were_not_fetched_are_missed_before_spark_starts(tmp_path: Path) -> None:
+    spec = parse(minimal("sink: {kind: kafka, topic: t}\n"))
+    with pytest.raises(JarsMissing) as error:
+        session_conf(spec, {"TIDEMILL_JARS": str(tmp_path)})
+    assert error.value.sets == ("kafka",)
+
+
+def test_jars_of_the_spec_stay_beside_ours(tmp_path: Path) -> None:
+    for jar in all_sets()["kafka"]:
+        (tmp_path / jar.name).touch()
+    more = "sink: {kind: kafka, topic: t}\nspark: {conf: {spark.jars: /own.jar}}\n"
+    jars = session_conf(parse(minimal(more)), {"TIDEMILL_JARS": str(tmp_path)})[JARS].split(",")
+    assert jars[0] == "/own.jar"
+    assert {Path(jar).name for jar in jars[1:]} == {jar.name for jar in all_sets()["kafka"]}
 
 
 @pytest.mark.parametrize("backlog", [0, 100 * 2**20 - 1])
