@@ -10,10 +10,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.engine.keys import refuse_keys
 from spark_jobs.engine.one_pass import one_pass
 from spark_jobs.engine.partition_types import refuse_unfaithful_types
 from spark_jobs.engine.read_once import read_once
-from spark_jobs.engine.refusals import refuse_unrepeatable
+from spark_jobs.engine.refusals import refuse_unrepeatable, refuse_unsupported
 from spark_jobs.engine.rows import committed, good, tag, two_passes
 from spark_jobs.engine.source import read_stream
 from spark_jobs.engine.transform import apply, load_transform
@@ -51,7 +52,8 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> Plan:
     fine = {name: good(frame) for name, frame in tagged.items()}
     transform = load_transform(path)
     transformed = apply(transform, fine, spec, path)
-    refuse_unrepeatable(transformed, path)
+    refuse_unrepeatable(transformed, path, spec.output.mode)
+    refuse_keys(transformed, spec, pipeline.spec_file)
     refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)
     rows = None
     if len(sources) == 1:
@@ -62,6 +64,7 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> Plan:
         counted = {name: _counted(name, frame) for name, frame in tagged.items()}
         fine = {name: good(frame) for name, frame in counted.items()}
         rows = two_passes(tagged.values(), apply(transform, fine, spec, path))
+    refuse_unsupported(rows, path, spec.output.mode)
     return Plan(read_once(committed(rows, spec)), transformed.schema)
 
 
