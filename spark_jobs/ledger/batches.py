@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import REJECTED
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
 from spark_jobs.ledger.checkpoint import (
     Checkpoint,
     OffsetEntry,
@@ -30,6 +29,8 @@ from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.partition_values import partition_values
 from spark_jobs.ledger.sink_log import SinkFile
 
+__all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
+
 
 class LedgerGap(Refused):
     """A committed batch is neither in the ledger nor in Spark's logs; carries `batch`."""
@@ -37,81 +38,6 @@ class LedgerGap(Refused):
 
 class StartUnknown(Refused):
     """Nothing says with which code a batch was made; carries `batch`."""
-
-
-class InputFile(BaseModel):
-    """A file that a batch read; `size` is None if it changed between listing and bookkeeping."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    source: str
-    path: str
-    size: int | None
-    modified_ms: int
-
-
-class OutputFile(BaseModel):
-    """A file that a batch wrote; `path` is relative to the sink directory, as it is on disk."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    path: str
-    size: int
-    rows: int
-    uncompressed_bytes: int
-    rejected: bool
-    partition: dict[str, str | None]
-
-
-class Start(BaseModel):
-    """One start of the query: which code, spec and columns its batches were made with.
-
-    Attributes:
-        epoch: Of the lease it ran under.
-        produced: The last batch in the sink's log when it started; later ones are its own.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    epoch: int
-    run_id: str
-    spec_hash: str
-    code_hash: str
-    table_schema: dict[str, Any]
-    produced: int
-    at: datetime
-
-
-class Batch(BaseModel):
-    """One committed batch of a generation.
-
-    Attributes:
-        offsets: Source -> its offset after the batch.
-        rows_in: Rows read; None where the driver died before it said so.
-        wake: Whether the next run must happen without new input.
-        start: The epoch of the `Start` that made its files.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    generation: str
-    batch: int
-    offsets: dict[str, Any]
-    inputs: tuple[InputFile, ...]
-    outputs: tuple[OutputFile, ...]
-    rows_in: int | None
-    rows: int
-    rejected: int
-    late: int = 0
-    watermark_before_ms: int
-    watermark_after_ms: int
-    wake: Literal["none", "next_run"] = "none"
-    static: dict[str, Any] = {}
-    start: int
-    run_id: str
-    spec_hash: str
-    code_hash: str
-    committed: datetime
 
 
 class Ledger:
@@ -163,13 +89,17 @@ class Ledger:
         documents.put_if_absent(self.folder / "starts" / f"{start.epoch:06d}.json", start)
 
     def complete(
-        self, rows_in: Mapping[int, int] | None = None, upto: int | None = None
+        self,
+        rows_in: Mapping[int, int] | None = None,
+        upto: int | None = None,
+        counts: Mapping[int, Counts] | None = None,
     ) -> list[Batch]:
         """Write down every committed batch that is not in the ledger yet.
 
         Args:
             rows_in: Batch -> rows read, for the batches whose progress was seen.
             upto: The last batch to write down; None for all that are committed.
+            counts: Batch -> what the query counted, for a sink that leaves no files here.
 
         Returns:
             The batches written now, in order.
@@ -186,7 +116,8 @@ class Ledger:
         for number in range(latest + 1, missing[-1] + 1):
             if number not in checkpoint.commits or number not in checkpoint.offsets:
                 raise self._gap(number)
-        log = read_committed(read_note(self.layout, self.generation), self.sink)
+        note = read_note(self.layout, self.generation)
+        log = read_committed(note, self.sink)
         inputs = [
             (name, checkpoint.inputs(name))
             for name in _file_sources(checkpoint.offsets[n] for n in missing)
@@ -199,6 +130,10 @@ class Ledger:
             counted = log.rows_in(number)
             read = (rows_in or {}).get(number) if counted is None else counted
             batch = self._batch(number, checkpoint, files, inputs, starts, read)
+            if counts and number in counts:
+                batch = _counted(batch, counts[number])
+            if note is not None and note.continuous:
+                batch = self._named(batch)
             documents.put_if_absent(self.folder / f"{number:06d}.json", batch)
             known.update(file.path for file in files)
             written.append(batch)
@@ -250,6 +185,13 @@ class Ledger:
             committed=datetime.now(UTC),
         )
 
+    def _named(self, epoch: Batch) -> Batch:
+        """A continuous epoch with its one source by name; Spark only numbers it."""
+        names = [path.stem for path in (self.folder / "sources").glob("*.json")]
+        if len(names) != 1:
+            return epoch
+        return epoch.model_copy(update={"offsets": {names[0]: epoch.offsets["0"]}})
+
     def _gap(self, batch: int) -> LedgerGap:
         return LedgerGap(
             f"Batch {batch} is missing in {self.folder}, and Spark's logs lack it (by now).",
@@ -274,6 +216,12 @@ class Ledger:
                 )
             )
         return tuple(outputs)
+
+
+def _counted(batch: Batch, counts: Counts) -> Batch:
+    reasons = {reason: rows for reason, rows in counts.rejected.items() if rows}
+    update = {"rows": counts.rows, "rejected": sum(reasons.values()), "reasons": reasons}
+    return batch.model_copy(update=update)
 
 
 def _rejected(values: Mapping[str, str | None]) -> bool:

@@ -34,6 +34,7 @@ class Note(BaseModel):
             (modes without a file sink), or nothing (a sink of Spark's own).
         mode: The output mode.
         keys: In mode `update` the columns that tell its rows apart.
+        continuous: Whether its batches are the epochs of a continuous query.
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
         timezone: In which partition expressions cut dates.
@@ -51,6 +52,7 @@ class Note(BaseModel):
     writes: Writes = "files"
     mode: OutputMode = OutputMode.APPEND
     keys: tuple[str, ...] = ()
+    continuous: bool = False
     table_schema: dict[str, Any]
     partition_by: dict[str, str]
     timezone: str

@@ -1,7 +1,8 @@
 """The checkpoint's `offsets/`: what Spark planned for each batch, before it ran.
 
 Version 1 lists the sources' offsets by order, version 2 (`spark.sql.streaming.offsetLog.
-formatVersion`) by number or name.
+formatVersion`) by number or name. A continuous query writes version 1 without watermark, time and
+settings, as it has none.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.ledger.metadata_log import read_log_file, removal
+
+_EPOCH: Mapping[str, Any] = {"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {}}
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def read_offsets(file: Path, batch: int) -> OffsetEntry:
         f"Spark plans the batch again. Else restore it from a backup."
     )
     entry = read_log_file(file, batch, (1, 2), repair)
-    metadata = entry.json(0)
+    metadata = _EPOCH if entry.version == 1 and entry.lines[:1] == ("",) else entry.json(0)
     sources = {}
     for number, line in enumerate(entry.lines[1:]):
         # Version 2 names its sources, `orders:{…}`; version 1 only has their order.

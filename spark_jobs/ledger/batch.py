@@ -1,0 +1,101 @@
+"""What the ledger says of one committed batch, and of the start of the query that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class InputFile(BaseModel):
+    """A file that a batch read; `size` is None if it changed between listing and bookkeeping."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: str
+    path: str
+    size: int | None
+    modified_ms: int
+
+
+class OutputFile(BaseModel):
+    """A file that a batch wrote; `path` is relative to the sink directory, as it is on disk."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    size: int
+    rows: int
+    uncompressed_bytes: int
+    rejected: bool
+    partition: dict[str, str | None]
+
+
+class Start(BaseModel):
+    """One start of the query: which code, spec and columns its batches were made with.
+
+    Attributes:
+        epoch: Of the lease it ran under.
+        produced: The last batch in the sink's log when it started; later ones are its own.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    epoch: int
+    run_id: str
+    spec_hash: str
+    code_hash: str
+    table_schema: dict[str, Any]
+    produced: int
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a query counted of a batch that leaves no files here.
+
+    Args:
+        rows: Handed to the sink.
+        rejected: Reason -> rows that were left out.
+    """
+
+    rows: int
+    rejected: Mapping[str, int]
+
+
+class Batch(BaseModel):
+    """One committed batch of a generation.
+
+    Attributes:
+        offsets: Source -> its offset after the batch.
+        rows_in: Rows read; None where the driver died before it said so, or none were counted:
+            then `rows` and `rejected` of a batch without files are unknown too, and 0.
+        reasons: Reason -> rejected rows, where the batch left no files that hold them.
+        wake: Whether the next run must happen without new input.
+        start: The epoch of the `Start` that made its files.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    generation: str
+    batch: int
+    offsets: dict[str, Any]
+    inputs: tuple[InputFile, ...]
+    outputs: tuple[OutputFile, ...]
+    rows_in: int | None
+    rows: int
+    rejected: int
+    reasons: dict[str, int] = {}
+    late: int = 0
+    watermark_before_ms: int
+    watermark_after_ms: int
+    wake: Literal["none", "next_run"] = "none"
+    static: dict[str, Any] = {}
+    start: int
+    run_id: str
+    spec_hash: str
+    code_hash: str
+    committed: datetime
