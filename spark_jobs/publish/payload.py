@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from spark_jobs.contract.output import OutputMode
-
-# Rows that are read at once.
-CHUNK_ROWS = 65_536
+from spark_jobs.ledger.row_chunks import row_chunks
 
 
 @dataclass(frozen=True)
@@ -66,26 +63,5 @@ class Payload:
         Always in the same order, so that a row's place in the payload is a name for it.
         """
         for file in self.files:
-            for chunk in _chunks(file, self.schema):
+            for chunk in row_chunks(file.path, file.partition, self.schema):
                 yield file.batch, chunk
-
-
-def _chunks(file: PayloadFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(file.path) as parquet:
-        names = [name for name in parquet.schema_arrow.names if name in schema.names]
-        for found in parquet.iter_batches(batch_size=CHUNK_ROWS, columns=names):
-            if found.num_rows:
-                yield pa.RecordBatch.from_arrays(
-                    [_column(field, found, file.partition) for field in schema], schema=schema
-                )
-
-
-def _column(
-    field: pa.Field, found: pa.RecordBatch, partition: Mapping[str, str | None]
-) -> pa.Array:
-    if field.name in partition:
-        value = pa.scalar(partition[field.name], pa.string())
-        return pa.repeat(value, found.num_rows).cast(field.type)
-    if field.name not in found.schema.names:
-        return pa.nulls(found.num_rows, field.type)
-    return found.column(field.name).cast(field.type)
