@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from spark_jobs.contract.errors import TidemillError, TransientError
+from spark_jobs.engine import raised
 from spark_jobs.engine.query import ROWS_READ
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.look import Look
@@ -87,7 +88,9 @@ class Progress:
 def why(query: StreamingQuery) -> TidemillError | None:
     """The query's error as one of ours, or None if it ended well."""
     error = query.exception()
-    return None if error is None else of_spark(error)
+    if error is None:
+        return None
+    return raised.take(query.name or "") or of_spark(error)
 
 
 def of_spark(error: PySparkException) -> TidemillError:

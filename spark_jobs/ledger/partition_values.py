@@ -6,10 +6,12 @@ Spark escapes twice. A partition value becomes a directory name with `%` escapes
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
 from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.output import REJECTED
 
 # What Spark writes for null, and for '' as well.
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -63,3 +65,10 @@ def partition_values(file: Path, sink: Path) -> dict[str, str | None]:
             )
         values[unquote(column)] = None if value == NULL_PARTITION else unquote(value)
     return values
+
+
+def is_rejected(values: Mapping[str, str | None]) -> bool:
+    """Whether a sink partition is that of rejected rows (see `Output.sink_partitions`)."""
+    if REJECTED in values:
+        return values[REJECTED] == "true"
+    return all(value is None for value in values.values())

@@ -1,4 +1,4 @@
-"""The rows of one Parquet file in chunks, with the partition columns that only its directory has."""
+"""The rows of one Parquet file in chunks, with partition columns that its directory alone has."""
 
 from __future__ import annotations
 

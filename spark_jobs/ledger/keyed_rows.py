@@ -1,0 +1,178 @@
+"""Which rows of some files have the same keys: rows are told apart here and read elsewhere.
+
+DuckDB sees keys, file numbers and row numbers only. It groups more rows than fit into memory, and
+the rows themselves never leave Arrow, so that what is kept is what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.ledger.row_chunks import row_chunks
+
+if TYPE_CHECKING:
+    import duckdb
+
+# The keys are one struct, so that no column's name gets into a query, and null equals null.
+TWICE = """
+    SELECT any_value(file), any_value(row), count(*)
+    FROM keyed GROUP BY key HAVING count(*) > 1 LIMIT 1
+"""
+LAST = """
+    SELECT file, row FROM (
+        SELECT file, row,
+            row_number() OVER (PARTITION BY key ORDER BY file DESC, row DESC) AS place
+        FROM keyed
+    ) WHERE place = 1 ORDER BY file, row
+"""
+SHARED = """
+    SELECT keyed.file, keyed.row
+    FROM keyed SEMI JOIN other ON keyed.key IS NOT DISTINCT FROM other.key
+    ORDER BY keyed.file, keyed.row
+"""
+Places = Mapping[int, pa.Array]
+"""File number -> row numbers within it, ascending."""
+
+
+@dataclass(frozen=True)
+class KeyedFile:
+    """A Parquet file whose rows have keys.
+
+    Args:
+        path: On disk.
+        partition: Partition column -> value as it is in the directory's name.
+    """
+
+    path: Path
+    partition: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Doubled:
+    """Two rows or more with one key.
+
+    Args:
+        key: Key column -> value.
+        rows: How many have it.
+    """
+
+    key: Mapping[str, Any]
+    rows: int
+
+
+def doubled(files: Sequence[KeyedFile], keys: pa.Schema) -> Doubled | None:
+    """A key that several rows have, or None where every row has its own.
+
+    Args:
+        files: That hold the rows.
+        keys: The key columns with their types.
+    """
+    with _connect() as connection:
+        connection.register("keyed", _keyed(files, keys))
+        found = connection.execute(TWICE).fetchone()
+    if found is None:
+        return None
+    file, row, rows = found
+    return Doubled(_key_at(files[file], row, keys), rows)
+
+
+def without_key(files: Sequence[KeyedFile], keys: pa.Schema) -> Mapping[str, Any] | None:
+    """The keys of a row in which one of them is null, or None where no row has such."""
+    for file in files:
+        for chunk in row_chunks(file.path, file.partition, keys):
+            for column in chunk.columns:
+                if column.null_count:
+                    return _row(chunk, pc.index(column.is_null(), value=True).as_py())
+    return None
+
+
+def last_of_each(files: Sequence[KeyedFile], keys: pa.Schema) -> Places:
+    """For each key the last row that has it, in the order of the files."""
+    with _connect() as connection:
+        connection.register("keyed", _keyed(files, keys))
+        return _places(connection, LAST)
+
+
+def with_keys_of(
+    files: Sequence[KeyedFile], others: Sequence[KeyedFile], keys: pa.Schema
+) -> Places:
+    """The rows whose key a row of other files has too."""
+    with _connect() as connection:
+        connection.register("incoming", _keyed(others, keys))
+        connection.execute("CREATE TEMP TABLE other AS SELECT key FROM incoming")
+        connection.register("keyed", _keyed(files, keys))
+        return _places(connection, SHARED)
+
+
+def rows_at(
+    file: KeyedFile, places: pa.Array, schema: pa.Schema, *, inverted: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The rows at some places of a file, or all others, in their order."""
+    start = 0
+    for chunk in row_chunks(file.path, file.partition, schema):
+        wanted = pc.is_in(_numbers(start, chunk.num_rows), value_set=places)
+        found = chunk.filter(pc.invert(wanted) if inverted else wanted)
+        if found.num_rows:
+            yield found
+        start += chunk.num_rows
+
+
+def _keyed(files: Sequence[KeyedFile], keys: pa.Schema) -> pa.RecordBatchReader:
+    fields = [("key", pa.struct(list(keys))), ("file", pa.int64()), ("row", pa.int64())]
+    schema = pa.schema(fields)
+    return pa.RecordBatchReader.from_batches(schema, _numbered(files, keys, schema))
+
+
+def _numbered(
+    files: Sequence[KeyedFile], keys: pa.Schema, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    for number, file in enumerate(files):
+        start = 0
+        for chunk in row_chunks(file.path, file.partition, keys):
+            rows = chunk.num_rows
+            columns = [
+                pa.StructArray.from_arrays(chunk.columns, fields=list(keys)),
+                pa.repeat(pa.scalar(number, pa.int64()), rows),
+                _numbers(start, rows),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            start += rows
+
+
+def _numbers(start: int, count: int) -> pa.Array:
+    return pa.array(range(start, start + count), pa.int64())
+
+
+def _places(connection: duckdb.DuckDBPyConnection, query: str) -> Places:
+    found = connection.sql(query).arrow().read_all()
+    return {
+        number: found.filter(pc.equal(found["file"], number))["row"].combine_chunks()
+        for number in pc.unique(found["file"]).to_pylist()
+    }
+
+
+def _key_at(file: KeyedFile, row: int, keys: pa.Schema) -> Mapping[str, Any]:
+    for chunk in row_chunks(file.path, file.partition, keys):
+        if row < chunk.num_rows:
+            return _row(chunk, row)
+        row -= chunk.num_rows
+    raise IndexError(row)
+
+
+def _row(chunk: pa.RecordBatch, row: int) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = chunk.slice(row, 1).to_pylist()[0]
+    return found
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    # What does not fit into memory would else go to the working directory.
+    return duckdb.connect(config={"temp_directory": gettempdir()})
