@@ -84,6 +84,14 @@ def committed(rows: DataFrame, spec: Spec) -> DataFrame:
     return rows.withColumn(REJECTED, F.col(REJECT).isNotNull())
 
 
+def reasons(spec: Spec, source: str) -> tuple[str, ...]:
+    """Every reason for which a row of a source can be rejected."""
+    time = ["no event time"] if spec.event_time_of(source) is not None else []
+    partitions = [f"no partition {name}" for name in spec.output.partition_by]
+    rules = [f"rule {name}" for name in spec.row_rules_of(source)]
+    return ("malformed", *time, *partitions, *rules)
+
+
 def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
     """Why a row is rejected, the first reason that applies; null for a good row."""
     reason = F.when(F.col(CORRUPT).isNotNull(), F.lit("malformed"))

@@ -27,6 +27,20 @@ def load_transform(path: Path) -> Transform:
     Raises:
         SpecError: the file or the function is missing, or the file does not import.
     """
+    function = getattr(load_module(path), "transform", None)
+    if not callable(function):
+        raise _error(path, "has no function 'transform'", "Add: def transform(rows): …")
+    return cast(Transform, function)
+
+
+def load_module(path: Path) -> ModuleType:
+    """The file of a transform as a module that nobody else can import.
+
+    Its functions are therefore pickled by value, so that executors need no file of the driver's.
+
+    Raises:
+        SpecError: the file is missing, or does not import.
+    """
     if not path.is_file():
         raise _error(path, "does not exist", "Write it, with a function transform(rows).")
     name = f"tidemill_transform_{path.stem}"
@@ -35,10 +49,7 @@ def load_transform(path: Path) -> Transform:
         _Uncached(name, str(path)).exec_module(module)
     except Exception as error:
         raise _error(path, f"does not import ({error!r})", "Mend it.") from error
-    function = getattr(module, "transform", None)
-    if not callable(function):
-        raise _error(path, "has no function 'transform'", "Add: def transform(rows): …")
-    return cast(Transform, function)
+    return module
 
 
 class _Uncached(SourceFileLoader):
