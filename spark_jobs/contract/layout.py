@@ -71,6 +71,10 @@ class Layout:
         return self.home / "runs"
 
     @property
+    def streams(self) -> Path:
+        return self.home / "streams"
+
+    @property
     def docs(self) -> Path:
         return self.home / "docs"
 

@@ -13,7 +13,8 @@ from pyspark.sql.streaming import StreamingQuery
 from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.engine import raised
 from spark_jobs.engine.query import ROWS_READ
-from spark_jobs.ledger.batches import Batch
+from spark_jobs.engine.ungated import ROWS_OUT, SAMPLE
+from spark_jobs.ledger.batch import Batch, Counts
 from spark_jobs.ledger.look import Look
 
 # SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
@@ -39,21 +40,37 @@ class Progress:
     Attributes:
         backlog: Source -> what waits to be read; with availableNow Spark does not say.
         rows_in: Batch -> rows read.
+        counts: Batch -> what was counted of it, for a sink that leaves no files.
+        samples: Batch -> some of its rows as JSON, where they are shown.
     """
 
     backlog: Mapping[str, Look]
     rows_in: dict[int, int] = field(default_factory=dict)
+    counts: dict[int, Counts] = field(default_factory=dict)
+    samples: dict[int, list[str]] = field(default_factory=dict)
     _last: dict[int, dict[str, Any]] = field(default_factory=dict)
     _read: Counter[str] = field(default_factory=Counter)
 
     def look(self, query: StreamingQuery) -> None:
         """Take in what the query reported since the last look."""
         for report in query.recentProgress:
-            metrics = report.get("observedMetrics") or {}
-            counted = [m["rows"] for name, m in metrics.items() if name.startswith(ROWS_READ)]
-            rows = sum(counted) if counted else report["numInputRows"]
-            self.rows_in[report["batchId"]] = int(rows)
-            self._last[report["batchId"]] = dict(report)
+            # A query without new data reports on the batch to come, which did not run yet.
+            if "addBatch" in report["durationMs"]:
+                self._take_in(report["batchId"], dict(report))
+
+    def _take_in(self, batch: int, report: dict[str, Any]) -> None:
+        metrics = report.get("observedMetrics") or {}
+        counted = [m for name, m in metrics.items() if name.startswith(ROWS_READ)]
+        rows = sum(m["rows"] for m in counted) if counted else report["numInputRows"]
+        self.rows_in[batch] = int(rows)
+        self._last[batch] = report
+        if ROWS_OUT in metrics:
+            rejected = Counter[str]()
+            for source in counted:
+                rejected.update({r: n for r, n in source.asDict().items() if r != "rows"})
+            self.counts[batch] = Counts(metrics[ROWS_OUT]["rows"], rejected)
+        if SAMPLE in metrics:
+            self.samples[batch] = list(metrics[SAMPLE]["rows"] or ())
 
     @property
     def latest(self) -> int:
@@ -66,10 +83,15 @@ class Progress:
         seconds = report.get("batchDuration", 0) / 1000
         rows = batch.rows + batch.rejected
         speed = f"{rows / seconds:,.0f} rows/s" if seconds else "speed unknown"
-        return (
-            f"batch {batch.batch}: {batch.rows:,} rows, {batch.rejected:,} rejected, {speed}"
-            f"{''.join(self._left(look, batch) for look in self.backlog.values())}"
-        )
+        left = "".join(self._left(look, batch) for look in self.backlog.values())
+        why = ", ".join(f"{count:,} {reason}" for reason, count in batch.reasons.items())
+        rejected = f"{batch.rejected:,} rejected{f' ({why})' if why else ''}"
+        return f"batch {batch.batch}: {batch.rows:,} rows, {rejected}, {speed}{left}"
+
+    def speed(self, batch: int) -> float | None:
+        """Rows read per second of a batch, as the query reported it."""
+        rows = self._last.get(batch, {}).get("processedRowsPerSecond")
+        return None if rows is None else float(rows)
 
     def _left(self, look: Look, batch: Batch) -> str:
         """What one source still has of what was there at the start."""

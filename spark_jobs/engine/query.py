@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -18,6 +19,9 @@ from spark_jobs.engine.refusals import refuse_unrepeatable, refuse_unsupported
 from spark_jobs.engine.rows import committed, good, tag, two_passes
 from spark_jobs.engine.source import read_stream
 from spark_jobs.engine.transform import apply, load_transform
+
+if TYPE_CHECKING:
+    from spark_jobs.engine.ungated import Watch
 
 ROWS_READ = "tidemill_rows"
 
@@ -35,14 +39,24 @@ class Plan:
     table_schema: StructType
 
 
-def plan(session: SparkSession, pipeline: Pipeline) -> Plan:
+def plan(session: SparkSession, pipeline: Pipeline, watch: Watch | None = None) -> Plan:
     """Build the query without starting it.
+
+    Args:
+        session: To read with.
+        pipeline: Whose.
+        watch: What is observed on the way to a sink of Spark's own.
 
     Raises:
         SpecError: schema, expressions or transform do not fit together.
     """
     names = pipeline.spec.sources
-    return plan_rows({name: read_stream(session, pipeline, name) for name in names}, pipeline)
+    sources = {name: read_stream(session, pipeline, name) for name in names}
+    if pipeline.spec.published:
+        return plan_rows(sources, pipeline)
+    from spark_jobs.engine import ungated
+
+    return ungated.plan_rows(sources, pipeline, watch or ungated.Watch())
 
 
 def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> Plan:

@@ -1,0 +1,121 @@
+"""The queries that run now: one document each, replaced as its batches come.
+
+A streaming process opens no port. It writes where it stands into `streams/<run id>.json`, and ends
+when `streams/<run id>.stop` appears. Whether it still lives is told by its process, never by the
+document, which a killed process leaves behind.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.layout import PIPELINE_NAME, Layout
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.process import ProcessId
+
+
+class RunningQuery(BaseModel):
+    """A query as its process last wrote it down.
+
+    Attributes:
+        pipeline: Its name.
+        run_id: Of the run that started it.
+        query_id: Spark's, which stays with the checkpoint.
+        query_run_id: Spark's, of this start.
+        process: Where it runs.
+        since: When it was started.
+        trigger: As it is written on the command line.
+        last_batch: The last that is in the ledger, -1 for none.
+        batches: Written by this start.
+        rows: Of these batches, without rejected ones.
+        rows_per_second: Read in the last batch; None where Spark reports none (continuous).
+        status: Spark's own: message, isDataAvailable, isTriggerActive.
+        last_progress: Spark's last report.
+        plan: The extended plan of the last batch, once there was one.
+        written: When this was written.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pipeline: str
+    run_id: str
+    query_id: str
+    query_run_id: str
+    process: ProcessId
+    since: datetime
+    trigger: str
+    last_batch: int = -1
+    batches: int = 0
+    rows: int = 0
+    rows_per_second: float | None = None
+    status: dict[str, Any] = {}
+    last_progress: dict[str, Any] | None = None
+    plan: str | None = None
+    written: datetime
+
+
+class Running:
+    """The place of one run's query among those that run.
+
+    Args:
+        layout: Of the pipeline.
+        run_id: Of the run.
+    """
+
+    def __init__(self, layout: Layout, run_id: str) -> None:
+        name = quote(run_id, safe="+:")
+        self.document = layout.streams / f"{name}.json"
+        self.stop = layout.streams / f"{name}.stop"
+
+    def write(self, query: RunningQuery) -> None:
+        """Put the document in place whole, over the one before."""
+        self.document.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.document.with_name(f".{self.document.name}.{os.getpid()}")
+        draft.write_text(query.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        draft.replace(self.document)
+
+    def ask_to_stop(self) -> None:
+        self.stop.touch()
+
+    @property
+    def asked_to_stop(self) -> bool:
+        return self.stop.exists()
+
+    def clear(self) -> None:
+        """The query has ended, or is about to begin."""
+        self.document.unlink(missing_ok=True)
+        self.stop.unlink(missing_ok=True)
+
+
+def running(layout: Layout) -> list[RunningQuery]:
+    """The living queries of a pipeline; a step holds the lease meanwhile, so mostly one at most."""
+    found = []
+    if layout.streams.is_dir():
+        for path in sorted(layout.streams.glob("[!.]*.json")):
+            query = documents.read(path, RunningQuery)
+            if query is not None and not query.process.gone:
+                found.append(query)
+    return found
+
+
+def running_anywhere(root: Path) -> list[RunningQuery]:
+    """The living queries of all pipelines under a root."""
+    names = sorted(path.name for path in root.iterdir()) if root.is_dir() else []
+    pipelines = [name for name in names if PIPELINE_NAME.fullmatch(name)]
+    return [query for name in pipelines for query in running(Layout(root, name))]
+
+
+def clear_dead(layout: Layout) -> None:
+    """Forget queries whose process was killed; under the lease, so that none begins meanwhile."""
+    alive = {query.run_id for query in running(layout)}
+    if layout.streams.is_dir():
+        for path in layout.streams.glob("[!.]*.json"):
+            query = documents.read(path, RunningQuery)
+            if query is not None and query.run_id not in alive:
+                Running(layout, query.run_id).clear()
