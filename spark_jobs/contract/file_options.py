@@ -92,6 +92,16 @@ _SINKS = {
     "retention": "it drops committed files from Spark's log, and with them their rows",
     "maxRecordsPerFile": "it is the output's own field",
 }
+_TEXTS = ("csv", "json", "text")
+_TELLING_ROWS_APART = {
+    "linesep": ("\n", "\r\n"),
+    "encoding": ("utf-8",),
+    "charset": ("utf-8",),
+    "compression": ("none", "uncompressed", "gzip", "bzip2", "deflate"),
+    "codec": ("none", "uncompressed", "gzip", "bzip2", "deflate"),
+    "escapequotes": ("true",),
+    "pretty": ("false",),
+}
 
 
 def reader_option_refused(option: str, format: str) -> str | None:
@@ -114,15 +124,27 @@ def reader_option_refused(option: str, format: str) -> str | None:
     return _refused(option, known, elsewhere, f"option of Spark's {format} reader")
 
 
-def writer_option_refused(option: str, format: str) -> str | None:
-    """Why an output may not give an option of Spark's writer; None where it may."""
+def writer_option_refused(option: str, value: str, format: str) -> str | None:
+    """Why an output may not give an option of Spark's writer this value; None where it may.
+
+    A text format has to be such that rows can be told apart again, by Spark and without it.
+    """
     prefix = _WRITTEN_BY_PREFIX.get(format)
     if prefix and option.startswith(prefix):
         return None
     known = _names(_SHARED[format], _WRITTEN[format])
     reading = set(_names(_READ[format], _INFERENCE[format], _STREAM, *LOSSY)).difference(known)
     elsewhere = {**dict.fromkeys(reading, "it is for reading"), **_SINKS}
-    return _refused(option, known, elsewhere, f"option of Spark's {format} writer")
+    refused = _refused(option, known, elsewhere, f"option of Spark's {format} writer")
+    allowed = _TELLING_ROWS_APART.get(option.lower())
+    if refused is not None or format not in _TEXTS:
+        return refused
+    if option.lower() in ("quote", "escape") and len(value) != 1:
+        return f"{option} '{value}' must be one character, for the rows to be told apart again"
+    if allowed and value.lower() not in allowed:
+        may = ", ".join(repr(one) for one in allowed)
+        return f"with {option} '{value}' nobody could tell the rows apart again; it may be {may}"
+    return None
 
 
 def inference_options(format: str) -> tuple[str, ...]:

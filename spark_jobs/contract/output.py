@@ -10,9 +10,23 @@ from pydantic import Field, StringConstraints, model_validator
 from spark_jobs.contract.file_options import writer_option_refused
 from spark_jobs.contract.file_source import FileFormat
 from spark_jobs.contract.model import Column, Disagreement, Model
-from spark_jobs.contract.source import OptionValue
+from spark_jobs.contract.source import OptionValue, as_text
 
 REJECTED = "_rejected"
+# Spark's own defaults cut microseconds off, and in CSV the blanks around a text.
+MICROSECONDS = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+DEFAULT_OPTIONS: dict[str, dict[str, str]] = {
+    "csv": {
+        "header": "true",
+        "ignoreLeadingWhiteSpace": "false",
+        "ignoreTrailingWhiteSpace": "false",
+        **MICROSECONDS,
+    },
+    "json": MICROSECONDS,
+}
 
 
 class OutputMode(StrEnum):
@@ -43,10 +57,18 @@ class Output(Model):
     @model_validator(mode="after")
     def _options_have_their_place(self) -> Self:
         for name in self.options:
-            refused = writer_option_refused(name, self.format)
+            refused = writer_option_refused(name, as_text(self.options[name]), self.format)
             if refused:
                 raise Disagreement(refused, "options", name)
         return self
+
+    @property
+    def writer_options(self) -> dict[str, str]:
+        """Every option for Spark's writer, as text: our defaults, then the spec's own."""
+        overridden = {name.lower() for name in self.options}
+        defaults = DEFAULT_OPTIONS.get(self.format, {}).items()
+        given = {name: as_text(value) for name, value in self.options.items()}
+        return {**{k: v for k, v in defaults if k.lower() not in overridden}, **given}
 
     @property
     def sink_partitions(self) -> tuple[str, ...]:

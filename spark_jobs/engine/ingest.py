@@ -23,6 +23,7 @@ from spark_jobs.ledger.batches import Batch, Ledger, Start
 from spark_jobs.ledger.bound_source import bind_sources, prove_sources
 from spark_jobs.ledger.checkpoint import first_write_leftovers
 from spark_jobs.ledger.generation import Generation, open_generation
+from spark_jobs.ledger.input_file import hashed_sources
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
@@ -154,4 +155,6 @@ def _start_of(
         table_schema=schema,
         produced=generation.written,
         at=datetime.now(UTC),
+        written=written_by(pipeline.spec.output),
+        hashed=hashed_sources(pipeline.spec),
     )

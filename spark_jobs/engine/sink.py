@@ -50,7 +50,7 @@ def write(
     return (
         writer.format(spec.output.format)
         .partitionBy(*spec.output.sink_partitions)
-        .options(**{name: str(value) for name, value in spec.output.options.items()})
+        .options(**spec.output.writer_options)
         .option("path", str(layout.sink(generation)))
         .option("maxRecordsPerFile", spec.output.maxRecordsPerFile)
     )

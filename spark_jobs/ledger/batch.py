@@ -9,29 +9,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from spark_jobs.ledger.input_file import InputFile
+from spark_jobs.ledger.output_file import OutputFile
+from spark_jobs.ledger.written import Written
 
-class InputFile(BaseModel):
-    """A file that a batch read; `size` is None if it changed between listing and bookkeeping."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    source: str
-    path: str
-    size: int | None
-    modified_ms: int
-
-
-class OutputFile(BaseModel):
-    """A file that a batch wrote; `path` is relative to the sink directory, as it is on disk."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    path: str
-    size: int
-    rows: int
-    uncompressed_bytes: int
-    rejected: bool
-    partition: dict[str, str | None]
+__all__ = ["Batch", "Counts", "InputFile", "OutputFile", "Start"]
 
 
 class Start(BaseModel):
@@ -40,6 +22,8 @@ class Start(BaseModel):
     Attributes:
         epoch: Of the lease it ran under.
         produced: The last batch in the sink's log when it started; later ones are its own.
+        written: How its batches' files are written.
+        hashed: The sources whose files are known by their content.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,6 +35,8 @@ class Start(BaseModel):
     table_schema: dict[str, Any]
     produced: int
     at: datetime
+    written: Written = Written()
+    hashed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

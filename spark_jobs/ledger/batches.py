@@ -7,14 +7,13 @@ after it was committed and before the next query starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.output import REJECTED
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
 from spark_jobs.ledger.checkpoint import (
@@ -24,10 +23,11 @@ from spark_jobs.ledger.checkpoint import (
     read_checkpoint,
 )
 from spark_jobs.ledger.committed import read_committed
-from spark_jobs.ledger.footers import read_footers
+from spark_jobs.ledger.input_file import taken_in
 from spark_jobs.ledger.note import read_note
-from spark_jobs.ledger.partition_values import partition_values
+from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.sink_log import SinkFile
+from spark_jobs.ledger.written import Written
 
 __all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
 
@@ -83,6 +83,10 @@ class Ledger:
     def table_schema(self, batch: Batch) -> dict[str, Any]:
         """The published columns when a batch was written, as Spark's JSON schema."""
         return next(s.table_schema for s in self.starts() if s.epoch == batch.start)
+
+    def written(self, batch: Batch) -> Written:
+        """How a batch's files were written."""
+        return next(s.written for s in self.starts() if s.epoch == batch.start)
 
     def start(self, start: Start) -> None:
         """Write down, before a query starts, what it runs with."""
@@ -164,13 +168,15 @@ class Ledger:
                 remedy="Restore it from a backup.",
                 batch=number,
             )
-        outputs = self.outputs(files)
+        outputs = output_files(files, self.sink, made_by.written)
         return Batch(
             generation=self.generation,
             batch=number,
             offsets=dict(offsets.sources),
             inputs=tuple(
-                _input(source, file) for source, files in inputs for file in files.get(number, ())
+                taken_in(source, file, made_by.at, hashed=source in made_by.hashed)
+                for source, files in inputs
+                for file in files.get(number, ())
             ),
             outputs=outputs,
             rows_in=rows_in,
@@ -199,36 +205,11 @@ class Ledger:
             batch=batch,
         )
 
-    def outputs(self, files: Sequence[SinkFile]) -> tuple[OutputFile, ...]:
-        """What files of the sink hold, by their footers and their directories."""
-        footers = read_footers([file.path for file in files])
-        outputs = []
-        for file, footer in zip(files, footers, strict=True):
-            values = partition_values(file.path, file.base or self.sink)
-            outputs.append(
-                OutputFile(
-                    path=str(file.path.relative_to(self.sink)),
-                    size=file.size,
-                    rows=footer.rows,
-                    uncompressed_bytes=footer.uncompressed_bytes,
-                    rejected=_rejected(values),
-                    partition={k: v for k, v in values.items() if k != REJECTED},
-                )
-            )
-        return tuple(outputs)
-
 
 def _counted(batch: Batch, counts: Counts) -> Batch:
     reasons = {reason: rows for reason, rows in counts.rejected.items() if rows}
     update = {"rows": counts.rows, "rejected": sum(reasons.values()), "reasons": reasons}
     return batch.model_copy(update=update)
-
-
-def _rejected(values: Mapping[str, str | None]) -> bool:
-    """Whether a sink partition is that of rejected rows (see `Output.sink_partitions`)."""
-    if REJECTED in values:
-        return values[REJECTED] == "true"
-    return all(value is None for value in values.values())
 
 
 def _file_sources(planned: Iterable[OffsetEntry]) -> list[str]:
@@ -240,20 +221,4 @@ def _file_sources(planned: Iterable[OffsetEntry]) -> list[str]:
             for name, offset in entry.sources.items()
             if isinstance(offset, dict) and "logOffset" in offset
         }
-    )
-
-
-def _input(source: str, file: SourceFile) -> InputFile:
-    try:
-        status = file.path.stat()
-    except FileNotFoundError:
-        return InputFile(
-            source=source, path=str(file.path), size=None, modified_ms=file.modified_ms
-        )
-    unchanged = status.st_mtime_ns // 1_000_000 == file.modified_ms
-    return InputFile(
-        source=source,
-        path=str(file.path),
-        size=status.st_size if unchanged else None,
-        modified_ms=file.modified_ms,
     )

@@ -22,6 +22,7 @@ from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Report
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Batch, Ledger, Start
+from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.sink_log import SinkFile
 from spark_jobs.steps.gate import gate
 from spark_jobs.steps.step import Run, Say, perform
@@ -173,7 +174,7 @@ def _write_down(pipeline: Pipeline, plan: Plan) -> Batch:
     ledger = Ledger(pipeline.layout, FIRST_GENERATION)
     now = datetime.now(UTC)
     found = sorted(ledger.sink.rglob("*.parquet"))
-    files = ledger.outputs([SinkFile(path, path.stat().st_size, 0) for path in found])
+    files = output_files([SinkFile(path, path.stat().st_size, 0) for path in found], ledger.sink)
     start = Start(
         epoch=1,
         run_id=RUN_ID,

@@ -15,6 +15,15 @@ from spark_jobs.contract.file_options import (
 from spark_jobs.contract.file_source import FileFormat
 
 FORMATS = get_args(FileFormat)
+VALUES = {
+    "linesep": "\n",
+    "encoding": "utf-8",
+    "charset": "utf-8",
+    "compression": "none",
+    "codec": "none",
+    "escapequotes": "true",
+    "pretty": "false",
+}
 OBJECTS = {
     "csv": "catalyst.csv.CSVOptions",
     "json": "catalyst.json.JSONOptions",
@@ -76,7 +85,6 @@ def test_an_option_without_effect_is_refused_with_the_reason(option: str, format
     ("option", "format"),
     [
         ("header", "csv"),
-        ("compression", "text"),
         ("parquet.block.size", "parquet"),
         ("orc.bloom.filter.columns", "orc"),
         ("avroSchema", "avro"),
@@ -84,7 +92,7 @@ def test_an_option_without_effect_is_refused_with_the_reason(option: str, format
     ],
 )
 def test_a_writer_takes_the_options_of_writing(option: str, format: str) -> None:
-    assert writer_option_refused(option, format) is None
+    assert writer_option_refused(option, "x", format) is None
 
 
 @pytest.mark.parametrize(
@@ -100,7 +108,36 @@ def test_a_writer_takes_the_options_of_writing(option: str, format: str) -> None
     ],
 )
 def test_a_writer_refuses_all_others(option: str, format: str) -> None:
-    assert writer_option_refused(option, format) is not None
+    assert writer_option_refused(option, "x", format) is not None
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "format"),
+    [
+        ("lineSep", "|", "csv"),
+        ("encoding", "UTF-16", "json"),
+        ("compression", "snappy", "text"),
+        ("escapeQuotes", "false", "csv"),
+        ("quote", "", "csv"),
+        ("pretty", "true", "json"),
+    ],
+)
+def test_a_writer_leaves_rows_that_can_be_told_apart(option: str, value: str, format: str) -> None:
+    assert writer_option_refused(option, value, format) is not None
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "format"),
+    [
+        ("lineSep", "\r\n", "csv"),
+        ("encoding", "utf-8", "json"),
+        ("compression", "GZIP", "text"),
+        ("compression", "zstd", "orc"),
+        ("quote", "'", "csv"),
+    ],
+)
+def test_a_writer_takes_what_leaves_them_so(option: str, value: str, format: str) -> None:
+    assert writer_option_refused(option, value, format) is None
 
 
 @pytest.mark.jvm
@@ -114,7 +151,7 @@ def test_every_option_that_spark_knows_has_its_place(spark: Any, format: str) ->
         option
         for option in known - ours
         if reader_option_refused(option, format) is None
-        or writer_option_refused(option, format) is None
+        or writer_option_refused(option, VALUES.get(option.lower(), "x"), format) is None
         or option in inference_options(format)
     }
     assert known - ours == placed

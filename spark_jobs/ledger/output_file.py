@@ -1,0 +1,80 @@
+"""A file that a batch wrote, and the rows in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.output import REJECTED
+from spark_jobs.ledger.footers import read_footers
+from spark_jobs.ledger.partition_values import partition_values
+from spark_jobs.ledger.row_counts import count_rows
+from spark_jobs.ledger.sink_log import SinkFile
+from spark_jobs.ledger.written import PARQUET, Written
+
+
+class OutputFile(BaseModel):
+    """A file that a batch wrote.
+
+    Attributes:
+        path: Relative to the sink directory, as it is on disk.
+        size: In bytes.
+        rows: In it.
+        uncompressed_bytes: Of what it holds; of text formats, that is what they take on disk.
+        rejected: Whether its rows are rejected ones.
+        partition: Column -> value, without the engine's own.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    size: int
+    rows: int
+    uncompressed_bytes: int
+    rejected: bool
+    partition: dict[str, str | None]
+
+
+def output_files(
+    files: Sequence[SinkFile], sink: Path, written: Written = PARQUET
+) -> tuple[OutputFile, ...]:
+    """What files of the sink hold, by their content and their directories.
+
+    Raises:
+        TornParquet: a Parquet file is not whole.
+        TornOutput: a file of another format is not whole.
+        MissingDataFile: one of them is not there.
+    """
+    outputs = []
+    for file, (rows, uncompressed) in zip(files, _counted(files, written), strict=True):
+        values = partition_values(file.path, file.base or sink)
+        outputs.append(
+            OutputFile(
+                path=str(file.path.relative_to(sink)),
+                size=file.size,
+                rows=rows,
+                uncompressed_bytes=uncompressed,
+                rejected=_rejected(values),
+                partition={k: v for k, v in values.items() if k != REJECTED},
+            )
+        )
+    return tuple(outputs)
+
+
+def _counted(files: Sequence[SinkFile], written: Written) -> Iterator[tuple[int, int]]:
+    """Rows and uncompressed bytes of each file."""
+    if written.format == "parquet":
+        for footer in read_footers([file.path for file in files]):
+            yield footer.rows, footer.uncompressed_bytes
+        return
+    for file in files:
+        yield count_rows(file.path, written), file.size
+
+
+def _rejected(values: Mapping[str, str | None]) -> bool:
+    """Whether a sink partition is that of rejected rows (see `Output.sink_partitions`)."""
+    if REJECTED in values:
+        return values[REJECTED] == "true"
+    return all(value is None for value in values.values())

@@ -1,0 +1,35 @@
+"""How a query wrote its files, which a reader of them has to know."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.file_source import FileFormat
+from spark_jobs.contract.output import Output
+
+
+class Written(BaseModel):
+    """Format and options of the file sink.
+
+    Attributes:
+        format: Of the files.
+        options: Of Spark's writer, as text.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: FileFormat = "parquet"
+    options: dict[str, str] = {}
+
+    def option(self, name: str, default: str) -> str:
+        """An option's value, whatever the case of its name."""
+        given = {key.lower(): value for key, value in self.options.items()}
+        return given.get(name.lower(), default)
+
+
+PARQUET = Written()
+
+
+def written_by(output: Output) -> Written:
+    """How a query with this output writes."""
+    return Written(format=output.format, options=output.writer_options)
