@@ -28,6 +28,7 @@ from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
 from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec, keys_of, writes_of
+from spark_jobs.ledger.written import written_by
 
 POLL_SECONDS = 0.3
 Say = Callable[[str], None]
