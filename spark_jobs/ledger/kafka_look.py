@@ -1,0 +1,264 @@
+"""What waits in a Kafka source's topics, and what Spark would pass over there; no JVM.
+
+Spark notices expired records only when it reads them, and a topic that was made anew only if it is
+shorter than before (failure-modes rows 26 to 28).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from spark_jobs.contract.connection import connection
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.kafka_source import KafkaSource, Offsets
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.source import Rating
+from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.kafka_broker import Broker, Topic
+from spark_jobs.ledger.kafka_loss import AcceptedLoss, Losses, expired
+from spark_jobs.ledger.kafka_pace import Arrivals, behind, falls_behind, last_arrivals
+from spark_jobs.ledger.kafka_position import Position, position_of
+from spark_jobs.ledger.kafka_range import Range, between, merged, records_in
+from spark_jobs.ledger.kafka_sample import Sample, sample
+from spark_jobs.ledger.kafka_starting import beginning_of
+from spark_jobs.ledger.kafka_topics import prove_topics, topics_today
+from spark_jobs.ledger.look import Look, Problem
+
+# The share of its retention that an unread record may have behind it.
+OLD = 0.5
+
+
+class PartitionShrunk(Refused):
+    """A partition ends before what was read of it; carries `source`, `partitions`."""
+
+
+class TopicCompacted(Refused):
+    """A topic replaces old records by newer ones of their key; carries `source`, `topics`."""
+
+
+class RecordsNearExpiry(Refused):
+    """Unread records have half of their retention behind them; carries `source`, `oldest`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaLook(Look):
+    """A Kafka source as it is now.
+
+    Args:
+        today: Topic -> what it is.
+        read: Where the source reads on; None before its first query.
+        gone: Unread records that expired.
+        accepted: A person's word that exactly those may be passed over.
+        seen: How far the topics and the source are.
+    """
+
+    today: Mapping[str, Topic]
+    read: Position | None
+    gone: tuple[Range, ...]
+    accepted: AcceptedLoss | None
+    seen: Arrivals
+
+
+def look(
+    name: str,
+    source: KafkaSource,
+    pipeline: Pipeline,
+    batches: Sequence[Batch],
+    environ: Mapping[str, str],
+) -> KafkaLook:
+    """Hold a source's topics against what was read of them.
+
+    Args:
+        name: The source's, in the spec.
+        source: Which topics.
+        pipeline: Whose.
+        batches: All of the live generation, in order.
+        environ: For the connection.
+
+    Raises:
+        BrokerUnreachable: no answer in time.
+        UsageError: the connection is wrong, or the starting offsets are.
+        TopicMissing: a topic that the spec names is not there.
+        TopicRecreated: a topic is another one than was read.
+        TopicDropped: the spec no longer names what was read.
+    """
+    layout, generation = pipeline.layout, FIRST_GENERATION
+    kafka = connection(source.conn_id, environ)
+    broker = Broker(kafka, reads_committed=source.reads_committed)
+    today = topics_today(name, source, broker)
+    read = position_of(layout, generation, name, batches)
+    prove_topics(layout, generation, name, today, read.offsets if read else {})
+    partitions = {topic.name: topic.partitions for topic in today.values()}
+    begin = broker.offsets(partitions, "earliest")
+    ends = broker.offsets(partitions, "latest")
+    moves = False
+    if read is None:
+        beginning = beginning_of(name, source, broker, begin, ends)
+        start, moves = beginning.offsets, beginning.moves
+    else:
+        # Spark reads a partition that was added from its beginning, and wants that to be 0.
+        start = merged({t: dict.fromkeys(ns, 0) for t, ns in partitions.items()}, read.offsets)
+    gone = between(start, begin)
+    unread = between(_furthest(start, begin), ends)
+    waiting = Losses(layout, generation, name).waiting()
+    accepted = waiting if waiting is not None and gone and waiting.ranges == gone else None
+    now = datetime.now(UTC)
+    seen = Arrivals(at=now, ends=ends, position=_furthest(start, begin))
+    first = sample(kafka, _firsts(unread), reads_committed=source.reads_committed)
+    oldest = _time(first.oldest_ms)
+    problems = [
+        _expired(name, source, pipeline, gone) if accepted is None else None,
+        _shrunk(name, start, ends),
+        _compacted(name, source, pipeline, today),
+        _falling_behind(name, source, pipeline, seen, batches),
+        _near_expiry(name, today, oldest, now),
+    ]
+    new = records_in(unread)
+    return KafkaLook(
+        source=name,
+        # A beginning that moves is noted by the first query, which must not wait for records.
+        new=None if moves else new,
+        unit="records",
+        backlog_bytes=_bytes(new, first),
+        last_arrival=_time(broker.newest_ms(partitions)),
+        problems=tuple(problem for problem in problems if problem is not None),
+        facts=_facts(today, start, ends, gone, accepted)
+        | {"lag": new, "oldest_unread": oldest.isoformat() if oldest else None},
+        today=today,
+        read=read,
+        gone=gone,
+        accepted=accepted,
+        seen=seen,
+    )
+
+
+def _facts(
+    today: Mapping[str, Topic],
+    start: Offsets,
+    ends: Offsets,
+    gone: Sequence[Range],
+    accepted: AcceptedLoss | None,
+) -> dict[str, Any]:
+    return {
+        "topics": {
+            topic.name: {"id": topic.id, "cleanup_policy": [*topic.cleanup_policy]}
+            for topic in today.values()
+        },
+        "position": start,
+        "ends": ends,
+        "expired": [one.model_dump() for one in gone],
+        "accepted_loss": accepted.number if accepted else None,
+    }
+
+
+def _expired(
+    name: str, source: KafkaSource, pipeline: Pipeline, gone: Sequence[Range]
+) -> Problem | None:
+    if not gone:
+        return None
+    rating = Rating.HOLD if source.failOnDataLoss else Rating.WARN
+    return Problem(rating, expired(name, pipeline.name, gone))
+
+
+def _shrunk(name: str, start: Offsets, ends: Offsets) -> Problem | None:
+    lost = between(ends, start)
+    if not lost:
+        return None
+    return Problem(
+        Rating.HOLD,
+        PartitionShrunk(
+            f"sources.{name}: {lost[0].topic}/{lost[0].partition} ends at offset "
+            f"{lost[0].first:,} and was read up to {lost[0].until:,} ({len(lost)} such).",
+            remedy="The broker lost records (an unclean election, an old backup): restore it, or "
+            "go on under a new pipeline name.",
+            source=name,
+            partitions=[one.model_dump() for one in lost],
+        ),
+    )
+
+
+def _compacted(
+    name: str, source: KafkaSource, pipeline: Pipeline, today: Mapping[str, Topic]
+) -> Problem | None:
+    topics = [topic.name for topic in today.values() if "compact" in topic.cleanup_policy]
+    if not topics:
+        return None
+    default = Rating.HOLD if pipeline.spec.published else Rating.WARN
+    return Problem(
+        source.compacted or default,
+        TopicCompacted(
+            f"sources.{name}: topic '{topics[0]}' has the cleanup policy compact: what was read "
+            "cannot be read again.",
+            remedy=f"Read a topic with the policy delete, or set sources.{name}.compacted: warn; "
+            "a backfill may then find fewer records than the run did.",
+            source=name,
+            topics=topics,
+        ),
+    )
+
+
+def _falling_behind(
+    name: str,
+    source: KafkaSource,
+    pipeline: Pipeline,
+    seen: Arrivals,
+    batches: Sequence[Batch],
+) -> Problem | None:
+    past = last_arrivals(pipeline.layout, FIRST_GENERATION, name)
+    pace = falls_behind(past, seen, batches)
+    return None if pace is None else Problem(source.falling_behind, behind(name, pace))
+
+
+def _near_expiry(
+    name: str, today: Mapping[str, Topic], oldest: datetime | None, now: datetime
+) -> Problem | None:
+    kept = [topic.retention_ms for topic in today.values() if topic.retention_ms is not None]
+    if not kept or oldest is None or now - oldest < OLD * timedelta(milliseconds=min(kept)):
+        return None
+    hours = min(kept) / 3_600_000
+    return Problem(
+        Rating.WARN,
+        RecordsNearExpiry(
+            f"sources.{name}: the oldest unread record is of {oldest:%Y-%m-%d %H:%M}, and the "
+            f"topic keeps records for {hours:,.1f} hours.",
+            remedy="Raise the topic's retention or run more often.",
+            source=name,
+            oldest=oldest,
+            retention_ms=min(kept),
+        ),
+    )
+
+
+def _furthest(start: Offsets, begin: Offsets) -> Offsets:
+    """Where reading can really begin: what is gone is passed."""
+    return {
+        topic: {number: max(offset, start[topic][number]) for number, offset in offsets.items()}
+        for topic, offsets in begin.items()
+    }
+
+
+def _firsts(unread: Sequence[Range]) -> Offsets:
+    firsts: Offsets = {}
+    for one in unread:
+        firsts.setdefault(one.topic, {})[one.partition] = one.first
+    return firsts
+
+
+def _bytes(records: int, first: Sample) -> int | None:
+    if not records:
+        return 0
+    return None if first.bytes_a_record is None else int(records * first.bytes_a_record)
+
+
+def _time(milliseconds: int | None) -> datetime | None:
+    if milliseconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        # A producer says what it likes.
+        return None

@@ -1,0 +1,66 @@
+"""Ranges of a topic's offsets, and what can be said of two positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.kafka_source import Offsets
+
+
+class Range(BaseModel):
+    """Records of one partition.
+
+    Attributes:
+        first: The first offset.
+        until: One after the last.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    topic: str
+    partition: int
+    first: int
+    until: int
+
+    @property
+    def records(self) -> int:
+        """At most; of a transaction some offsets are no records."""
+        return self.until - self.first
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition} {self.first:,} to {self.until - 1:,}"
+
+
+def between(first: Offsets, until: Offsets) -> tuple[Range, ...]:
+    """What lies between two positions, where there is anything, in order.
+
+    A partition that `first` does not name begins at 0; one that `until` does not name is left out.
+    """
+    return tuple(
+        Range(topic=topic, partition=partition, first=begin, until=end)
+        for topic, by_partition in sorted(until.items())
+        for partition, end in sorted(by_partition.items())
+        if (begin := first.get(topic, {}).get(partition, 0)) < end
+    )
+
+
+def records_in(ranges: Iterable[Range]) -> int:
+    """How many records some ranges hold, at most."""
+    return sum(one.records for one in ranges)
+
+
+def merged(under: Offsets, over: Offsets) -> Offsets:
+    """One position with the partitions of another put over it."""
+    return {topic: under.get(topic, {}) | over.get(topic, {}) for topic in sorted({*under, *over})}
+
+
+def as_offsets(found: object) -> Offsets:
+    """A position as Spark's JSON has it, whose partitions are text."""
+    if not isinstance(found, dict):
+        return {}
+    return {
+        str(topic): {int(partition): int(offset) for partition, offset in ends.items()}
+        for topic, ends in found.items()
+    }

@@ -1,0 +1,145 @@
+"""The topics that a source reads: which they are today, and whether they are still the same.
+
+Spark's checkpoint knows a topic by its name only. One that was deleted and made again under that
+name is read on at the old offsets, and what lies before them is skipped without a word
+(failure-modes row 27). So the id of each topic is written down when it is first read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.java_regex import as_python
+from spark_jobs.contract.kafka_source import KafkaSource, Offsets
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.kafka_broker import Broker, Topic
+
+
+class TopicMissing(Refused):
+    """A topic or partition that the spec names is not there; carries `source`, `missing`."""
+
+
+class TopicRecreated(Refused):
+    """A topic was deleted and made again; carries `source`, `topic`, `recorded` and `found`."""
+
+
+class TopicDropped(Refused):
+    """A topic or partition that was read is no longer in the spec; carries `source`, `dropped`."""
+
+
+class TopicRecord(BaseModel):
+    """A topic as it was when a source first read it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: str
+    topic: str
+    id: str | None
+    cleanup_policy: tuple[str, ...]
+    partitions: int
+    recorded: datetime
+
+
+def topics_today(name: str, source: KafkaSource, broker: Broker) -> dict[str, Topic]:
+    """What the spec's subscription means now, by topic; only assigned partitions of each.
+
+    Raises:
+        TopicMissing: a topic that the spec names is not there.
+    """
+    if source.topics is None:
+        pattern = re.compile(str(as_python(str(source.subscribePattern))))
+        # Spark asks whether the pattern is found anywhere in a name.
+        return broker.topics(n for n in broker.names() if pattern.search(n))
+    found = broker.topics(source.topics)
+    missing = [f"topic '{topic}'" for topic in source.topics if topic not in found]
+    for topic, partitions in (source.assign or {}).items():
+        there = found[topic].partitions if topic in found else partitions
+        missing += [f"partition {n} of '{topic}'" for n in sorted({*partitions} - {*there})]
+    if missing:
+        raise TopicMissing(
+            f"sources.{name}: there is no {missing[0]}.",
+            remedy="Create it, or correct the spec; if it was deleted, its unread records are lost "
+            "and a new one needs a new pipeline name.",
+            source=name,
+            missing=missing,
+        )
+    if source.assign is None:
+        return found
+    return {t: replace(found[t], partitions=ns) for t, ns in source.assign.items()}
+
+
+def prove_topics(
+    layout: Layout,
+    generation: str,
+    name: str,
+    today: Mapping[str, Topic],
+    position: Offsets,
+) -> None:
+    """Hold today's topics against those that were recorded and read.
+
+    Raises:
+        TopicRecreated: one has another id than it had.
+        TopicDropped: something that was read is not among them.
+    """
+    for record in _records(layout, generation, name):
+        topic = today.get(record.topic)
+        if topic is not None and topic.id and record.id and topic.id != record.id:
+            raise TopicRecreated(
+                f"sources.{name}: topic '{record.topic}' was deleted and made again since it was "
+                f"first read on {record.recorded:%Y-%m-%d}; its old offsets mean nothing now.",
+                remedy="Publish it under a new pipeline name, which reads it from the beginning; "
+                "what was published stays as it is.",
+                source=name,
+                topic=record.topic,
+                recorded=record.id,
+                found=topic.id,
+            )
+    dropped = [
+        f"{topic}/{partition}"
+        for topic, ends in position.items()
+        for partition in ends
+        if topic not in today or partition not in today[topic].partitions
+    ]
+    if dropped:
+        raise TopicDropped(
+            f"sources.{name}: {dropped[0]} was read and is gone, or no longer in the spec "
+            f"({len(dropped)} such partitions).",
+            remedy="Put it back into the spec; if it was deleted, go on under a new pipeline name.",
+            source=name,
+            dropped=dropped,
+        )
+
+
+def record_topics(layout: Layout, generation: str, name: str, today: Mapping[str, Topic]) -> None:
+    """Write down what the topics are that a query is about to read; under the lease."""
+    for topic in today.values():
+        record = TopicRecord(
+            source=name,
+            topic=topic.name,
+            id=topic.id,
+            cleanup_policy=topic.cleanup_policy,
+            partitions=len(topic.partitions),
+            recorded=datetime.now(UTC),
+        )
+        documents.put_if_absent(_folder(layout, generation) / f"{name}.{topic.name}.json", record)
+
+
+def _records(layout: Layout, generation: str, name: str) -> Iterator[TopicRecord]:
+    folder = _folder(layout, generation)
+    # A source's name has no dot.
+    for file in sorted(folder.glob(f"{name}.*.json")):
+        record = documents.read(file, TopicRecord)
+        if record is not None:
+            yield record
+
+
+def _folder(layout: Layout, generation: str) -> Path:
+    return layout.ledger(generation) / "topics"
