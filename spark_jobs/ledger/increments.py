@@ -2,7 +2,8 @@
 
 A sealed set is never re-cut, so a held increment is never diluted by later good data and what goes
 out is exactly what was judged. `increments/000003/` holds `sealed.json`, one numbered verdict per
-judgement, and `release.json` where a person released it.
+judgement, and `release.json` where a person released it; in modes `update` and `complete` also the
+net payload that `sealed.json` names.
 """
 
 from __future__ import annotations
@@ -31,8 +32,34 @@ class State(StrEnum):
     RELEASED = "released"
 
 
+class NetFile(BaseModel):
+    """A file of a net payload.
+
+    Attributes:
+        path: Relative to the increment's folder.
+        size: In bytes.
+        rows: In it.
+        uncompressed_bytes: Of all its row groups.
+        sha256: Of its content.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    size: int
+    rows: int
+    uncompressed_bytes: int
+    sha256: str
+
+
 class Sealed(BaseModel):
-    """The set: every file of batches `first` to `last` of one generation."""
+    """The set: every file of batches `first` to `last` of one generation.
+
+    Attributes:
+        rows: That become visible if it goes out.
+        net: In modes `update` and `complete` the files that these rows were merged into; None in
+            mode `append`, where they are the sink's own.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -44,6 +71,7 @@ class Sealed(BaseModel):
     files_hash: str
     rows: int
     rejected: int
+    net: tuple[NetFile, ...] | None = None
     run_id: str
     sealed: datetime
 
@@ -170,15 +198,25 @@ class Increments:
             self._sealed(release.increment).parent / "release.json", release
         )
 
+    def folder_of(self, number: int) -> Path:
+        """Where everything about an increment lies."""
+        return self.folder / f"{number:06d}"
+
     def _sealed(self, number: int) -> Path:
-        return self.folder / f"{number:06d}" / "sealed.json"
+        return self.folder_of(number) / "sealed.json"
 
 
-def hash_of_files(batches: Iterable[Batch]) -> str:
-    """Of what was written: path, size and rows of every file, in a fixed order."""
+def hash_of_files(batches: Iterable[Batch], net: Iterable[NetFile] | None = None) -> str:
+    """Of what was written: path, size and rows of every file, in a fixed order.
+
+    Args:
+        batches: Of the increment.
+        net: What their rows were merged into, with the hash of its content.
+    """
     lines = sorted(
         f"{batch.generation}\0{file.path}\0{file.size}\0{file.rows}"
         for batch in batches
         for file in batch.outputs
     )
+    lines += [f"net\0{file.path}\0{file.size}\0{file.rows}\0{file.sha256}" for file in net or ()]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

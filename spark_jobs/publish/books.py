@@ -9,8 +9,9 @@ from pathlib import Path
 from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger.batches import Batch, OutputFile
 from spark_jobs.ledger.footers import Footer, read_footers
-from spark_jobs.ledger.increments import hash_of_files
+from spark_jobs.ledger.increments import NetFile, hash_of_files
 from spark_jobs.ledger.journal import Event
+from spark_jobs.publish.net_payload import sha256_of
 
 
 class BooksDisagree(Refused):
@@ -34,7 +35,13 @@ class Audited:
     footer: Footer
 
 
-def audit(event: Event, batches: Sequence[Batch], sink: Path) -> list[Audited]:
+def audit(
+    event: Event,
+    batches: Sequence[Batch],
+    sink: Path,
+    net: Sequence[NetFile] | None = None,
+    folder: Path | None = None,
+) -> list[Audited]:
     """Prove an event's files before anything is committed.
 
     Rows committed (ledger) = rows in the footers = rows that become visible + rejected rows.
@@ -43,39 +50,25 @@ def audit(event: Event, batches: Sequence[Batch], sink: Path) -> list[Audited]:
         event: What the journal says goes out.
         batches: The ledger's batches `event.first` to `event.last`.
         sink: The generation's sink directory.
+        net: What the good rows were merged into, in modes `update` and `complete`.
+        folder: Of the increment, where those files lie.
+
+    Returns:
+        The batches' files; only the rejected ones where the good rows were merged.
 
     Raises:
         BooksDisagree: the set is not the judged one, a file changed, or a sum differs.
     """
-    if hash_of_files(batches) != event.files_hash:
+    if hash_of_files(batches, net) != event.files_hash:
         raise BooksDisagree(
             f"The files of increment {event.increment:06d} are not those that were judged.",
             remedy="Compare its sealed.json with the ledger; nothing was published.",
             increment=event.increment,
         )
-    files = [file for batch in batches for file in batch.outputs]
-    numbers = [batch.batch for batch in batches for _ in batch.outputs]
-    paths = [sink / file.path for file in files]
-    missing = [file.path for file, path in zip(files, paths, strict=True) if not path.is_file()]
-    if missing:
-        raise BooksDisagree(
-            f"{sink / missing[0]} is gone ({len(missing)} of {len(files)} files of the increment).",
-            remedy="Restore them from a backup; nothing was published.",
-            increment=event.increment,
-            missing=missing,
-        )
-    # The size first: of a file that was cut off there is no footer to be read.
-    for file, path in zip(files, paths, strict=True):
-        _prove(event, path, "bytes", file.size, path.stat().st_size)
-    audited = [
-        Audited(number, file, path, footer)
-        for number, file, path, footer in zip(
-            numbers, files, paths, read_footers(paths), strict=True
-        )
-    ]
-    for one in audited:
-        _prove(event, one.path, "rows", one.file.rows, one.footer.rows)
+    audited = _audited(event, batches, sink, merged=net is not None)
     visible = sum(one.footer.rows for one in audited if not one.file.rejected)
+    if net is not None and folder is not None:
+        visible = _audited_net(event, net, folder)
     rejected = sum(one.footer.rows for one in audited if one.file.rejected)
     if (visible, rejected) != (event.rows, event.rejected):
         raise BooksDisagree(
@@ -89,7 +82,51 @@ def audit(event: Event, batches: Sequence[Batch], sink: Path) -> list[Audited]:
     return audited
 
 
-def _prove(event: Event, path: Path, unit: str, judged: int, found: int) -> None:
+def _audited(event: Event, batches: Sequence[Batch], sink: Path, *, merged: bool) -> list[Audited]:
+    written = [
+        (batch.batch, file)
+        for batch in batches
+        for file in batch.outputs
+        if file.rejected or not merged
+    ]
+    files = [file for _, file in written]
+    paths = [sink / file.path for file in files]
+    _prove_there(event, paths, sink)
+    # The size first: of a file that was cut off there is no footer to be read.
+    for file, path in zip(files, paths, strict=True):
+        _prove(event, path, "bytes", file.size, path.stat().st_size)
+    audited = [
+        Audited(number, file, path, footer)
+        for (number, file), path, footer in zip(written, paths, read_footers(paths), strict=True)
+    ]
+    for one in audited:
+        _prove(event, one.path, "rows", one.file.rows, one.footer.rows)
+    return audited
+
+
+def _audited_net(event: Event, net: Sequence[NetFile], folder: Path) -> int:
+    """The rows of a net payload, which are those that were judged to the last byte."""
+    paths = [folder / file.path for file in net]
+    _prove_there(event, paths, folder)
+    for file, path in zip(net, paths, strict=True):
+        _prove(event, path, "bytes", file.size, path.stat().st_size)
+        _prove(event, path, "content", file.sha256, sha256_of(path))
+    return sum(footer.rows for footer in read_footers(paths))
+
+
+def _prove_there(event: Event, paths: Sequence[Path], folder: Path) -> None:
+    missing = [str(path.relative_to(folder)) for path in paths if not path.is_file()]
+    if missing:
+        raise BooksDisagree(
+            f"{folder / missing[0]} is gone ({len(missing)} of {len(paths)} files of the "
+            "increment).",
+            remedy="Restore them from a backup; nothing was published.",
+            increment=event.increment,
+            missing=missing,
+        )
+
+
+def _prove(event: Event, path: Path, unit: str, judged: object, found: object) -> None:
     if found != judged:
         raise BooksDisagree(
             f"{path} has {found} {unit}, and was judged with {judged}.",

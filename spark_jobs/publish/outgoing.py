@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.generation import GenerationUnbound
+from spark_jobs.ledger.increments import Increments, Sealed
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.note import read_note
 from spark_jobs.publish import commit
 from spark_jobs.publish.append_payload import append_payload
 from spark_jobs.publish.books import Audited, audit
-from spark_jobs.publish.payload import Payload
+from spark_jobs.publish.net_payload import payload_schema
+from spark_jobs.publish.payload import Payload, PayloadFile
 from spark_jobs.publish.rejected import RejectedTable
 
 
@@ -36,6 +39,15 @@ class Outgoing:
     def batches(self) -> list[Batch]:
         return self.ledger.batches(self.event.first, self.event.last)
 
+    @property
+    def folder(self) -> Path:
+        """Of the increment."""
+        return Increments(self.pipeline.layout.increments).folder_of(self.event.increment)
+
+    @cached_property
+    def sealed(self) -> Sealed:
+        return Increments(self.pipeline.layout.increments).get(self.event.increment).sealed
+
     @cached_property
     def audited(self) -> list[Audited]:
         """All its files.
@@ -43,7 +55,7 @@ class Outgoing:
         Raises:
             BooksDisagree: they are not the judged ones.
         """
-        return audit(self.event, self.batches, self.ledger.sink)
+        return audit(self.event, self.batches, self.ledger.sink, self.sealed.net, self.folder)
 
     @cached_property
     def payload(self) -> Payload:
@@ -63,17 +75,28 @@ class Outgoing:
                 remedy="Restore it from a backup; nothing was published.",
                 note=place,
             )
-        match output.mode:
-            case OutputMode.APPEND:
-                return append_payload(
-                    self.ledger,
-                    self.batches,
-                    self.audited,
-                    partition_by=tuple(note.partition_by),
-                    keys=output.keys,
-                )
-            case _:
-                raise NotImplementedError(output.mode)
+        # Proved first: a payload of merged rows takes none of the batches' own files.
+        audited = self.audited
+        if note.mode is OutputMode.APPEND:
+            return append_payload(
+                self.ledger,
+                self.batches,
+                audited,
+                partition_by=tuple(note.partition_by),
+                keys=output.keys,
+            )
+        return Payload(
+            generation=self.event.generation,
+            schema=payload_schema(self.ledger, self.batches),
+            partition_by=tuple(note.partition_by),
+            mode=note.mode,
+            keys=note.keys or output.keys,
+            files=tuple(
+                PayloadFile(self.folder / file.path, file.rows, self.event.last, {})
+                for file in self.sealed.net or ()
+            ),
+            offsets=self.batches[-1].offsets,
+        )
 
     def keep_rejected(self) -> None:
         """Copy its rejected rows into the rejected table, once.

@@ -5,26 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome
+from spark_jobs.gate.counts import reasons_from_counts
 from spark_jobs.gate.engine import choose_engine
 from spark_jobs.gate.suite import Suite, load_suite
+from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import (
     Increment,
     Increments,
+    NetFile,
     Sealed,
     State,
     Verdict,
     hash_of_files,
 )
 from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.run_increment import read_run_increment, remember
+from spark_jobs.publish.net_payload import write_net_payload
 from spark_jobs.steps.step import Ended, Run
 
 
@@ -45,10 +51,10 @@ def gate(run: Run) -> Ended:
     """
     layout = run.pipeline.layout
     increments = Increments(layout.increments)
-    with hold(layout.lease, step="gate", run_id=run.run_id):
+    with hold(layout.lease, step="gate", run_id=run.run_id) as lease:
         number = read_run_increment(layout.run(run.run_id))
         if number is None:
-            number = _seal(run, increments)
+            number = _seal(run, increments, lease)
             if number is None:
                 return Ended(Outcome.DONE, "nothing new to judge")
             remember(layout.run(run.run_id), number)
@@ -61,7 +67,7 @@ def gate(run: Run) -> Ended:
         return _judge(run, increments, increments.get(number))
 
 
-def _seal(run: Run, increments: Increments) -> int | None:
+def _seal(run: Run, increments: Increments, lease: Lease) -> int | None:
     """The number of the increment to judge: a new one, or one that was sealed and never judged."""
     waiting = [i.number for i in increments.all() if i.state is State.SEALED]
     if waiting:
@@ -71,21 +77,43 @@ def _seal(run: Run, increments: Increments) -> int | None:
     if not batches:
         return None
     number = max(increments.numbers(), default=0) + 1
+    net = _net(run.pipeline, ledger, batches, increments.folder_of(number), lease)
+    # Between two looks another gate may have sealed them: whoever lost the lease must not.
+    lease.check()
     increments.seal(
         Sealed(
             increment=number,
             generation=ledger.generation,
             first=batches[0].batch,
             last=batches[-1].batch,
-            files=sum(len(batch.outputs) for batch in batches),
-            files_hash=hash_of_files(batches),
-            rows=sum(batch.rows for batch in batches),
+            files=sum(len(batch.outputs) for batch in batches) if net is None else len(net),
+            files_hash=hash_of_files(batches, net),
+            rows=sum(one.rows for one in (batches if net is None else net)),
             rejected=sum(batch.rejected for batch in batches),
+            net=net,
             run_id=run.run_id,
             sealed=datetime.now(UTC),
         )
     )
     return number
+
+
+def _net(
+    pipeline: Pipeline, ledger: Ledger, batches: list[Batch], folder: Path, lease: Lease
+) -> tuple[NetFile, ...] | None:
+    """What the batches come to, where a later one replaces rows of an earlier one."""
+    output = pipeline.spec.output
+    if output.mode is OutputMode.APPEND:
+        return None
+    return write_net_payload(
+        ledger,
+        batches,
+        folder,
+        mode=output.mode,
+        keys=output.keys,
+        partition_by=tuple(output.partition_by),
+        epoch=lease.epoch,
+    )
 
 
 def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
@@ -94,7 +122,7 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
         return Ended(Outcome.DONE, f"increment {sealed.increment:06d} was released")
     ledger = Ledger(pipeline.layout, sealed.generation)
     batches = ledger.batches(sealed.first, sealed.last)
-    if hash_of_files(batches) != sealed.files_hash:
+    if hash_of_files(batches, sealed.net) != sealed.files_hash:
         raise SealBroken(
             f"The ledger's files of increment {sealed.increment:06d} are not those sealed.",
             remedy="Restore ledger/ and increments/ from one backup.",
@@ -103,18 +131,20 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
     suite = load_suite(pipeline.suite_file)
     columns = json.dumps(ledger.table_schema(batches[-1]))
     limit = pipeline.spec.gate.in_process_max
-    size = sum(f.uncompressed_bytes for b in batches for f in b.outputs if not f.rejected)
+    good = [file for batch in batches for file in batch.outputs if not file.rejected]
+    size = sum(file.uncompressed_bytes for file in (good if sealed.net is None else sealed.net))
     choice = choose_engine(size, limit, suite, columns)
     if choice.engine == "spark" and not run.spark:
         return Ended(Outcome.NEEDS_SPARK, choice.why, {"increment": sealed.increment})
-    reasons = _reasons_from_counts(pipeline, sealed)
+    before = ledger.batches(sealed.first - 1, sealed.first - 1) if sealed.first else []
+    reasons = reasons_from_counts(pipeline.spec.gate, sealed, batches, before)
     judgement: dict[str, Any] = {}
     warnings: tuple[str, ...] = ()
     if sealed.rows:
         # Great Expectations costs seconds to import, and counts alone decide an empty increment.
         from spark_jobs.steps.judgement import judge_increment
 
-        found = judge_increment(run, suite, choice, columns, batches)
+        found = judge_increment(run, suite, choice, columns, sealed, batches)
         reasons += [outcome.sentence for outcome in found.failed_critical]
         warnings = tuple(outcome.sentence for outcome in found.warnings)
         judgement = found.model_dump(mode="json")
@@ -136,22 +166,6 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
     return _ended(run, sealed, verdict, suite)
 
 
-def _reasons_from_counts(pipeline: Pipeline, sealed: Sealed) -> list[str]:
-    """Why an increment is held whatever the suite says: empty is never a pass."""
-    total = sealed.rows + sealed.rejected
-    if total == 0:
-        return ["empty: no row was committed, and empty is never a pass"]
-    if sealed.rows == 0:
-        return [f"all {sealed.rejected:,} rows were rejected"]
-    share = sealed.rejected / total
-    limit = pipeline.spec.gate.rejected.hold_above
-    if share > limit:
-        return [
-            f"{share:.1%} of the rows were rejected, and gate.rejected.hold_above is {limit:.1%}"
-        ]
-    return []
-
-
 def _ended(run: Run, sealed: Sealed, verdict: Verdict, suite: Suite) -> Ended:
     facts = {
         "increment": sealed.increment,
@@ -170,6 +184,8 @@ def _ended(run: Run, sealed: Sealed, verdict: Verdict, suite: Suite) -> Ended:
     name = f"increment {sealed.increment:06d}"
     if verdict.outcome == "held":
         return Ended(Outcome.HELD, f"{name} is held: {'; '.join(verdict.reasons)}", facts)
+    if not sealed.rows:
+        return Ended(Outcome.DONE, f"{name} passed: no input came, and no row changed", facts)
     return Ended(Outcome.DONE, f"{name} passed on {sealed.rows:,} rows ({verdict.why})", facts)
 
 

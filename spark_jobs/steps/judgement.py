@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import unquote, urlparse
-
-import pyarrow as pa
-from deltalake import DeltaTable
+from contextlib import nullcontext
 
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.report import path_of
@@ -16,64 +12,60 @@ from spark_jobs.gate.judge import judge
 from spark_jobs.gate.judgement import Judgement
 from spark_jobs.gate.sample import Sample, SampleFile
 from spark_jobs.gate.suite import Suite
-from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.increments import Increments, Sealed
+from spark_jobs.steps.beside import published_beside
 from spark_jobs.steps.step import Run
 
 
 def judge_increment(
-    run: Run, suite: Suite, choice: EngineChoice, columns: str, batches: Sequence[Batch]
+    run: Run,
+    suite: Suite,
+    choice: EngineChoice,
+    columns: str,
+    sealed: Sealed,
+    batches: Sequence[Batch],
 ) -> Judgement:
-    """Judge the good files of sealed batches.
+    """Judge the rows that become visible if an increment goes out.
 
     Args:
         run: The gate's run; its folder gets Great Expectations' own result.
         suite: What is expected.
         choice: Which engine judges.
         columns: The published columns, as Spark's JSON schema.
-        batches: Those of the increment.
+        sealed: The increment.
+        batches: Its batches.
 
     Raises:
         CheckBroke: the check failed, which says nothing about the data.
     """
-    layout = run.pipeline.layout
-    sink = layout.sink(batches[0].generation)
-    files = tuple(
+    layout, spec = run.pipeline.layout, run.pipeline.spec
+    files = _files(layout, sealed, batches)
+    wider = published_beside(layout, spec.output, files) if suite.of_scope("table") else None
+    with wider or nullcontext(()) as extra:
+        return judge(
+            Sample(files=files, columns=columns, time_zone=spec.timezone, extra_files=extra),
+            suite,
+            _engine(run, choice),
+            run_name=run.run_id,
+            docs=layout.docs,
+            results=path_of(layout.run(run.run_id), "gate").parent,
+            samples=spec.gate.samples,
+        )
+
+
+def _files(layout: Layout, sealed: Sealed, batches: Sequence[Batch]) -> tuple[SampleFile, ...]:
+    if sealed.net is not None:
+        folder = Increments(layout.increments).folder_of(sealed.increment)
+        paths = [folder / file.path for file in sealed.net]
+        return tuple(SampleFile(path, path.parent, {}) for path in paths)
+    sink = layout.sink(sealed.generation)
+    return tuple(
         SampleFile(sink / file.path, sink, file.partition)
         for batch in batches
         for file in batch.outputs
         if not file.rejected and file.rows
     )
-    wider = suite.of_scope("table")
-    sample = Sample(
-        files=files,
-        columns=columns,
-        time_zone=run.pipeline.spec.timezone,
-        extra_files=published_beside(layout, files) if wider else (),
-    )
-    return judge(
-        sample,
-        suite,
-        _engine(run, choice),
-        run_name=run.run_id,
-        docs=layout.docs,
-        results=path_of(layout.run(run.run_id), "gate").parent,
-        samples=run.pipeline.spec.gate.samples,
-    )
-
-
-def published_beside(layout: Layout, files: Sequence[SampleFile]) -> tuple[SampleFile, ...]:
-    """The published files of the partitions that some files lie in."""
-    if not DeltaTable.is_deltatable(str(layout.table)):
-        return ()
-    touched = {tuple(sorted(file.partition.items())) for file in files}
-    actions = pa.table(DeltaTable(layout.table).get_add_actions())
-    beside = []
-    for row in actions.to_pylist():
-        partition = {name: _text(value) for name, value in (row.get("partition") or {}).items()}
-        if tuple(sorted(partition.items())) in touched:
-            path = layout.table / unquote(urlparse(row["path"]).path)
-            beside.append(SampleFile(path, _sink_of(path, layout.table), partition))
-    return tuple(beside)
 
 
 def _engine(run: Run, choice: EngineChoice) -> Engine:
@@ -85,16 +77,3 @@ def _engine(run: Run, choice: EngineChoice) -> Engine:
     from spark_jobs.gate.on_spark import OnSpark
 
     return OnSpark(open_session(run.pipeline, "gate"))
-
-
-def _sink_of(path: Path, table: Path) -> Path:
-    """Where a file's partition directories begin: a sink of ours, or the table's own root."""
-    first = path.relative_to(table).parts[0]
-    return table / first if first.startswith("_") and "=" not in first else table
-
-
-def _text(value: object) -> str | None:
-    """A partition value as Spark writes it into a directory's name."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return None if value is None else str(value)

@@ -96,7 +96,7 @@ def test_chunks_do_not_matter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ("kind", "one", "other"),
     [
         (pa.timestamp("us", "UTC"), HOUR, HOUR.replace(hour=6)),
-        (pa.timestamp("us"), HOUR.replace(tzinfo=None), datetime(2024, 1, 2)),
+        (pa.timestamp("us"), HOUR.replace(tzinfo=None), HOUR.replace(tzinfo=None, hour=6)),
         (pa.date32(), date(2024, 1, 1), date(1, 1, 1)),
         (pa.decimal128(38, 9), Decimal("1.000000001"), Decimal("1.000000002")),
         (pa.float64(), float("nan"), 0.5),

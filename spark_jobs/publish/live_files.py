@@ -1,0 +1,50 @@
+"""The data files of one version of a Delta table, by its log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from spark_jobs.ledger.keyed_rows import KeyedFile
+
+
+@dataclass(frozen=True)
+class LiveFile(KeyedFile):
+    """A data file that readers of the version see.
+
+    Args:
+        name: As the log has it.
+        size: In bytes.
+    """
+
+    name: str
+    size: int
+
+
+def live_files(table: DeltaTable, root: Path) -> list[LiveFile]:
+    """The files of a snapshot, with partition values as Spark prints them into directories' names.
+
+    Args:
+        table: The snapshot.
+        root: The table's directory.
+    """
+    return [
+        LiveFile(
+            path=root / unquote(urlparse(row["path"]).path),
+            partition={name: _text(value) for name, value in (row.get("partition") or {}).items()},
+            name=row["path"],
+            size=row["size_bytes"],
+        )
+        for row in pa.table(table.get_add_actions()).to_pylist()
+    ]
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)

@@ -1,0 +1,113 @@
+"""The net payload: what an increment of mode `update` or `complete` does to a target, in one file.
+
+A batch of these modes gives changed rows, or all of them, anew. Of several batches only the last
+row of each key counts, or only the last batch. That is made once, when the increment is sealed, and
+judged and published as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spark_jobs.contract.output import OutputMode
+from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.footers import read_footer
+from spark_jobs.ledger.increments import NetFile
+from spark_jobs.ledger.keyed_rows import KeyedFile, last_of_each, rows_at
+from spark_jobs.ledger.row_chunks import row_chunks
+from spark_jobs.publish.table_schema import born_schema, check_file, together
+
+
+def write_net_payload(
+    ledger: Ledger,
+    batches: Sequence[Batch],
+    folder: Path,
+    *,
+    mode: OutputMode,
+    keys: Sequence[str],
+    partition_by: Sequence[str],
+    epoch: int,
+) -> tuple[NetFile, ...]:
+    """Merge the good rows of an increment's batches.
+
+    Args:
+        ledger: Of the generation.
+        batches: Of the increment, in order.
+        folder: Of the increment; the files lie in a directory of their own in it, which nothing
+            reads before `sealed.json` names it.
+        mode: `update` or `complete`.
+        keys: By which a row replaces another, in mode `update`.
+        partition_by: The partition columns, which the files hold like any other.
+        epoch: Of the lease.
+
+    Returns:
+        The files, each whole on disk; none where no row changed.
+
+    Raises:
+        SchemaChanged: a file holds other columns than its batch's code said.
+    """
+    merged = batches if mode is OutputMode.UPDATE else batches[-1:]
+    schema = payload_schema(ledger, batches)
+    files = list(_good_files(ledger, merged, partition_by))
+    if mode is OutputMode.UPDATE:
+        places = last_of_each(files, pa.schema([schema.field(key) for key in keys]))
+        rows = (c for number, at in places.items() for c in rows_at(files[number], at, schema))
+    else:
+        rows = (c for file in files for c in row_chunks(file.path, file.partition, schema))
+    first = next(rows, None)
+    if first is None:
+        return ()
+    path = folder / f"payload-{epoch:06d}-{uuid.uuid4().hex[:12]}" / "part-00000.parquet"
+    path.parent.mkdir(parents=True)
+    with path.open("xb") as file:
+        with pq.ParquetWriter(file, schema) as writer:
+            writer.write_batch(first)
+            for chunk in rows:
+                writer.write_batch(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+    return (_described(path, folder),)
+
+
+def payload_schema(ledger: Ledger, batches: Sequence[Batch]) -> pa.Schema:
+    """The published columns: those of the newest code, then what only older code had."""
+    newest = {batch.start: batch for batch in batches}
+    schemas = [born_schema(ledger.table_schema(newest[s])) for s in sorted(newest, reverse=True)]
+    return pa.schema(together(schemas).to_arrow())
+
+
+def sha256_of(path: Path) -> str:
+    """Of a file's content."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _good_files(
+    ledger: Ledger, batches: Sequence[Batch], partition_by: Sequence[str]
+) -> Iterator[KeyedFile]:
+    for batch in batches:
+        said = born_schema(ledger.table_schema(batch))
+        for file in batch.outputs:
+            if not file.rejected and file.rows:
+                path = ledger.sink / file.path
+                check_file(path, read_footer(path), said, partition_by)
+                yield KeyedFile(path, file.partition)
+
+
+def _described(path: Path, folder: Path) -> NetFile:
+    footer = read_footer(path)
+    return NetFile(
+        path=str(path.relative_to(folder)),
+        size=footer.size,
+        rows=footer.rows,
+        uncompressed_bytes=footer.uncompressed_bytes,
+        sha256=sha256_of(path),
+    )
