@@ -1,4 +1,4 @@
-"""A running Airflow: scheduler, DAG processor, API server, LocalExecutor, SQLite."""
+"""A running Airflow: scheduler, DAG processor, triggerer, API server, LocalExecutor, SQLite."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Airflow:
             health = self.get("/monitor/health")
         except httpx.HTTPError:
             return False
-        parts = ("scheduler", "dag_processor", "metadatabase")
+        parts = ("scheduler", "dag_processor", "triggerer", "metadatabase")
         return all(health[part]["status"] == "healthy" for part in parts)
 
     def knows(self, dag: str) -> bool:

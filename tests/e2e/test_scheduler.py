@@ -1,4 +1,4 @@
-"""Scheduled runs by a running scheduler: what goes through, what is held, and the way out.
+"""Runs by a running scheduler: what goes through, what is held and the way out, what wakes them.
 
 One Airflow for the whole module; the tests are the chapters of one history, in order.
 """
@@ -11,24 +11,29 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
+from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.report import read
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Journal
 from tests.e2e.airflow import Airflow, running, until
 from tests.e2e.java import RecordingJava
-from tests.e2e.mill import NAME, SPEC, Mill
+from tests.e2e.mill import NAME, SPEC, SUITE, TRANSFORM, Mill
 
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 
 EVERY_TWENTY_SECONDS = "* * * * * */20"
+WOKEN = "woken"
 
 
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory) -> Mill:
     spec = json.loads(json.dumps(SPEC))
     spec["schedule"] = EVERY_TWENTY_SECONDS
-    return Mill(tmp_path_factory.mktemp("scheduled"), spec)
+    found = Mill(tmp_path_factory.mktemp("scheduled"), spec)
+    add_woken(found)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +46,20 @@ def airflow(mill: Mill, java: RecordingJava) -> Iterator[Airflow]:
     with running(mill.home / "airflow", java.first_in(mill.environ)) as airflow:
         until(lambda: airflow.knows(NAME), "the DAG is parsed")
         yield airflow
+
+
+def add_woken(mill: Mill) -> None:
+    """A second pipeline beside the first: no schedule, and woken by its files."""
+    feed = mill.home / "feed"
+    feed.mkdir()
+    spec = json.loads(json.dumps(SPEC))
+    spec["wake"] = {"files": {"poke": "1s"}}
+    spec["sources"]["orders"]["path"] = str(feed)
+    project = mill.home / "project"
+    (project / f"dags/specs/{WOKEN}.yaml").write_text(json.dumps(spec))
+    (project / f"spark_jobs/transforms/{WOKEN}.py").write_text(TRANSFORM)
+    suite = {**SUITE, "name": WOKEN}
+    (project / f"expectations/suites/{WOKEN}.json").write_text(json.dumps(suite))
 
 
 def increments(mill: Mill) -> Increments:
@@ -139,3 +158,32 @@ def test_clearing_the_gate_after_the_threshold_was_mended_lets_all_out_in_order(
 
     assert [e.increment for e in Journal(mill.layout.journal).events()] == [1, 2, 3, 4, 5]
     mill.assert_whole()
+
+
+def test_a_file_that_arrives_starts_a_run_of_a_pipeline_without_a_schedule(
+    mill: Mill, airflow: Airflow
+) -> None:
+    airflow.patch(f"/dags/{NAME}", {"is_paused": True})
+    airflow.patch(f"/dags/{WOKEN}", {"is_paused": False})
+    feed = mill.home / "feed"
+    mill.deliver("first.csv", ["1,1,2026-03-01 00:00:00"]).rename(feed / "first.csv")
+    first = until(lambda: airflow.runs(WOKEN), "the first file woke it")[0]["dag_run_id"]
+    until(lambda: airflow.states(WOKEN, first)["doctor"] == "success", "the run has begun")
+    # What arrives while a run is at work waits for the next, of which there is one.
+    for n in (2, 3, 4):
+        mill.deliver(f"{n}.csv", [f"{n},1,2026-03-01 00:00:00"]).rename(feed / f"{n}.csv")
+    table = Layout(mill.root, WOKEN).table
+
+    def is_whole() -> bool:
+        return DeltaTable.is_deltatable(str(table)) and (
+            DeltaTable(table).to_pyarrow_table().num_rows == 4
+        )
+
+    until(is_whole, "all four files are published")
+    until(lambda: {run["state"] for run in airflow.runs(WOKEN)} == {"success"}, "all runs end")
+    runs = airflow.runs(WOKEN)
+    assert {run["run_type"] for run in runs} == {"asset_triggered"}
+    assert len(runs) <= 3
+    events = airflow.get("/assets/events", limit=100)["asset_events"]
+    woken = [e["extra"]["payload"] for e in events if e["extra"].get("from_trigger")]
+    assert woken[0] == {"new": {"orders": 1}, "trouble": None}
