@@ -15,7 +15,7 @@ import psycopg
 
 from tests.servers.certificate import make_certificate
 from tests.servers.ports import free_ports
-from tests.servers.programs import nobody, open_folder, programs_of, unpack_tar
+from tests.servers.programs import hand_over, nobody, open_folder, programs_of, unpack_tar
 from tests.servers.server import Server, rights_of
 
 # What was committed outlives a crash of the server, not one of the machine.
@@ -50,8 +50,8 @@ class Postgres(Server):
         self._numbers = itertools.count(1)
         self.trusted = make_certificate(self.home)
         certificate = self.home / "server.pem"
-        _hand_over(certificate)
-        programs = programs_of("postgres", _unpack) / "bin"
+        hand_over(certificate)
+        programs = programs_of("postgres", _unpack, instead=self.home / "programs") / "bin"
         self._initialise(programs / "initdb")
         own = (f"port={self.port}", f"ssl_cert_file={certificate}", f"ssl_key_file={certificate}")
         options = (f"--{each}" for each in (*SETTINGS, *own, *settings))
@@ -100,7 +100,7 @@ class Postgres(Server):
         secret = self.home / "password"
         secret.touch(mode=0o600)
         secret.write_text(self.password)
-        _hand_over(secret)
+        hand_over(secret)
         options = ("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")
         subprocess.run(
             [initdb, "-D", self.home / "data", "-U", self.user, f"--pwfile={secret}", *options],
@@ -111,12 +111,6 @@ class Postgres(Server):
             **rights_of(nobody()),
         )
         secret.unlink()
-
-
-def _hand_over(file: Path) -> None:
-    """Let the server read a file that nobody else may read."""
-    if user := nobody():
-        os.chown(file, user.pw_uid, user.pw_gid)
 
 
 def _environment() -> dict[str, str]:

@@ -23,29 +23,40 @@ def open_folder(prefix: str) -> Path:
     places = (Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))
     place = next(place for place in places if _is_reachable(place) or nobody() is None)
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
-    if user := nobody():
-        os.chown(folder, user.pw_uid, user.pw_gid)
+    hand_over(folder)
     return folder
 
 
-def programs_of(name: str, unpack: Callable[[Path, Path], object]) -> Path:
-    """The folder of a server's programs, unpacked there if that is still to do.
+def hand_over(path: Path) -> None:
+    """Let `nobody` own something, where a server runs so."""
+    if user := nobody():
+        os.chown(path, user.pw_uid, user.pw_gid)
+
+
+def programs_of(
+    name: str, unpack: Callable[[Path, Path], object], instead: Path | None = None
+) -> Path:
+    """The folder of a server's programs, unpacked beside its jar if that is still to do.
 
     Args:
         name: A set of one jar in `jars.lock`.
         unpack: Lays what is needed of the jar, the first argument, into a folder, the second.
+        instead: Where they go each time if `nobody` has to reach them, and cannot go to the jars.
     """
     (jar,) = jars_of(name)
     home = folder_of() / "unpacked"
-    if nobody() and not _is_reachable(folder_of()):
-        home = Path("/var/tmp") / f"tidemill-{os.getuid()}"
+    home.mkdir(exist_ok=True)
+    if instead and nobody() and not _is_reachable(home):
+        instead.mkdir()
+        unpack(jar, instead)
+        _open_to_all(instead)
+        return instead
     programs = home / jar.stem
     if not programs.exists():
-        home.mkdir(parents=True, exist_ok=True)
         # Beside its place, so that two sessions may come here at once.
         draft = Path(tempfile.mkdtemp(prefix=f".{jar.stem}-", dir=home))
         unpack(jar, draft)
-        draft.chmod(0o755)
+        _open_to_all(draft)
         try:
             draft.rename(programs)
         except OSError:
@@ -59,6 +70,13 @@ def unpack_tar(archive: Path, folder: Path) -> None:
         # The oldest Pythons that we support may lack it.
         tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
         tar.extractall(folder)  # noqa: S202 - its hash is in the lock
+
+
+def _open_to_all(folder: Path) -> None:
+    """Let everybody go into a folder and those in it, whatever our umask was."""
+    for place in (folder, *folder.rglob("*")):
+        if place.is_dir():
+            place.chmod(0o755)
 
 
 def _is_reachable(place: Path) -> bool:
