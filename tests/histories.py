@@ -24,14 +24,15 @@ from spark_jobs.contract.project import Project
 from spark_jobs.contract.report import Report
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger, Start
-from spark_jobs.ledger.increments import Increments, Release, Sealed, Verdict, hash_of_files
+from spark_jobs.ledger.increments import Increments, Release, Sealed, Verdict
 from spark_jobs.ledger.journal import Event, Journal
-from spark_jobs.ledger.lease import hold, newest_epoch
-from spark_jobs.ledger.note import Note, hash_of_spec
+from spark_jobs.ledger.lease import Lease, hold, newest_epoch
+from spark_jobs.ledger.note import Note, hash_of_spec, keys_of, writes_of
 from spark_jobs.ledger.run_increment import remember
 from spark_jobs.publish.outgoing import Outgoing
 from spark_jobs.publish.payload import Payload
 from spark_jobs.steps.publish import publish
+from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Run, perform
 from tests.ledger.spark_logs import write_commit, write_metadata
 from tests.rows import BY_DAY, COLUMNS, Row, reject, row, rows
@@ -159,6 +160,9 @@ class History(Seen):
             query_id="86022cb6",
             checkpoint=self.checkpoint,
             sink=self.sink,
+            writes=writes_of(spec),
+            mode=spec.output.mode,
+            keys=keys_of(spec),
             table_schema=schema,
             partition_by=spec.output.partition_by,
             timezone=spec.timezone,
@@ -205,12 +209,16 @@ class History(Seen):
         if inputs is None:
             inputs = [self.arrive(f"f{number:04d}.csv")]
         plan(self.checkpoint, number, inputs)
-        files = write_files(self.sink, number, self.columns, self.partitions, good, rejected)
-        write_to_sink_log(self.sink, number, files)
+        self.write(number, good, rejected)
         if commit:
             write_commit(self.checkpoint, number)
             self.ledger.complete()
         return number
+
+    def write(self, number: int, good: Iterable[Row], rejected: Iterable[Row]) -> None:
+        """What the sink does with a batch before it is committed."""
+        files = write_files(self.sink, number, self.columns, self.partitions, good, rejected)
+        write_to_sink_log(self.sink, number, files)
 
     def files(self, batch: int) -> list[Path]:
         (found,) = self.ledger.batches(batch, batch)
@@ -224,23 +232,12 @@ class History(Seen):
 
     def seal(self, run_id: str | None = None) -> Sealed:
         """Seal everything committed and not yet sealed."""
-        batches = self.ledger.batches(first=self.increments.last_sealed(FIRST_GENERATION) + 1)
-        number = max(self.increments.numbers(), default=0) + 1
-        sealed = Sealed(
-            increment=number,
-            generation=FIRST_GENERATION,
-            first=batches[0].batch,
-            last=batches[-1].batch,
-            files=sum(len(batch.outputs) for batch in batches),
-            files_hash=hash_of_files(batches),
-            rows=sum(batch.rows for batch in batches),
-            rejected=sum(batch.rejected for batch in batches),
-            run_id=run_id or f"run-{number}",
-            sealed=datetime.now(UTC),
-        )
-        assert self.increments.seal(sealed)
-        remember(self.layout.run(sealed.run_id), number)
-        return sealed
+        run_id = run_id or f"run-{max(self.increments.numbers(), default=0) + 1}"
+        lease = Lease(self.layout.lease, newest_epoch(self.layout.lease))
+        number = seal(self.pipeline, lease, run_id)
+        assert number is not None
+        remember(self.layout.run(run_id), number)
+        return self.increments.get(number).sealed
 
     def judge(
         self,

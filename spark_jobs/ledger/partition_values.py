@@ -15,6 +15,8 @@ from spark_jobs.contract.output import REJECTED
 
 # What Spark writes for null, and for '' as well.
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+# What it escapes in the name of a partition's directory (`ExternalCatalogUtils`).
+ESCAPED = frozenset({*map(chr, range(1, 32)), *"\"#%'*/:=?\\{[]^\x7f"})
 
 
 class NotAPartitionDirectory(Refused):
@@ -67,8 +69,21 @@ def partition_values(file: Path, sink: Path) -> dict[str, str | None]:
     return values
 
 
+def partition_directory(values: Mapping[str, str | None]) -> Path:
+    """The directory of a partition below the sink, named as Spark names it."""
+    names = (
+        f"{_escaped(column)}={NULL_PARTITION if value in (None, '') else _escaped(value)}"
+        for column, value in values.items()
+    )
+    return Path(*names)
+
+
 def is_rejected(values: Mapping[str, str | None]) -> bool:
     """Whether a sink partition is that of rejected rows (see `Output.sink_partitions`)."""
     if REJECTED in values:
         return values[REJECTED] == "true"
     return all(value is None for value in values.values())
+
+
+def _escaped(text: str | None) -> str:
+    return "".join(f"%{ord(c):02X}" if c in ESCAPED else c for c in text or "")

@@ -1,10 +1,15 @@
-"""The Delta target: the sink's own files become visible, without a copy, in one commit."""
+"""The Delta target: an event becomes visible in one commit.
+
+In mode `append` that adds the sink's own files, without a copy; in `update` and `complete` files
+are written anew (see `delta_rewrite`).
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 
+import pyarrow as pa
 from deltalake import DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
@@ -14,6 +19,7 @@ from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit
+from spark_jobs.publish.delta_rewrite import Rewrite, rewrite
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.statistics import delta_statistics
 from spark_jobs.publish.table_schema import new_columns
@@ -79,11 +85,36 @@ class DeltaTarget:
 
     def _commit(self, table: DeltaTable | None, event: Event, payload: Payload) -> None:
         schema = self._schema(table, event, payload)
-        match payload.mode:
-            case OutputMode.APPEND:
-                self._append(table, schema, event, payload)
-            case _:
-                raise NotImplementedError(payload.mode)
+        if payload.mode is OutputMode.APPEND:
+            change = Rewrite((), self._adds(schema, payload))
+        else:
+            name = f"part-{event.increment:06d}-{self.epoch:06d}"
+            columns = pa.schema(schema.to_arrow())
+            change = rewrite(table, self.layout.table, columns, payload, name)
+        properties = commit.properties(
+            self.epoch,
+            commit_metadata(event, payload),
+            Transaction(self._app(event.generation), event.last),
+        )
+        partitions = list(payload.partition_by)
+        if table is None:
+            create_table_with_add_actions(
+                str(self.layout.table),
+                schema,
+                list(change.adds),
+                mode="error",
+                partition_by=partitions,
+                name=self.layout.name,
+                commit_properties=properties,
+            )
+        else:
+            table.create_write_transaction(
+                [*change.removes, *change.adds],
+                "append",
+                schema,
+                partitions,
+                commit_properties=properties,
+            )
 
     def _schema(self, table: DeltaTable | None, event: Event, payload: Payload) -> Schema:
         """The table's schema, which now has every column of the payload.
@@ -102,13 +133,12 @@ class DeltaTarget:
             raise commit.SnapshotStale(", ".join(field.name for field in added))
         return table.schema()
 
-    def _append(
-        self, table: DeltaTable | None, schema: Schema, event: Event, payload: Payload
-    ) -> None:
-        partitions = list(payload.partition_by)
+    def _adds(self, schema: Schema, payload: Payload) -> list[AddAction]:
+        """The sink's own files, without a copy."""
+        partitions = payload.partition_by
         columns = [field.name for field in schema.fields if field.name not in partitions]
         footers = read_footers([file.path for file in payload.files])
-        actions = [
+        return [
             AddAction(
                 path=str(file.path.relative_to(self.layout.table)),
                 size=footer.size,
@@ -119,25 +149,6 @@ class DeltaTarget:
             )
             for file, footer in zip(payload.files, footers, strict=True)
         ]
-        properties = commit.properties(
-            self.epoch,
-            commit_metadata(event, payload),
-            Transaction(self._app(event.generation), event.last),
-        )
-        if table is None:
-            create_table_with_add_actions(
-                str(self.layout.table),
-                schema,
-                actions,
-                mode="error",
-                partition_by=partitions,
-                name=self.layout.name,
-                commit_properties=properties,
-            )
-        else:
-            table.create_write_transaction(
-                list(actions), "append", schema, partitions, commit_properties=properties
-            )
 
 
 def commit_identity(event: Event) -> dict[str, str]:

@@ -5,32 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.gate.counts import reasons_from_counts
 from spark_jobs.gate.engine import choose_engine
 from spark_jobs.gate.suite import Suite, load_suite
-from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import (
     Increment,
     Increments,
-    NetFile,
     Sealed,
     State,
     Verdict,
     hash_of_files,
 )
 from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.lease import Lease, hold
+from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.run_increment import read_run_increment, remember
-from spark_jobs.publish.net_payload import write_net_payload
+from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Ended, Run
 
 
@@ -54,7 +49,7 @@ def gate(run: Run) -> Ended:
     with hold(layout.lease, step="gate", run_id=run.run_id) as lease:
         number = read_run_increment(layout.run(run.run_id))
         if number is None:
-            number = _seal(run, increments, lease)
+            number = _never_judged(increments) or seal(run.pipeline, lease, run.run_id)
             if number is None:
                 return Ended(Outcome.DONE, "nothing new to judge")
             remember(layout.run(run.run_id), number)
@@ -67,53 +62,9 @@ def gate(run: Run) -> Ended:
         return _judge(run, increments, increments.get(number))
 
 
-def _seal(run: Run, increments: Increments, lease: Lease) -> int | None:
-    """The number of the increment to judge: a new one, or one that was sealed and never judged."""
-    waiting = [i.number for i in increments.all() if i.state is State.SEALED]
-    if waiting:
-        return waiting[0]
-    ledger = Ledger(run.pipeline.layout, FIRST_GENERATION)
-    batches = ledger.batches(first=increments.last_sealed(ledger.generation) + 1)
-    if not batches:
-        return None
-    number = max(increments.numbers(), default=0) + 1
-    net = _net(run.pipeline, ledger, batches, increments.folder_of(number), lease)
-    # Between two looks another gate may have sealed them: whoever lost the lease must not.
-    lease.check()
-    increments.seal(
-        Sealed(
-            increment=number,
-            generation=ledger.generation,
-            first=batches[0].batch,
-            last=batches[-1].batch,
-            files=sum(len(batch.outputs) for batch in batches) if net is None else len(net),
-            files_hash=hash_of_files(batches, net),
-            rows=sum(one.rows for one in (batches if net is None else net)),
-            rejected=sum(batch.rejected for batch in batches),
-            net=net,
-            run_id=run.run_id,
-            sealed=datetime.now(UTC),
-        )
-    )
-    return number
-
-
-def _net(
-    pipeline: Pipeline, ledger: Ledger, batches: list[Batch], folder: Path, lease: Lease
-) -> tuple[NetFile, ...] | None:
-    """What the batches come to, where a later one replaces rows of an earlier one."""
-    output = pipeline.spec.output
-    if output.mode is OutputMode.APPEND:
-        return None
-    return write_net_payload(
-        ledger,
-        batches,
-        folder,
-        mode=output.mode,
-        keys=output.keys,
-        partition_by=tuple(output.partition_by),
-        epoch=lease.epoch,
-    )
+def _never_judged(increments: Increments) -> int | None:
+    """An increment whose run was killed between the seal and its verdict."""
+    return next((i.number for i in increments.all() if i.state is State.SEALED), None)
 
 
 def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:

@@ -1,0 +1,71 @@
+"""Sealing: which batches are judged and published as one, fixed once and never cut anew."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.output import OutputMode
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.increments import Increments, NetFile, Sealed, hash_of_files
+from spark_jobs.ledger.lease import Lease
+from spark_jobs.publish.net_payload import write_net_payload
+
+
+def seal(pipeline: Pipeline, lease: Lease, run_id: str) -> int | None:
+    """Seal everything committed and not yet sealed.
+
+    Args:
+        pipeline: Whose batches.
+        lease: Held by the caller.
+        run_id: Of the run.
+
+    Returns:
+        The number of the new increment; None where there is nothing to seal.
+    """
+    increments = Increments(pipeline.layout.increments)
+    ledger = Ledger(pipeline.layout, FIRST_GENERATION)
+    batches = ledger.batches(first=increments.last_sealed(ledger.generation) + 1)
+    if not batches:
+        return None
+    number = max(increments.numbers(), default=0) + 1
+    net = _net(pipeline, ledger, batches, increments.folder_of(number), lease)
+    # Between two looks another gate may have sealed them: whoever lost the lease must not.
+    lease.check()
+    increments.seal(
+        Sealed(
+            increment=number,
+            generation=ledger.generation,
+            first=batches[0].batch,
+            last=batches[-1].batch,
+            files=sum(len(batch.outputs) for batch in batches) if net is None else len(net),
+            files_hash=hash_of_files(batches, net),
+            rows=sum(one.rows for one in (batches if net is None else net)),
+            rejected=sum(batch.rejected for batch in batches),
+            net=net,
+            run_id=run_id,
+            sealed=datetime.now(UTC),
+        )
+    )
+    return number
+
+
+def _net(
+    pipeline: Pipeline, ledger: Ledger, batches: list[Batch], folder: Path, lease: Lease
+) -> tuple[NetFile, ...] | None:
+    """What the batches come to, where a later one replaces rows of an earlier one."""
+    output = pipeline.spec.output
+    if output.mode is OutputMode.APPEND:
+        return None
+    return write_net_payload(
+        ledger,
+        batches,
+        folder,
+        mode=output.mode,
+        keys=output.keys,
+        partition_by=tuple(output.partition_by),
+        epoch=lease.epoch,
+    )
