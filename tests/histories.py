@@ -47,7 +47,7 @@ SPEC = """\
 sources:
   orders: {{kind: file, format: csv, path: {inputs}, schema: "id long, at timestamp"{source}}}
 event_time: {{column: at}}
-output: {{partition_by: {partition_by}}}
+output: {{partition_by: {partition_by}{output}}}
 {more}
 """
 
@@ -62,6 +62,7 @@ class History(Seen):
         partitions: Partition column -> type; none means a sink without partitions of its own.
         more: Text at the end of the spec.
         source: Text at the end of the source, such as `, maxFileAge: 1 day`.
+        output: Text at the end of the output, such as `, keys: [id]`.
     """
 
     home: Path
@@ -69,6 +70,7 @@ class History(Seen):
     partitions: Mapping[str, pa.DataType] = field(default_factory=lambda: BY_DAY)
     more: str = ""
     source: str = ""
+    output: str = ""
     run_number: int = 0
 
     def __post_init__(self) -> None:
@@ -132,6 +134,7 @@ class History(Seen):
         given = {
             "inputs": str(self.inputs),
             "source": self.source,
+            "output": self.output,
             "partition_by": json.dumps({name: f"expr({name})" for name in self.partitions}),
             "more": self.more,
             **changes,

@@ -13,18 +13,15 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from spark_jobs.contract.errors import LeaseLost, Refused, TransientError
+from spark_jobs.contract.errors import LeaseLost, TransientError
 from spark_jobs.ledger.journal import Event
+from spark_jobs.publish.target import NotOurTurn
 
 LEASE_TRANSACTION = "tidemill.lease"
 ATTEMPTS = 5
 WAIT_SECONDS = 0.1
 # What delta-rs says when somebody else committed first; it has no class of its own for it.
 CONFLICTS = ("concurrent", "already exists", "conflict", "changed since last commit")
-
-
-class NotOurTurn(Refused):
-    """An event was offered out of order; carries `head` and `first`."""
 
 
 class CommitContended(TransientError):

@@ -13,7 +13,6 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.footers import read_footers
@@ -23,10 +22,7 @@ from spark_jobs.publish.delta_rewrite import Rewrite, rewrite
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.statistics import delta_statistics
 from spark_jobs.publish.table_schema import new_columns
-
-
-class HeadUnexplained(Refused):
-    """The table counts batches as published that it does not hold; carries `head`."""
+from spark_jobs.publish.target import HeadUnexplained
 
 
 @dataclass(frozen=True)

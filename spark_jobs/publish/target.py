@@ -2,14 +2,32 @@
 
 To add one, write `publish/<kind>_target.py` with a class that has these three members; its kind
 gets a model in `contract/targets.py` and a line in `publish/targets.py`.
+
+A target that can keep its head beside its rows compares and commits both at once: an event it has
+is a no-op, one that is not its next is refused (`NotOurTurn`), an epoch older than the newest it
+has seen is fenced out (`LeaseLost`). One that cannot says so in its docstring and gives readers
+what they need to drop repeats.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from spark_jobs.contract.errors import Refused, TransientError
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.payload import Payload
+
+
+class NotOurTurn(Refused):
+    """An event was offered out of order; carries `head` and `first`."""
+
+
+class HeadUnexplained(Refused):
+    """A target counts batches as published that it does not hold; carries `head`."""
+
+
+class TargetUnreachable(TransientError):
+    """The server does not answer, or lost us on the way; carries `target`."""
 
 
 class Target(Protocol):

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from spark_jobs.contract import targets as given
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.target import Target
 
 
-def targets_of(pipeline: Pipeline, epoch: int) -> list[Target]:
+def targets_of(pipeline: Pipeline, epoch: int, say: Callable[[str], None]) -> list[Target]:
     """A pipeline's targets, the head target first.
 
     Args:
         pipeline: The pipeline.
         epoch: Of the lease that its caller holds.
+        say: Gets lines for the task log.
     """
-    return [_open(target, pipeline, epoch) for target in pipeline.spec.publish]
+    return [_open(target, pipeline, epoch, say) for target in pipeline.spec.publish]
 
 
-def _open(target: given.Target, pipeline: Pipeline, epoch: int) -> Target:
+def _open(
+    target: given.Target, pipeline: Pipeline, epoch: int, say: Callable[[str], None]
+) -> Target:
+    output = pipeline.spec.output
     match target:
         case given.DeltaTarget():
             return DeltaTarget(pipeline.layout, epoch)
+        case given.PostgresTarget():
+            from spark_jobs.publish.postgres_target import PostgresTarget
+
+            return PostgresTarget(target, output, pipeline=pipeline.name, epoch=epoch, say=say)
+        case given.MariaDbTarget():
+            from spark_jobs.publish.mariadb_target import MariaDbTarget
+
+            return MariaDbTarget(target, output, pipeline=pipeline.name, epoch=epoch, say=say)
         case _:
             raise NotImplementedError(target.kind)

@@ -34,7 +34,7 @@ def publish(run: Run) -> Ended:
         increments = Increments(layout.increments).all()
         journal = Journal(layout.journal)
         _let_out(run, increments, journal)
-        targets = targets_of(run.pipeline, lease.epoch)
+        targets = targets_of(run.pipeline, lease.epoch, run.say)
         done = CatchUp(
             run.pipeline, targets, epoch=lease.epoch, run_id=run.run_id, say=run.say
         ).run()

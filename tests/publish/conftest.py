@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.histories import History
+from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
 
 
 @pytest.fixture
@@ -25,3 +26,12 @@ def make_history(tmp_path: Path) -> Callable[..., History]:
 def history(make_history: Callable[..., History]) -> History:
     """An empty history with the default columns, partitioned by day."""
     return make_history()
+
+
+@pytest.fixture(params=["postgres", "mariadb"])
+def warehouse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
+    """An empty database on each of the servers, with its connection in the environment."""
+    kinds = {"postgres": PostgresWarehouse, "mariadb": MariaDbWarehouse}
+    found = kinds[request.param](request.getfixturevalue(request.param))
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", found.connection)
+    return found

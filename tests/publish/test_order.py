@@ -12,8 +12,8 @@ import pytest
 from spark_jobs.contract.errors import ExitCode
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import Lease, hold
-from spark_jobs.publish.commit import NotOurTurn
 from spark_jobs.publish.delta_target import DeltaTarget
+from spark_jobs.publish.target import NotOurTurn
 from spark_jobs.steps import publish as step
 from tests.histories import History, reject, rows
 

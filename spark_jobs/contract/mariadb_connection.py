@@ -1,0 +1,68 @@
+"""A MariaDB or MySQL connection of Airflow's, as PyMySQL takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_jobs.contract.connection import Connection
+from spark_jobs.contract.errors import UsageError
+
+CONNECT_SECONDS = 5
+# A statement that moves many rows takes its time; a server that is gone must not take for ever.
+STATEMENT_SECONDS = 3600
+# What PyMySQL takes from a connection's extra. `local_infile` is not among them: it lets the server
+# read any file of the client's.
+EXTRAS = frozenset(
+    {
+        "connect_timeout",
+        "read_timeout",
+        "server_public_key",
+        "ssl",
+        "ssl_ca",
+        "ssl_cert",
+        "ssl_disabled",
+        "ssl_key",
+        "ssl_key_password",
+        "ssl_verify_cert",
+        "ssl_verify_identity",
+        "unix_socket",
+        "write_timeout",
+    }
+)
+
+
+class MariaDbSettingRefused(UsageError):
+    """A MariaDB connection has an unknown setting; carries `key`, no value."""
+
+
+def pymysql_arguments(connection: Connection) -> dict[str, Any]:
+    """A connection for `pymysql.connect`.
+
+    Args:
+        connection: Its `schema` is the database; its extra holds settings under PyMySQL's names.
+
+    Raises:
+        MariaDbSettingRefused: one of them is unknown to PyMySQL, or opens the client to the server.
+    """
+    for key in connection.settings:
+        if key not in EXTRAS:
+            raise MariaDbSettingRefused(
+                f"The MariaDB connection's extra has '{key}', which is not taken.",
+                remedy=f"Remove it; known are {', '.join(sorted(EXTRAS))}.",
+                key=key,
+            )
+    password = connection.password
+    fields = {
+        "host": connection.host,
+        "port": connection.port,
+        "user": connection.login,
+        "password": password.get_secret_value() if password else None,
+        "database": connection.schema_,
+    }
+    given = {name: value for name, value in fields.items() if value is not None}
+    patience = {
+        "connect_timeout": CONNECT_SECONDS,
+        "read_timeout": STATEMENT_SECONDS,
+        "write_timeout": STATEMENT_SECONDS,
+    }
+    return {**patience, **connection.settings, **given}
