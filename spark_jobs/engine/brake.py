@@ -20,6 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 POLL_MS = 200
 POLL_SECONDS = POLL_MS / 1000
+Due = Callable[[Event], str | None]
 
 
 def at_work(query: StreamingQuery) -> bool:
@@ -36,7 +37,8 @@ class Brake:
     Args:
         session: The query's.
         query: That runs.
-        due: Why the query is to end, or None; asked after each batch, and some times a second.
+        due: Why the query is to end, or None; asked after each batch, and some times a second. It
+            may wait before it answers, but not after the event it is given: then nobody cares.
         by_batch: Whether the query runs in batches; any other is stopped wherever it is.
     """
 
@@ -44,7 +46,7 @@ class Brake:
         self,
         session: SparkSession,
         query: StreamingQuery,
-        due: Callable[[], str | None],
+        due: Due,
         *,
         by_batch: bool = True,
     ) -> None:
@@ -88,7 +90,7 @@ class Brake:
         lock.lock()
         try:
             while self._goes_on():
-                self.reason = self._due()
+                self.reason = self._due(self._off)
                 if self.reason is not None:
                     execution.state().set(self._terminated)
                     break
@@ -110,7 +112,7 @@ class Brake:
 
     def _anywhere(self) -> None:
         while self._goes_on():
-            self.reason = self._due()
+            self.reason = self._due(self._off)
             if self.reason is not None:
                 self._query.stop()
                 return

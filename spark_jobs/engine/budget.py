@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from threading import Event
 
 from spark_jobs.contract.trigger import Budget
 from spark_jobs.ledger.batches import Batch, Ledger
@@ -25,31 +26,31 @@ class Spending:
         budget: Of the spec.
         ledger: Of the generation; whoever follows the query writes its batches down.
         looks: What waits at the sources after some batches.
-        stopping: Whether the caller has given up; nobody writes the ledger then.
     """
 
-    def __init__(
-        self, budget: Budget, ledger: Ledger, looks: Looks, stopping: Callable[[], bool]
-    ) -> None:
+    def __init__(self, budget: Budget, ledger: Ledger, looks: Looks) -> None:
         self._budget = budget
         self._ledger = ledger
         self._looks = looks
-        self._stopping = stopping
         self._began = time.monotonic()
         self._before = self._seen = self._committed()
         self._bytes = 0
         self._rest_is_free = False
 
-    def used_up(self) -> str | None:
-        """The first limit that is reached while something is left to read, None if none is."""
+    def used_up(self, given_up: Event) -> str | None:
+        """The first limit that is reached while something is left to read, None if none is.
+
+        Args:
+            given_up: Set when nobody writes the ledger any more, for which the answer may wait.
+        """
         committed = self._committed()
         if self._budget.max_bytes is not None and committed > self._seen:
-            self._bytes += self._bytes_of(self._seen + 1, committed)
+            self._bytes += self._bytes_of(self._seen + 1, committed, given_up)
         self._seen = committed
         limit = None if self._rest_is_free else self._limit()
         if limit is None:
             return None
-        self._await_ledger(committed)
+        self._await_ledger(committed, given_up)
         left = self._looks(self._ledger.batches())
         # What arrives from now on was not there when this run began to take what is available.
         self._rest_is_free = all(look.new == 0 for look in left)
@@ -65,14 +66,14 @@ class Spending:
         }
         return next((n for n, (used, most) in spent.items() if most and used >= most), None)
 
-    def _bytes_of(self, first: int, last: int) -> int:
-        self._await_ledger(last)
+    def _bytes_of(self, first: int, last: int, given_up: Event) -> int:
+        self._await_ledger(last, given_up)
         batches = self._ledger.batches(first, min(last, self._ledger.latest()))
         return sum(file.size or 0 for batch in batches for file in batch.inputs)
 
-    def _await_ledger(self, batch: int) -> None:
-        while self._ledger.latest() < batch and not self._stopping():
-            time.sleep(POLL_SECONDS)
+    def _await_ledger(self, batch: int, given_up: Event) -> None:
+        while self._ledger.latest() < batch and not given_up.wait(POLL_SECONDS):
+            continue
 
     def _committed(self) -> int:
         return max(batch_files(self._ledger.checkpoint / "commits"), default=-1)

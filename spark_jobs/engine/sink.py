@@ -1,20 +1,27 @@
-"""The sink: where a planned query's rows go, and the trigger that bounds a run."""
+"""The sink: where a planned query's rows go, and when it takes its batches."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.trigger import Trigger
+from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.query import Plan
 from spark_jobs.ledger.lease import Lease
 
 
 def start(
-    plan: Plan, pipeline: Pipeline, generation: str, lease: Lease, run_id: str
+    plan: Plan,
+    pipeline: Pipeline,
+    generation: str,
+    lease: Lease,
+    run_id: str,
+    trigger: StreamTrigger,
 ) -> StreamingQuery:
-    """Start a query over what is available now, on its checkpoint.
+    """Start a query on its checkpoint.
 
     Args:
         plan: The rows.
@@ -22,11 +29,11 @@ def start(
         generation: Such as `live-0001`.
         lease: Held by the caller; what is written under it carries its epoch.
         run_id: Of the DAG run.
+        trigger: When it takes its batches.
     """
     writer = write(plan, pipeline, generation, lease, run_id)
-    if pipeline.spec.trigger is Trigger.ONCE:
-        return writer.trigger(once=True).start()
-    return writer.trigger(availableNow=True).start()
+    arguments: dict[str, Any] = trigger.arguments
+    return (writer.trigger(**arguments) if arguments else writer).start()
 
 
 def write(

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.look import Look
 from spark_jobs.steps.step import Ended, Run
+
+if TYPE_CHECKING:
+    from spark_jobs.engine.ingest import Ingested
 
 
 def ingest(run: Run) -> Ended:
@@ -28,18 +34,41 @@ def ingest(run: Run) -> Ended:
     backlog = seen.facts.get("backlog_bytes") if seen else None
     with hold(layout.lease, step="ingest", run_id=run.run_id, on_loss=_leave) as lease:
         session = open_session(pipeline, "ingest", backlog)
-        written = engine.ingest(session, pipeline, lease, run.run_id, run.say)
-    rows = sum(batch.rows for batch in written)
-    rejected = sum(batch.rejected for batch in written)
+        found = engine.ingest(session, pipeline, lease, run.run_id, run.say)
+    return ended(found)
+
+
+def ended(found: Ingested) -> Ended:
+    """The end of an ingest, in words and as facts."""
+    batches = found.batches
+    rows = sum(batch.rows for batch in batches)
+    rejected = sum(batch.rejected for batch in batches)
+    reasons = sum((Counter(batch.reasons) for batch in batches), Counter[str]())
     facts = {
-        "batches": [batch.batch for batch in written],
-        "files": sum(len(batch.inputs) for batch in written),
+        "query_id": found.query_id,
+        "query_run_id": found.query_run_id,
+        "batches": [batch.batch for batch in batches],
+        "files": sum(len(batch.inputs) for batch in batches),
         "rows": rows,
         "rejected": rejected,
-        "rows_in": [batch.rows_in for batch in written],
+        "rejected_by_reason": dict(reasons),
+        "rows_in": [batch.rows_in for batch in batches],
+        "stopped": found.stopped,
+        "left": {look.source: _left(look) for look in found.left},
     }
-    reason = f"{len(written)} batches, {rows:,} rows, {rejected:,} rejected"
+    reason = f"{len(batches)} batches, {rows:,} rows, {rejected:,} rejected"
+    if found.stopped is not None:
+        left = [f"{_number(look.new)} {look.unit} of {look.source}" for look in found.left]
+        reason += f", stopped: {found.stopped}" + (f", left: {', '.join(left)}" if left else "")
     return Ended(Outcome.DONE, reason, facts)
+
+
+def _left(look: Look) -> dict[str, Any]:
+    return {"new": look.new, "unit": look.unit, "bytes": look.backlog_bytes}
+
+
+def _number(new: int | None) -> str:
+    return "unknown" if new is None else f"{new:,}"
 
 
 def _leave() -> None:

@@ -1,0 +1,100 @@
+"""What is put down before a query starts: the generation's note, and the start itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.engine.query import Plan
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.batches import Start
+from spark_jobs.ledger.generation import Generation
+from spark_jobs.ledger.input_file import hashed_sources
+from spark_jobs.ledger.lease import Lease
+from spark_jobs.ledger.note import (
+    Note,
+    hash_of_file,
+    hash_of_spec,
+    keys_of,
+    read_note,
+    writes_of,
+)
+from spark_jobs.ledger.written import written_by
+
+
+def bind(
+    pipeline: Pipeline, generation: Generation, planned: Plan, *, continuous: bool = False
+) -> Note:
+    """The generation's note; written, with the checkpoint's id, before a first query starts.
+
+    Args:
+        pipeline: Whose.
+        generation: That the query goes on with, or that begins with it.
+        planned: The query.
+        continuous: Whether it is a continuous one.
+    """
+    layout, spec = pipeline.layout, pipeline.spec
+    note = generation.note
+    if note is None:
+        note = Note(
+            generation=generation.name,
+            query_id=str(uuid.uuid4()),
+            checkpoint=layout.checkpoint(generation.name),
+            sink=layout.sink(generation.name),
+            writes=writes_of(spec),
+            mode=spec.output.mode,
+            keys=keys_of(spec),
+            continuous=continuous,
+            table_schema=planned.table_schema.jsonValue(),
+            partition_by=spec.output.partition_by,
+            timezone=spec.timezone,
+            spec_hash=hash_of_spec(spec),
+            code_hash=hash_of_file(pipeline.transform_file),
+            born=datetime.now(UTC),
+        )
+        documents.put_if_absent(layout.note(generation.name), note)
+    if generation.checkpoint.query_id is None:
+        # Spark takes the id it finds here, so note and checkpoint are bound from the first moment.
+        note.checkpoint.mkdir(parents=True, exist_ok=True)
+        draft = note.checkpoint.parent / f".{generation.name}.metadata.{os.getpid()}"
+        draft.write_text(json.dumps({"id": note.query_id}), encoding="utf-8")
+        draft.replace(note.checkpoint / "metadata")
+    return note
+
+
+def start_of(
+    pipeline: Pipeline, generation: Generation, planned: Plan, lease: Lease, run_id: str
+) -> Start:
+    """What the ledger says of a start of the query, by which its batches are told from others'."""
+    schema: dict[str, Any] = planned.table_schema.jsonValue()
+    return Start(
+        epoch=lease.epoch,
+        run_id=run_id,
+        spec_hash=hash_of_spec(pipeline.spec),
+        code_hash=hash_of_file(pipeline.transform_file),
+        table_schema=schema,
+        produced=generation.written,
+        at=datetime.now(UTC),
+        written=written_by(pipeline.spec.output),
+        hashed=hashed_sources(pipeline.spec),
+    )
+
+
+def forget(pipeline: Pipeline) -> None:
+    """Begin anew: drop a checkpoint whose rows went with the process that wrote them.
+
+    Only ever that of a sink that left no file behind.
+    """
+    layout = pipeline.layout
+    note = read_note(layout, FIRST_GENERATION)
+    if note is None or note.writes != "nothing":
+        return
+    for folder in (layout.ledger(FIRST_GENERATION), layout.checkpoint(FIRST_GENERATION)):
+        shutil.rmtree(folder, ignore_errors=True)
+    layout.note(FIRST_GENERATION).unlink()

@@ -1,0 +1,60 @@
+"""Cores for a continuous query: it holds one for each partition of its source, all at once."""
+
+from __future__ import annotations
+
+import os
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contract.connection import connection
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.kafka_source import KafkaSource
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.spec import Source
+from spark_jobs.contract.trial_source import RateSource
+
+
+class TooFewCores(UsageError):
+    """A continuous query would wait for ever; carries `cores`, `partitions` and `source`."""
+
+
+def refuse_few_cores(session: SparkSession, pipeline: Pipeline) -> None:
+    """Hold the session's cores against the partitions of a continuous query's source.
+
+    With fewer Spark starts what it can and waits, without an error (guide, "Continuous Processing",
+    "Caveats"; on 4.2 it then cannot be stopped either).
+
+    Args:
+        session: That would run the query.
+        pipeline: Of one source.
+
+    Raises:
+        TooFewCores: there are more partitions than cores.
+        TransientError: the broker cannot be reached.
+    """
+    cores = session.sparkContext.defaultParallelism
+    for name, source in pipeline.spec.sources.items():
+        partitions = _partitions(name, source, cores)
+        if partitions > cores:
+            raise TooFewCores(
+                f"sources.{name} has {partitions} partitions and Spark {cores} cores: a continuous "
+                "query needs a core for each partition, at all times.",
+                remedy="Give Spark more cores (such as TIDEMILL_MASTER=local[8]), or take "
+                "--trigger processing-time=1s.",
+                source=name,
+                cores=cores,
+                partitions=partitions,
+            )
+
+
+def _partitions(name: str, source: Source, cores: int) -> int:
+    if isinstance(source, KafkaSource):
+        # Imported where it is used: a pipeline without Kafka needs no client.
+        from spark_jobs.ledger.kafka_broker import Broker
+        from spark_jobs.ledger.kafka_topics import topics_today
+
+        topics = topics_today(name, source, Broker(connection(source.conn_id, os.environ)))
+        return sum(len(topic.partitions) for topic in topics.values())
+    if isinstance(source, RateSource):
+        return source.numPartitions or cores
+    return cores

@@ -1,0 +1,41 @@
+"""How a query is run, beyond what its spec says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
+from spark_jobs.contract.trigger import Trigger
+from spark_jobs.ledger.batch import Batch
+
+Rows = list[dict[str, Any]]
+
+
+def never() -> None:
+    """A query that nobody asks to stop."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a query is run.
+
+    Args:
+        trigger: When it takes its batches; the spec's where not given.
+        stop: Why it is to end now, or None; asked after each batch and some times a second.
+        show: Gets each batch with some of its rows; not called where not given.
+        limit: Most rows of a batch that are shown.
+    """
+
+    trigger: StreamTrigger | None = None
+    stop: Callable[[], str | None] = never
+    show: Callable[[Batch, Rows], None] | None = None
+    limit: int = 20
+
+    def trigger_of(self, spec_trigger: Trigger) -> StreamTrigger:
+        """The trigger to start with."""
+        if self.trigger is not None:
+            return self.trigger
+        once = spec_trigger is Trigger.ONCE
+        return StreamTrigger(TriggerKind.ONCE if once else TriggerKind.AVAILABLE_NOW)
