@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -24,9 +25,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from spark_jobs.contract.connection import Connection
 from spark_jobs.contract.kafka_connection import client_config
 from spark_jobs.contract.kafka_source import Offsets
-from spark_jobs.ledger.kafka_client import BrokerRefuses, open_client, translated
+from spark_jobs.ledger.kafka_client import BrokerRefuses, BrokerUnreachable, open_client, translated
 
 LIMIT_SECONDS = 5.0
+PATIENCE_SECONDS = 0.5
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 Result = TypeVar("Result")
 
@@ -71,8 +73,16 @@ class Broker:
 
     def names(self) -> frozenset[str]:
         """Every topic but Kafka's own."""
-        found = self._asked(lambda: self._admin.list_topics(timeout=LIMIT_SECONDS))
-        return frozenset(found.topics) - INTERNAL
+        give_up = time.monotonic() + LIMIT_SECONDS
+        while True:
+            try:
+                found = self._asked(lambda: self._admin.list_topics(timeout=PATIENCE_SECONDS))
+            except BrokerUnreachable:
+                # In slices: of a login that is refused a client says only that nobody answers.
+                if time.monotonic() > give_up:
+                    raise
+            else:
+                return frozenset(found.topics) - INTERNAL
 
     def topics(self, names: Iterable[str]) -> dict[str, Topic]:
         """Those of some topics that exist, by name."""

@@ -1,0 +1,66 @@
+"""What surrounds a query that reads Kafka: refusals before it, notes of what it is about to read.
+
+All of it happens under the lease, where nobody else moves the source.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from spark_jobs.contract.connection import connection
+from spark_jobs.contract.kafka_source import KafkaSource
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.source import Rating
+from spark_jobs.ledger.kafka_broker import Broker
+from spark_jobs.ledger.kafka_look import KafkaLook
+from spark_jobs.ledger.kafka_pace import record_arrivals
+from spark_jobs.ledger.kafka_topics import prove_topics, record_topics, topics_today
+from spark_jobs.ledger.look import Look
+
+
+def kafka_looks(found: Iterable[Look]) -> list[KafkaLook]:
+    """Those at Kafka sources.
+
+    Raises:
+        Refused: the spec rates what one of them saw `hold`; the doctor may have looked before.
+    """
+    looks = [look for look in found if isinstance(look, KafkaLook)]
+    for look in looks:
+        for problem in look.problems:
+            if problem.rating is Rating.HOLD:
+                raise problem.error
+    return looks
+
+
+def record(pipeline: Pipeline, generation: str, looks: Iterable[KafkaLook], epoch: int) -> None:
+    """Write down which topics a query is about to read, and how far they are.
+
+    Args:
+        pipeline: Whose.
+        generation: Such as `live-0001`.
+        looks: At its Kafka sources.
+        epoch: Of the query's start.
+    """
+    for look in looks:
+        record_topics(pipeline.layout, generation, look.source, look.today)
+        seen = look.seen.model_copy(update={"epoch": epoch})
+        record_arrivals(pipeline.layout, generation, look.source, seen)
+
+
+def prove_same_topics(
+    pipeline: Pipeline, generation: str, environ: Mapping[str, str] = os.environ
+) -> None:
+    """After a query: no topic was made anew while it read.
+
+    What it then read is committed, and no gate judges it as long as this is raised.
+
+    Raises:
+        TopicRecreated: one was.
+        TopicMissing: one was deleted.
+        BrokerUnreachable: no answer in time.
+    """
+    for name, source in pipeline.spec.sources.items():
+        if isinstance(source, KafkaSource):
+            today = topics_today(name, source, Broker(connection(source.conn_id, environ)))
+            prove_topics(pipeline.layout, generation, name, today, {})
