@@ -14,6 +14,7 @@ from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.binding import bind, forget, start_of
 from spark_jobs.engine.cores import refuse_few_cores
 from spark_jobs.engine.follow import Following
+from spark_jobs.engine.kafka_ready import make_ready, prove_unchanged
 from spark_jobs.engine.manner import Manner
 from spark_jobs.engine.progress import Progress, of_spark, why
 from spark_jobs.engine.query import Plan, plan
@@ -87,9 +88,11 @@ def ingest(
     written = _bound(pipeline, generation, planned, trigger, say)
     batches = generation.ledger.batches()
     prove_sources(pipeline.layout, generation.name, pipeline.spec, batches)
-    backlog = {look.source: look for look in looks(pipeline, batches)}
+    found = looks(pipeline, batches)
     lease.check()
     generation.ledger.start(start_of(pipeline, generation, planned, lease, run_id))
+    found = make_ready(session, pipeline, generation.name, found, lease, run_id, say)
+    backlog = {look.source: look for look in found}
     query = _started(planned, pipeline, generation, lease, run_id, trigger)
     following = Following(
         session, pipeline, planned, query, trigger, manner, generation.ledger, Progress(backlog)
@@ -101,6 +104,7 @@ def ingest(
     failure = why(query)
     if failure is not None:
         raise failure
+    prove_unchanged(pipeline, generation.name)
     stopped = following.stopped
     by_budget = stopped is not None and stopped.startswith("budget.")
     left = looks(pipeline, generation.ledger.batches()) if by_budget else []

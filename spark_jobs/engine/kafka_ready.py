@@ -1,0 +1,70 @@
+"""What Kafka sources need around a query; nothing of it is imported for pipelines without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.contract.kafka_source import KafkaSource
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.lease import Lease
+from spark_jobs.ledger.look import Look
+from spark_jobs.ledger.looks import looks
+
+
+def make_ready(
+    session: SparkSession,
+    pipeline: Pipeline,
+    generation: str,
+    found: Sequence[Look],
+    lease: Lease,
+    run_id: str,
+    say: Callable[[str], None],
+) -> Sequence[Look]:
+    """Before a query starts: pass over what was accepted, write down what will be read.
+
+    Args:
+        session: To pass over an accepted loss with.
+        pipeline: Whose query.
+        generation: Such as `live-0001`.
+        found: A look at every source, under the lease.
+        lease: Held by the caller, whose start of this epoch is in the ledger.
+        run_id: Of the DAG run.
+        say: Gets a line per loss.
+
+    Returns:
+        A look at every source, a new one where something was passed over.
+
+    Raises:
+        Refused: something would be lost that the spec rates `hold` and nobody accepted.
+    """
+    if not _reads_kafka(pipeline):
+        return found
+    from spark_jobs.engine.kafka_loss import pass_over
+    from spark_jobs.ledger.kafka_start import kafka_looks, record
+
+    kafka = kafka_looks(found)
+    if pass_over(session, pipeline, kafka, lease, run_id, say):
+        found = looks(pipeline, ())
+        kafka = kafka_looks(found)
+    record(pipeline, generation, kafka, lease.epoch)
+    return found
+
+
+def prove_unchanged(pipeline: Pipeline, generation: str) -> None:
+    """After a query has ended: the topics it read are those it began with.
+
+    Raises:
+        TopicRecreated: one is another one.
+        TopicMissing: one was deleted.
+        BrokerUnreachable: no answer in time.
+    """
+    if _reads_kafka(pipeline):
+        from spark_jobs.ledger.kafka_start import prove_same_topics
+
+        prove_same_topics(pipeline, generation)
+
+
+def _reads_kafka(pipeline: Pipeline) -> bool:
+    return any(isinstance(source, KafkaSource) for source in pipeline.spec.sources.values())
