@@ -25,6 +25,7 @@ from spark_jobs.contract.report import Report
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger, Start
 from spark_jobs.ledger.increments import Increments, Release, Sealed, Verdict
+from spark_jobs.ledger.input_file import hashed_sources
 from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.ledger.lease import Lease, hold, newest_epoch
 from spark_jobs.ledger.note import Note, hash_of_spec, keys_of, writes_of
@@ -186,6 +187,7 @@ class History(Seen):
                     table_schema=schema,
                     produced=self.written,
                     at=datetime.now(UTC),
+                    hashed=hashed_sources(spec),
                 )
             )
         return lease.epoch

@@ -52,6 +52,9 @@ class FileSource(BaseSource):
         same_content: What to do when content that was read arrives under another name.
         other_schema: What to do when a file lacks a column or has another type for it, of which
             Spark would make nulls or other values (parquet, orc, avro).
+        part_read: What to do when Spark would read only a part of a file without a word: one that
+            was cut short (snappy, lz4), is empty and cannot be, or holds more than one JSON value
+            under `multiLine`.
         cleanSource: What becomes of a file whose rows are published.
         sourceArchiveDir: Where `archive` puts it, under its whole path, as Spark does.
     """
@@ -72,6 +75,7 @@ class FileSource(BaseSource):
     redelivered: Rating = Rating.HOLD
     same_content: Rating = Rating.WARN
     other_schema: Rating = Rating.HOLD
+    part_read: Rating = Rating.HOLD
 
     @field_validator("schema_")
     @classmethod
@@ -135,7 +139,7 @@ class FileSource(BaseSource):
     @property
     def lossy_options(self) -> tuple[str, ...]:
         """The given options that let Spark leave rows out and go on."""
-        return tuple(name for name in LOSSY if (self.reader_option(name) or "").lower() == "true")
+        return tuple(name for name in LOSSY if self.is_on(name))
 
     @property
     def reader_options(self) -> dict[str, str]:
@@ -154,3 +158,7 @@ class FileSource(BaseSource):
         """One of the reader's options, whatever its case; None where it is not given."""
         options = {key.lower(): value for key, value in self.reader_options.items()}
         return options.get(name.lower())
+
+    def is_on(self, name: str) -> bool:
+        """Whether one of the reader's options is given as true."""
+        return (self.reader_option(name) or "").lower() == "true"

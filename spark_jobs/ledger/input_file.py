@@ -37,6 +37,11 @@ class InputFile(BaseModel):
     inode: int | None = None
     sha256: str | None = None
 
+    @property
+    def on_disk(self) -> Path:
+        """Where it lay when it was read."""
+        return Path(self.path)
+
 
 def taken_in(source: str, file: SourceFile, since: datetime, *, hashed: bool) -> InputFile:
     """What a committed batch read of a file.

@@ -1,4 +1,4 @@
-"""What lies in a file source's directory, against what the ledger says was read.
+"""A look at a file source: what waits there, and what Spark would pass over or misread.
 
 Spark passes over late files, files that grew and files delivered again under an old name, without a
 word (failure-modes rows 16 to 19). Here they become findings.
@@ -6,74 +6,24 @@ word (failure-modes rows 16 to 19). Here they become findings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.source import Rating
-from spark_jobs.ledger.batches import Batch, InputFile
-from spark_jobs.ledger.listing import Found, InputMissing, list_source
-from spark_jobs.ledger.look import Look, Problem
+from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.input_file import InputFile
+from spark_jobs.ledger.input_problems import problems_of_content, problems_of_scan
+from spark_jobs.ledger.look import Look, refuse_held
+from spark_jobs.ledger.scan import Scan, scan
 
-__all__ = [
-    "Found",
-    "InputChanged",
-    "InputMissing",
-    "InputMixed",
-    "InputOverlooked",
-    "InputTooOld",
-    "Scan",
-    "look",
-    "scan",
-]
-
-
-class InputChanged(Refused):
-    """A file that was read has changed since; what it holds now will never be read."""
-
-
-class InputTooOld(Refused):
-    """A file is older than `maxFileAge` lets Spark see; it will never be read."""
-
-
-class InputOverlooked(Refused):
-    """A file lies in a directory that Spark does not read; carries `files`."""
-
-
-class InputMixed(Refused):
-    """Files lie beside partition directories: Spark would take them in and read no row of them.
-
-    Spark 4.2 logs such files as read, so they would be lost for good. Carries `files`.
-    """
-
-
-@dataclass(frozen=True)
-class Scan:
-    """The source's directory as it is now.
-
-    Args:
-        new: Files that the next run will read.
-        changed: Files that were read and have changed since.
-        too_old: Files that Spark will pass over for their age.
-        overlooked: Files that Spark will pass over for the directory they lie in.
-        last_arrival: The newest file's time; None where nothing ever arrived.
-    """
-
-    new: tuple[Found, ...]
-    changed: tuple[Found, ...]
-    too_old: tuple[Found, ...]
-    overlooked: tuple[Found, ...]
-    last_arrival: datetime | None
-
-    @property
-    def backlog_bytes(self) -> int:
-        return sum(file.size for file in self.new)
+# Paths of a kind that a report names; the numbers count all.
+NAMED = 10
 
 
 def look(name: str, source: FileSource, batches: Sequence[Batch]) -> Look:
-    """What waits in a source's directory, and what Spark would pass over there.
+    """What waits in a source's directory, and what Spark would pass over or misread there.
 
     Args:
         name: The source's, in the spec.
@@ -85,97 +35,68 @@ def look(name: str, source: FileSource, batches: Sequence[Batch]) -> Look:
         InputMixed: as for `scan`.
     """
     found = scan(name, source, batches)
-    problems = [
-        _problem(
-            Rating.WARN,
-            found.overlooked,
-            InputOverlooked,
-            "lies in a directory that Spark does not read",
-            "Set options.recursiveFileLookup to read it.",
-        ),
-        _problem(
-            source.changed,
-            found.changed,
-            InputChanged,
-            "changed after it was read; what it holds now is never read",
-            "Deliver the new content under a new name and put the old file back "
-            "(or set sources.*.changed: warn).",
-        ),
-        _problem(
-            source.too_old,
-            found.too_old,
-            InputTooOld,
-            "is older than maxFileAge lets Spark see, and is never read",
-            "touch the file, or remove maxFileAge from the spec.",
-        ),
-    ]
+    problems = problems_of_scan(name, source, found)
+    problems += problems_of_content(name, source, [file.path for file in found.new])
     return Look(
         name,
         new=len(found.new),
         unit="files",
         backlog_bytes=found.backlog_bytes,
         last_arrival=found.last_arrival,
-        problems=tuple(problem for problem in problems if problem is not None),
-        facts={
-            "overlooked": len(found.overlooked),
-            "changed": len(found.changed),
-            "too_old": len(found.too_old),
-        },
+        problems=tuple(problems),
+        facts=_counts(found),
     )
 
 
-def _problem(
-    rating: Rating, files: tuple[Found, ...], error: type[Refused], what: str, remedy: str
-) -> Problem | None:
-    if not files:
-        return None
-    text = f"{files[0].path} {what} ({len(files)} such files)."
-    return Problem(rating, error(text, remedy=remedy, files=[str(file.path) for file in files]))
+def report(name: str, source: FileSource, before: Sequence[Batch], run: Sequence[Batch]) -> Look:
+    """What a run made of a source's files, and what is there after it.
+
+    Args:
+        name: The source's.
+        source: Where it lists files.
+        before: The batches before the run.
+        run: Those of the run.
+    """
+    after = look(name, source, [*before, *run])
+    earlier = {f.sha256: f.path for batch in before for f in batch.inputs if f.source == name}
+    read = [file for batch in run for file in batch.inputs if file.source == name]
+    copies = _copies(read, {key: path for key, path in earlier.items() if key is not None})
+    return replace(after, facts={**after.facts, "read": len(read), "read_twice": copies[:NAMED]})
 
 
-def scan(name: str, source: FileSource, batches: Sequence[Batch]) -> Scan:
-    """Compare the directory with the ledger.
+def inspect(spec: Spec, inputs: Sequence[InputFile]) -> None:
+    """Look at what a batch has read: it may have arrived after all was looked at.
 
     Raises:
-        InputMissing: the directory, or the fixed part of a glob, does not exist.
-        InputMixed: there are unread files beside partition directories.
+        Refused: Spark made something else of a file than the spec says, and the spec rates it hold.
     """
-    read = {file.path: file for batch in batches for file in batch.inputs if file.source == name}
-    listing = list_source(source)
-    overlooked = tuple(f for f in listing.overlooked if str(f.path) not in read)
-    if listing.partitioned and overlooked:
-        raise InputMixed(
-            f"{overlooked[0].path} lies beside partition directories (k=v); Spark would take it "
-            f"in and read none of its rows ({len(overlooked)} such files).",
-            remedy="Move it into a partition directory, or out of the source's directory.",
-            files=[str(file.path) for file in overlooked],
-        )
-    seen = max((file.modified_ms for file in read.values()), default=None)
-    new: list[Found] = []
-    changed: list[Found] = []
-    too_old: list[Found] = []
-    for file in listing.files:
-        before = read.get(str(file.path))
-        if before is None:
-            (too_old if _too_old(file, source, seen) else new).append(file)
-        elif _changed(file, before):
-            changed.append(file)
-    times = [file.modified_ms for file in read.values()]
-    times += [file.modified_ms for file in listing.files]
-    return Scan(
-        new=tuple(new),
-        changed=tuple(changed),
-        too_old=tuple(too_old),
-        overlooked=overlooked,
-        last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
-    )
+    for name, source in spec.sources.items():
+        if isinstance(source, FileSource):
+            paths = [file.on_disk for file in inputs if file.source == name]
+            refuse_held(problems_of_content(name, source, paths))
 
 
-def _changed(now: Found, then: InputFile) -> bool:
-    return now.modified_ms != then.modified_ms or then.size not in (None, now.size)
+def _counts(found: Scan) -> dict[str, Any]:
+    kinds: Mapping[str, Sequence[Any]] = {
+        "changed": found.changed,
+        "redelivered": found.redelivered,
+        "same_content": tuple(found.same_content),
+        "too_old": found.too_old,
+        "overlooked": found.overlooked,
+    }
+    named = {
+        kind: [str(file.path) for file in files[:NAMED]] for kind, files in kinds.items() if files
+    }
+    return {
+        "seen": found.seen,
+        **{kind: len(files) for kind, files in kinds.items()},
+        "files": named,
+    }
 
 
-def _too_old(file: Found, source: FileSource, seen: int | None) -> bool:
-    if source.maxFileAge is None or source.latestFirst or seen is None:
-        return False
-    return file.modified_ms < seen - source.maxFileAge.total_seconds() * 1000
+def _copies(read: Sequence[InputFile], known: dict[str, str]) -> list[str]:
+    copies = []
+    for file in read:
+        if file.sha256 is not None and known.setdefault(file.sha256, file.path) != file.path:
+            copies.append(file.path)
+    return copies

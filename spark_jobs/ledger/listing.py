@@ -11,14 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from glob import glob
-from itertools import takewhile
 from pathlib import Path
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.hadoop_glob import python_globs
-
-_SPECIAL = frozenset("*?[{\\")
 
 
 class InputMissing(Refused):
@@ -32,6 +29,7 @@ class Found:
     path: Path
     size: int
     modified_ms: int
+    inode: int
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def list_source(source: FileSource) -> Listing:
         InputMissing: the directory, or the fixed part of a glob, does not exist.
     """
     patterns = python_globs(source.reader_option("pathGlobFilter") or "*")
-    recursive = (source.reader_option("recursiveFileLookup") or "").lower() == "true"
+    recursive = source.is_on("recursiveFileLookup")
     files: list[Path] = []
     overlooked: list[Path] = []
     partitioned = False
@@ -82,8 +80,27 @@ def _in_partition(path: Path, place: Path) -> bool:
     return "=" in str(path.relative_to(place).parent)
 
 
+def partition_columns(path: Path, source: FileSource) -> tuple[frozenset[str], frozenset[str]]:
+    """The partition columns (in lower case) that Spark reads from a path, and those it does not.
+
+    Of files that a glob found Spark 4.2 discovers no partitions unless it is told `basePath` (which
+    means nothing to it without a glob), and none with `recursiveFileLookup`.
+    """
+    plain = source.directory == Path(source.path)
+    base = source.path if plain else source.reader_option("basePath")
+    named = _named(path.parent.relative_to(source.directory))
+    if base is None or source.is_on("recursiveFileLookup") or not path.is_relative_to(base):
+        return frozenset(), named
+    read = _named(path.parent.relative_to(base))
+    return read, named - read
+
+
+def _named(folders: Path) -> frozenset[str]:
+    return frozenset(name.partition("=")[0].lower() for name in folders.parts if "=" in name)
+
+
 def _places(source: FileSource) -> list[Path]:
-    fixed = _fixed_part(source.path)
+    fixed = source.directory
     if not fixed.is_dir():
         raise _missing(source)
     if fixed == Path(source.path):
@@ -96,11 +113,6 @@ def _places(source: FileSource) -> list[Path]:
             for path in glob(one, include_hidden=True)  # noqa: PTH207 - absolute
         }
     )
-
-
-def _fixed_part(pattern: str) -> Path:
-    """The directory above the first name with anything special in it."""
-    return Path(*takewhile(lambda name: not _SPECIAL.intersection(name), Path(pattern).parts))
 
 
 def _visible(place: Path) -> Iterator[Path]:
@@ -124,7 +136,7 @@ def _stat(paths: list[Path]) -> Iterator[Found]:
             status = path.stat()
         except FileNotFoundError:
             continue
-        yield Found(path, status.st_size, status.st_mtime_ns // 1_000_000)
+        yield Found(path, status.st_size, status.st_mtime_ns // 1_000_000, status.st_ino)
 
 
 def _missing(source: FileSource) -> InputMissing:

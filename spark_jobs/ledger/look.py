@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -44,3 +45,14 @@ class Look:
     last_arrival: datetime | None = None
     problems: tuple[Problem, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
+
+
+def refuse_held(problems: Iterable[Problem]) -> None:
+    """Stop at the first problem that the spec rates `hold`.
+
+    Raises:
+        Refused: that one's error.
+    """
+    for problem in problems:
+        if problem.rating is Rating.HOLD:
+            raise problem.error

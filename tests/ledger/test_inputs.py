@@ -1,150 +1,212 @@
-"""What lies in the source's directory against what was read of it."""
+"""A look at a file source: each thing that Spark would pass over or misread is a rated problem."""
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
-from spark_jobs.ledger.inputs import InputMixed, Scan, scan
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.source import Rating
+from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.inputs import inspect, look, report
+from spark_jobs.ledger.look import Look
+from tests.avro import write_avro
 from tests.histories import History, rows
-from tests.ledger.spark_logs import write_commit
 
-NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
-
-
-def scanned(history: History) -> Scan:
-    return scan("orders", history.pipeline.spec.sources["orders"], history.ledger.batches())
-
-
-def paths(found: tuple[object, ...]) -> list[str]:
-    return [file.path.name for file in found]  # type: ignore[attr-defined]
-
-
-@pytest.fixture
-def read(history: History) -> Path:
-    """A file of noon that a batch has read."""
-    file = history.arrive("read.csv", "id,at\n1,\n", at=NOON)
-    history.batch(rows(1), inputs=[file])
-    return file
-
-
-def test_before_the_first_file_there_is_nothing(history: History) -> None:
-    found = scanned(history)
-    assert (found.new, found.changed, found.too_old, found.overlooked) == ((), (), (), ())
-    assert (found.last_arrival, found.backlog_bytes) == (None, 0)
-
-
-def test_a_file_that_no_batch_read_is_new(history: History) -> None:
-    history.batch(rows(1))
-    arrived = history.arrive("late.csv", "id,at\n2,\n")
-    found = scanned(history)
-    assert [file.path for file in found.new] == [arrived]
-    assert found.backlog_bytes == arrived.stat().st_size
-    assert (found.changed, found.too_old) == ((), ())
-
-
-def test_a_file_that_was_read_is_neither_new_nor_changed(history: History, read: Path) -> None:
-    found = scanned(history)
-    assert (found.new, found.changed) == ((), ())
-    assert found.last_arrival == NOON
-
-
-def test_a_file_that_grew_has_changed(history: History, read: Path) -> None:
-    with read.open("a") as file:
-        file.write("2,\n")
-    os.utime(read, (NOON.timestamp(), NOON.timestamp()))
-    assert paths(scanned(history).changed) == ["read.csv"]
-
-
-def test_a_file_that_was_delivered_again_has_changed(history: History, read: Path) -> None:
-    content = read.read_text()
-    read.unlink()
-    history.arrive("read.csv", content, at=NOON + timedelta(hours=1))
-    found = scanned(history)
-    assert (paths(found.changed), found.new) == (["read.csv"], ())
-
-
-def test_a_file_that_was_touched_has_changed(history: History, read: Path) -> None:
-    os.utime(read, (0, 0))
-    assert paths(scanned(history).changed) == ["read.csv"]
-
-
-def test_a_file_that_was_removed_after_it_was_read_is_no_finding(
-    history: History, read: Path
-) -> None:
-    read.unlink()
-    found = scanned(history)
-    assert (found.new, found.changed, found.too_old) == ((), (), ())
-    assert found.last_arrival == NOON
-
-
-def test_of_a_file_whose_size_nobody_knows_the_time_decides(history: History) -> None:
-    file = history.arrive("a.csv", at=NOON)
-    history.batch(rows(1), inputs=[file], commit=False)
-    file.write_text("grown before it was written down\n")
-    write_commit(history.checkpoint, 0)
-    history.ledger.complete()
-    assert history.ledger.batches()[0].inputs[0].size is None
-    assert paths(scanned(history).changed) == ["a.csv"]
-    os.utime(file, (NOON.timestamp(), NOON.timestamp()))
-    assert scanned(history).changed == ()
-
-
+NOW = datetime.now(UTC)
 DAY = timedelta(days=1)
 
 
+def source_of(history: History) -> FileSource:
+    source = history.pipeline.spec.sources["orders"]
+    assert isinstance(source, FileSource)
+    return source
+
+
+def looked(history: History) -> Look:
+    return look("orders", source_of(history), history.ledger.batches())
+
+
+def problems(found: Look) -> dict[str, tuple[Rating, Any]]:
+    return {p.error.code: (p.rating, p.error.data["files"]) for p in found.problems}
+
+
+def read_one(tmp_path: Path, more: str = "", at: datetime | None = None) -> tuple[History, Path]:
+    history = History(tmp_path / "history", source=more)
+    file = history.arrive("a.csv", "id,at\n1,\n", at=at)
+    history.batch(rows(1), inputs=[file])
+    return history, file
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path) -> None:
+    (tmp_path / "history").mkdir()
+
+
+def test_of_what_was_read_and_what_is_new_there_is_nothing_to_say(tmp_path: Path) -> None:
+    history, _ = read_one(tmp_path)
+    arrived = history.arrive("b.csv", "id,at\n22,\n")
+    found = looked(history)
+    assert found.problems == ()
+    assert (found.new, found.unit, found.backlog_bytes) == (1, "files", arrived.stat().st_size)
+    assert found.facts["seen"] == 2
+
+
+RATINGS = ["hold", "warn", "ignore"]
+
+
+@pytest.mark.parametrize("rating", RATINGS)
 @pytest.mark.parametrize(
-    ("more", "age", "too_old"),
+    ("field", "code"),
     [
-        (", maxFileAge: 1 day", DAY - timedelta(seconds=1), False),
-        (", maxFileAge: 1 day", DAY, False),
-        (", maxFileAge: 1 day", DAY + timedelta(seconds=1), True),
-        ("", 1000 * DAY, False),
-        (", maxFileAge: 1 day, latestFirst: true", 1000 * DAY, False),
+        ("changed", "InputChanged"),
+        ("redelivered", "InputRedelivered"),
+        ("too_old", "InputTooOld"),
+        ("same_content", "InputDoubled"),
     ],
 )
-def test_a_file_older_than_spark_looks_is_too_old(
-    tmp_path: Path, more: str, age: timedelta, too_old: bool
+def test_each_of_the_four_is_rated_by_the_spec(
+    tmp_path: Path, field: str, code: str, rating: str
 ) -> None:
-    history = History(tmp_path / "aged", source=more)
-    history.batch(rows(1), inputs=[history.arrive("newest.csv", at=NOON)])
-    history.arrive("late.csv", at=NOON - age)
-    found = scanned(history)
-    assert (paths(found.too_old), paths(found.new)) == (
-        (["late.csv"], []) if too_old else ([], ["late.csv"])
+    history, read = read_one(tmp_path, f", maxFileAge: 1 day, {field}: {rating}", at=NOW)
+    if field == "changed":
+        with read.open("a") as content:
+            content.write("2,\n")
+        culprit = read
+    elif field == "redelivered":
+        culprit = history.arrive("draft.tmp", "id,at\n3,\n").rename(read)
+    elif field == "too_old":
+        culprit = history.arrive("old.csv", "id,at\n22,\n", at=NOW - 2 * DAY)
+    else:
+        culprit = history.arrive("copy.csv", read.read_text(), at=NOW)
+    found = looked(history)
+    expected = {} if rating == "ignore" else {code: (Rating(rating), [str(culprit)])}
+    assert problems(found) == expected
+    # What is ignored is counted all the same, but for contents, which are then not compared.
+    counted = 0 if (field, rating) == ("same_content", "ignore") else 1
+    assert found.facts[field] == counted
+    assert found.facts["files"] == ({field: [str(culprit)]} if counted else {})
+
+
+def test_a_file_dated_in_the_future_would_make_all_others_too_old(tmp_path: Path) -> None:
+    history, _ = read_one(tmp_path, ", maxFileAge: 1 day")
+    ahead = history.arrive("ahead.csv", "id,at\n22,\n", at=NOW + 2 * DAY)
+    assert problems(looked(history)) == {"InputAhead": (Rating.HOLD, [str(ahead)])}
+
+
+def test_without_an_age_a_file_dated_in_the_future_harms_nobody(tmp_path: Path) -> None:
+    history, _ = read_one(tmp_path)
+    history.arrive("ahead.csv", "id,at\n22,\n", at=NOW + 2 * DAY)
+    assert looked(history).problems == ()
+
+
+def other_format(tmp_path: Path, format: str, more: str = "") -> History:
+    history = History(tmp_path / "history")
+    history.write_spec(source=more)
+    spec = history.project.spec("orders")
+    spec.write_text(spec.read_text().replace("format: csv", f"format: {format}"))
+    return history
+
+
+GOOD = {"id": [1], "at": [NOW]}
+
+
+def write(history: History, format: str, columns: dict[str, Any], name: str = "a") -> Path:
+    path = history.inputs / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if format == "avro":
+        fields = {"id": "long", "at": "long", "qty": "long"}
+        write_avro(path, {column: fields[column] for column in columns}, [])
+    else:
+        writer: Any = pq.write_table if format == "parquet" else orc.write_table
+        writer(pa.table(columns), str(path))
+    return path
+
+
+@pytest.mark.parametrize("rating", RATINGS)
+@pytest.mark.parametrize("format", ["parquet", "orc", "avro"])
+def test_a_column_that_a_file_lacks_is_never_silently_null(
+    tmp_path: Path, format: str, rating: str
+) -> None:
+    history = other_format(tmp_path, format, f", other_schema: {rating}")
+    write(history, format, GOOD, "good")
+    lacking = write(history, format, {"id": [1]}, "lacking")
+    expected = (
+        {} if rating == "ignore" else {"InputOfOtherSchema": (Rating(rating), [str(lacking)])}
     )
+    assert problems(looked(history)) == expected
 
 
-def test_before_anything_was_read_no_file_is_too_old(tmp_path: Path) -> None:
-    history = History(tmp_path / "aged", source=", maxFileAge: 1 day")
-    history.arrive("old.csv", at=NOON - 10 * DAY)
-    history.arrive("new.csv", at=NOON)
-    assert paths(scanned(history).new) == ["new.csv", "old.csv"]
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_a_column_of_another_type_is_named(tmp_path: Path, format: str) -> None:
+    history = other_format(tmp_path, format)
+    other = write(history, format, {"id": ["1"], "at": [NOW]})
+    (problem,) = looked(history).problems
+    assert problem.error.files == [str(other)]
+    assert "column id is string, not bigint" in problem.error.what
 
 
-def test_files_where_spark_does_not_look_are_overlooked(history: History) -> None:
-    history.arrive("a.csv")
-    history.arrive("archive/b.csv")
-    found = scanned(history)
-    assert (paths(found.new), paths(found.overlooked)) == (["a.csv"], ["b.csv"])
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_a_partition_column_comes_from_the_path(tmp_path: Path, format: str) -> None:
+    history = other_format(tmp_path, format)
+    write(history, format, {"at": [NOW]}, "id=1/a")
+    assert looked(history).problems == ()
 
 
-def test_a_file_that_was_read_before_a_partition_hid_it_is_not_overlooked(
-    history: History, read: Path
+@pytest.mark.parametrize("format", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("keep", [0, 30])
+def test_a_file_that_is_cut_short_is_named_before_spark_takes_it_in(
+    tmp_path: Path, format: str, keep: int
 ) -> None:
-    history.arrive("k=1/b.csv")
-    found = scanned(history)
-    assert (paths(found.new), found.overlooked) == (["b.csv"], ())
+    history = other_format(tmp_path, format)
+    path = write(history, format, GOOD)
+    path.write_bytes(path.read_bytes()[:keep])
+    assert problems(looked(history)) == {"InputPartRead": (Rating.HOLD, [str(path)])}
 
 
-def test_unread_files_beside_partitions_are_refused_before_spark_takes_them_in(
-    history: History,
+def test_partitions_that_spark_does_not_read_are_not_silently_null(tmp_path: Path) -> None:
+    history = History(tmp_path / "history")
+    glob = {"inputs": f"{history.inputs}/*"}
+    history.write_spec(**glob, source=", format: json")
+    spec = history.project.spec("orders")
+    spec.write_text(spec.read_text().replace("format: csv, ", ""))
+    unread = history.arrive("shop/id=1/a.json", "{}\n")
+    assert problems(looked(history)) == {"InputOfOtherSchema": (Rating.HOLD, [str(unread)])}
+    told = f", format: json, options: {{basePath: {history.inputs}/shop}}"
+    history.write_spec(**glob, source=told)
+    spec.write_text(spec.read_text().replace("format: csv, ", ""))
+    assert looked(history).problems == ()
+
+
+def test_after_a_run_the_report_says_what_it_read(tmp_path: Path) -> None:
+    history, read = read_one(tmp_path)
+    before = history.ledger.batches()
+    copy = history.arrive("copy.csv", read.read_text())
+    history.batch(rows(1), inputs=[copy, history.arrive("b.csv", "id,at\n22,\n")])
+    waits = history.arrive("c.csv", "id,at\n333,\n")
+    run: list[Batch] = history.ledger.batches(first=1)
+    found = report("orders", source_of(history), before, run)
+    assert (found.new, found.backlog_bytes) == (1, waits.stat().st_size)
+    assert (found.facts["seen"], found.facts["read"]) == (4, 2)
+    assert found.facts["read_twice"] == [str(copy)]
+
+
+def test_what_arrived_after_the_look_is_inspected_before_it_is_written_down(
+    tmp_path: Path,
 ) -> None:
-    lost = history.arrive("a.csv")
-    history.arrive("k=1/b.csv")
-    with pytest.raises(InputMixed) as refused:
-        scanned(history)
-    assert refused.value.files == [str(lost)]
+    history = other_format(tmp_path, "parquet")
+    late = write(history, "parquet", {"id": [1]}, "late")
+    history.batch(rows(1), inputs=[late])
+    (batch,) = history.ledger.batches()
+    with pytest.raises(Refused) as refused:
+        inspect(history.pipeline.spec, batch.inputs)
+    assert (refused.value.code, refused.value.files) == ("InputOfOtherSchema", [str(late)])
+    late.unlink()
+    inspect(history.pipeline.spec, batch.inputs)

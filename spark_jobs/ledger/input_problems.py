@@ -1,0 +1,185 @@
+"""What is wrong with a file source's files, as errors that the spec rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import orc
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.source import Rating
+from spark_jobs.ledger.avro_file import NotAvro, avro_schema
+from spark_jobs.ledger.listing import Found, partition_columns
+from spark_jobs.ledger.look import Problem
+from spark_jobs.ledger.part_read import part_read
+from spark_jobs.ledger.scan import Scan
+from spark_jobs.ledger.schema_fit import misfits, missing
+
+A_MOMENT = timedelta(hours=1)
+
+
+class InputChanged(Refused):
+    """A file that was read was written to since; what was added will never be read."""
+
+
+class InputRedelivered(Refused):
+    """Another file has taken the path or name of one that was read; it will never be read."""
+
+
+class InputTooOld(Refused):
+    """A file is older than `maxFileAge` lets Spark see; it will never be read."""
+
+
+class InputAhead(Refused):
+    """A file is dated in the future, which makes every other too old for `maxFileAge`."""
+
+
+class InputOverlooked(Refused):
+    """A file lies in a directory that Spark does not read; carries `files`."""
+
+
+class InputDoubled(Refused):
+    """A file has the content of another, so that its rows would be there twice."""
+
+
+class InputOfOtherSchema(Refused):
+    """A file lacks a column or has it in another type, which Spark would read as something else."""
+
+
+class InputPartRead(Refused):
+    """Of a file Spark would read a part only, without a word."""
+
+
+def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]:
+    """What the scan found, in the order of its weight."""
+    place = f"sources.{name}"
+    copies = {
+        str(file.path): f"{file.path}, like {first}," for file, first in scan.same_content.items()
+    }
+    found = (
+        _problem(
+            Rating.WARN,
+            _paths(scan.overlooked),
+            InputOverlooked,
+            "lies in a directory that Spark does not read",
+            f"Set {place}.options.recursiveFileLookup to read it.",
+        ),
+        _problem(
+            source.changed,
+            _paths(scan.changed),
+            InputChanged,
+            "changed after it was read; what it holds now is never read",
+            "Deliver the new content under a new name and put the old file back "
+            f"(or set {place}.changed: warn).",
+        ),
+        _problem(
+            source.redelivered,
+            _paths(scan.redelivered),
+            InputRedelivered,
+            "has the name of a file that was read and is another; it is never read",
+            f"Deliver it under a new name (or set {place}.redelivered: warn).",
+        ),
+        _problem(
+            source.too_old,
+            _paths(scan.too_old),
+            InputTooOld,
+            "is older than maxFileAge lets Spark see, and is never read",
+            f"touch the file, or remove {place}.maxFileAge.",
+        ),
+        _problem(
+            source.too_old if source.maxFileAge else Rating.IGNORE,
+            _paths(_ahead(scan.new)),
+            InputAhead,
+            "is dated in the future, and makes files too old that are not",
+            f"touch the file, or remove {place}.maxFileAge.",
+        ),
+        _problem(
+            source.same_content,
+            copies,
+            InputDoubled,
+            "has content that is there already, so that its rows would be there twice",
+            f"Remove it if it is a copy (or set {place}.same_content: ignore).",
+        ),
+    )
+    return [problem for problem in found if problem is not None]
+
+
+def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) -> list[Problem]:
+    """What Spark would make of files that it has not read, or has read just now.
+
+    Args:
+        name: The source's.
+        source: How Spark reads them.
+        files: Which; one that is gone is left out.
+    """
+    place = f"sources.{name}"
+    cut: dict[str, str] = {}
+    others: dict[str, str] = {}
+    for path in files:
+        try:
+            why = part_read(path, source)
+            if why is not None:
+                cut[str(path)] = f"{path} {why},"
+            elif misfit := next(_misfits(path, source), None):
+                others[str(path)] = f"{path}: {misfit},"
+        except FileNotFoundError:
+            continue
+        except (pa.ArrowException, NotAvro, OSError) as error:
+            cut[str(path)] = f"{path} is no whole {source.format} file ({error}),"
+    found = (
+        _problem(
+            source.part_read,
+            cut,
+            InputPartRead,
+            "and Spark would not read all of it",
+            f"Put the whole file in its place (or set {place}.part_read: warn).",
+        ),
+        _problem(
+            source.other_schema,
+            others,
+            InputOfOtherSchema,
+            "and Spark would read something else",
+            f"Mend {place}.schema or the file (or set {place}.other_schema: warn).",
+        ),
+    )
+    return [problem for problem in found if problem is not None]
+
+
+def _misfits(path: Path, source: FileSource) -> Iterator[str]:
+    read, unread = partition_columns(path, source)
+    wanted = {name: kind for name, kind in source.types.items() if name.lower() not in read}
+    for name in wanted:
+        if name.lower() in unread:
+            yield f"Spark does not read the partition {name} from the path; set options.basePath"
+    if source.format == "parquet":
+        yield from misfits(pq.read_schema(path), wanted)
+    elif source.format == "orc":
+        yield from misfits(orc.ORCFile(path).schema, wanted)
+    elif source.format == "avro" and source.reader_option("avroSchema") is None:
+        schema = avro_schema(path)
+        fields = schema.get("fields", []) if isinstance(schema, Mapping) else []
+        yield from missing([field["name"] for field in fields], wanted)
+
+
+def _problem(
+    rating: Rating, files: Mapping[str, str], error: type[Refused], what: str, remedy: str
+) -> Problem | None:
+    """A problem of several files, of each of which the path and what to call it are given."""
+    if not files or rating is Rating.IGNORE:
+        return None
+    text = f"{next(iter(files.values()))} {what} ({len(files)} such files)."
+    return Problem(rating, error(text, remedy=remedy, files=list(files)))
+
+
+def _paths(files: Iterable[Found]) -> dict[str, str]:
+    return {str(file.path): str(file.path) for file in files}
+
+
+def _ahead(files: Iterable[Found]) -> list[Found]:
+    limit = (datetime.now(UTC) + A_MOMENT).timestamp() * 1000
+    return [file for file in files if file.modified_ms > limit]

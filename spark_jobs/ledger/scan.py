@@ -1,0 +1,170 @@
+"""What lies in a file source's directory, against what the ledger says was read.
+
+Spark goes by a file's path (or name) alone: what it has read once it never reads again, whatever
+becomes of it. So these are told apart, from a listing and the ledger, without Spark:
+
+- *changed*: the file that was read was written to since (same inode, other size or time);
+- *re-delivered*: another file has taken its path (other inode), or, with `fileNameOnly`, its name;
+- *the same content under another name*: Spark reads it, and its rows are there twice.
+
+A file whose content is known to be what was read is none of them, whatever its time says.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.source import Rating
+from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.input_file import InputFile, sha256_of
+from spark_jobs.ledger.listing import Found, list_source
+
+
+class InputMixed(Refused):
+    """Files lie beside partition directories: Spark would take them in and read no row of them.
+
+    Spark 4.2 logs such files as read, so they would be lost for good. Carries `files`.
+    """
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The source's directory as it is now.
+
+    Args:
+        seen: How many files Spark would list.
+        new: Files that the next run will read.
+        changed: Files that were read and were written to since.
+        redelivered: Files that have the path or name of one that was read, and are another.
+        same_content: New file -> the path of one with the same content.
+        too_old: Files that Spark will pass over for their age.
+        overlooked: Files that Spark will pass over for the directory they lie in.
+        last_arrival: The newest file's time; None where nothing ever arrived.
+    """
+
+    seen: int
+    new: tuple[Found, ...]
+    changed: tuple[Found, ...]
+    redelivered: tuple[Found, ...]
+    same_content: Mapping[Found, str]
+    too_old: tuple[Found, ...]
+    overlooked: tuple[Found, ...]
+    last_arrival: datetime | None
+
+    @property
+    def backlog_bytes(self) -> int:
+        return sum(file.size for file in self.new)
+
+
+def scan(name: str, source: FileSource, batches: Sequence[Batch]) -> Scan:
+    """Compare the directory with the ledger.
+
+    Args:
+        name: The source's, in the spec.
+        source: Where it lists files.
+        batches: All of the generation.
+
+    Raises:
+        InputMissing: the directory, or the fixed part of a glob, does not exist.
+        InputMixed: there are unread files beside partition directories.
+    """
+    read = {file.path: file for batch in batches for file in batch.inputs if file.source == name}
+    listing = list_source(source)
+    overlooked = tuple(f for f in listing.overlooked if str(f.path) not in read)
+    if listing.partitioned and overlooked:
+        raise InputMixed(
+            f"{overlooked[0].path} lies beside partition directories (k=v); Spark would take it "
+            f"in and read none of its rows ({len(overlooked)} such files).",
+            remedy="Move it into a partition directory, or out of the source's directory.",
+            files=[str(file.path) for file in overlooked],
+        )
+    newest = max((file.modified_ms for file in read.values()), default=None)
+    names = {Path(path).name: file for path, file in read.items()} if source.fileNameOnly else {}
+    new: list[Found] = []
+    changed: list[Found] = []
+    redelivered: list[Found] = []
+    too_old: list[Found] = []
+    for file in sorted(listing.files, key=lambda file: (file.modified_ms, file.path)):
+        before = read.get(str(file.path))
+        namesake = names.get(file.path.name)
+        if before is not None:
+            if not _is_what_was_read(file, before):
+                (redelivered if before.inode not in (None, file.inode) else changed).append(file)
+        elif namesake is not None:
+            if not _has_content_of(file, namesake):
+                redelivered.append(file)
+        elif _too_old(file, source, newest):
+            too_old.append(file)
+        else:
+            new.append(file)
+    if source.fileNameOnly:
+        redelivered += _namesakes(new)
+    times = [file.modified_ms for file in read.values()]
+    times += [file.modified_ms for file in listing.files]
+    compared = () if source.same_content is Rating.IGNORE else new
+    return Scan(
+        seen=len(listing.files),
+        new=tuple(new),
+        changed=tuple(changed),
+        redelivered=tuple(redelivered),
+        same_content=_same_content(compared, read.values()),
+        too_old=tuple(too_old),
+        overlooked=overlooked,
+        last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
+    )
+
+
+def _is_what_was_read(now: Found, then: InputFile) -> bool:
+    if now.modified_ms == then.modified_ms and then.size in (None, now.size):
+        return True
+    return _has_content_of(now, then)
+
+
+def _has_content_of(now: Found, then: InputFile) -> bool:
+    if then.sha256 is None or now.size != then.size:
+        return False
+    try:
+        return sha256_of(now.path) == then.sha256
+    except FileNotFoundError:
+        return False
+
+
+def _namesakes(new: Iterable[Found]) -> list[Found]:
+    """All but the first of each name: which of them Spark reads depends on how it cuts batches."""
+    first: dict[str, Found] = {}
+    return [file for file in new if first.setdefault(file.path.name, file) is not file]
+
+
+def _same_content(new: Iterable[Found], read: Iterable[InputFile]) -> dict[Found, str]:
+    """Only files of one size are compared, so that most are never opened."""
+    known: dict[int | None, dict[str, str]] = defaultdict(dict)
+    for then in read:
+        if then.sha256 is not None:
+            known[then.size].setdefault(then.sha256, then.path)
+    by_size: dict[int, list[Found]] = defaultdict(list)
+    for file in new:
+        by_size[file.size].append(file)
+    found: dict[Found, str] = {}
+    for size, files in by_size.items():
+        if size == 0 or len(files) + len(known[size]) < 2:
+            continue
+        for file in files:
+            try:
+                first = known[size].setdefault(sha256_of(file.path), str(file.path))
+            except FileNotFoundError:
+                continue
+            if first != str(file.path):
+                found[file] = first
+    return found
+
+
+def _too_old(file: Found, source: FileSource, newest: int | None) -> bool:
+    if source.maxFileAge is None or source.latestFirst or newest is None:
+        return False
+    return file.modified_ms < newest - source.maxFileAge.total_seconds() * 1000

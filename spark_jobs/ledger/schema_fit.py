@@ -1,0 +1,116 @@
+"""Whether a column of a file is what the spec says, or would become nulls or other values in Spark.
+
+Spark 4.2 reads a column that a file lacks as null, in Parquet an int as a smallint modulo 65536, in
+ORC a text as null where an int is asked for, 1.5 as 1 where it is an int: all without a word. What
+widens without loss passes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import pyarrow as pa
+
+from spark_jobs.contract.ddl_type import DdlType
+
+# Spark 4.2 reads an ORC file whose columns all have such names by position, as Hive wrote them.
+_BY_POSITION = re.compile(r"_col\d+")
+_DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+
+def misfits(
+    found: Iterable[pa.Field], wanted: Mapping[str, DdlType], *, within: str = ""
+) -> Iterator[str]:
+    """What is wrong with each column that does not fit, such as `column qty is string, not int`.
+
+    Args:
+        found: The file's columns.
+        wanted: The spec's columns that the file has to hold -> their types.
+        within: The struct they are in, for messages.
+    """
+    fields = list(found)
+    by_name = {field.name.lower(): field for field in fields}
+    if not within and fields and all(_BY_POSITION.fullmatch(field.name) for field in fields):
+        by_name = {name.lower(): field for name, field in zip(wanted, fields, strict=False)}
+    for name, kind in wanted.items():
+        field = by_name.get(name.lower())
+        if field is None:
+            yield f"column {within}{name} is missing"
+        else:
+            yield from _misfits(field.type, kind, f"{within}{name}")
+
+
+def missing(found: Iterable[str], wanted: Iterable[str]) -> Iterator[str]:
+    """The same where only the names of a file's columns are known."""
+    names = {name.lower() for name in found}
+    return (f"column {name} is missing" for name in wanted if name.lower() not in names)
+
+
+def _misfits(found: pa.DataType, wanted: DdlType, name: str) -> Iterator[str]:
+    if pa.types.is_dictionary(found):
+        found = found.value_type
+    if wanted.name == "struct" and pa.types.is_struct(found):
+        yield from misfits(found.fields, wanted.fields, within=f"{name}.")
+    elif wanted.name == "array" and _is_list(found) and wanted.items is not None:
+        yield from _misfits(found.value_type, wanted.items, f"{name}[]")
+    elif wanted.name == "map" and pa.types.is_map(found):
+        for kind, inner in ((wanted.keys, found.key_type), (wanted.items, found.item_type)):
+            if kind is not None:
+                yield from _misfits(inner, kind, f"{name}[]")
+    elif not _fits(found, wanted):
+        yield f"column {name} is {found}, not {_spelled(wanted)}"
+
+
+def _fits(found: pa.DataType, wanted: DdlType) -> bool:
+    is_ = pa.types
+    name = wanted.name
+    if name in _BITS:
+        return bool(is_.is_integer(found)) and _bits(found) <= _BITS[name]
+    if name == "decimal":
+        return _fits_decimal(found, wanted)
+    narrow = is_.is_integer(found) and _bits(found) <= 32
+    fitting = {
+        "boolean": is_.is_boolean(found),
+        "float": is_.is_float32(found),
+        "double": is_.is_float32(found) or is_.is_float64(found) or narrow,
+        "string": is_.is_string(found) or is_.is_large_string(found),
+        "binary": is_.is_binary(found)
+        or is_.is_large_binary(found)
+        or is_.is_fixed_size_binary(found)
+        or is_.is_string(found),
+        "date": is_.is_date(found),
+        "timestamp": is_.is_timestamp(found),
+        "timestamp_ntz": is_.is_timestamp(found) or is_.is_date(found),
+        "struct": False,
+        "array": False,
+        "map": False,
+    }
+    # Of any other type nobody here knows better than Spark.
+    return bool(fitting.get(name, True))
+
+
+def _fits_decimal(found: pa.DataType, wanted: DdlType) -> bool:
+    before_the_point = wanted.precision - wanted.scale
+    if pa.types.is_integer(found):
+        return _DIGITS[found.bit_width] <= before_the_point
+    if not pa.types.is_decimal(found):
+        return False
+    return bool(found.scale <= wanted.scale and found.precision - found.scale <= before_the_point)
+
+
+def _bits(found: pa.DataType) -> int:
+    """How wide a signed integer must be to hold it."""
+    return int(found.bit_width) * (1 if pa.types.is_signed_integer(found) else 2)
+
+
+def _is_list(found: pa.DataType) -> bool:
+    is_ = pa.types
+    return bool(is_.is_list(found) or is_.is_large_list(found) or is_.is_fixed_size_list(found))
+
+
+def _spelled(wanted: DdlType) -> str:
+    if wanted.name == "decimal":
+        return f"decimal({wanted.precision},{wanted.scale})"
+    return wanted.name

@@ -1,0 +1,121 @@
+"""Columns of a file against those of the spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+
+from spark_jobs.contract.ddl_type import column_types
+from spark_jobs.ledger.schema_fit import misfits
+
+INT, LONG, TEXT = pa.int32(), pa.int64(), pa.string()
+
+
+def found(ddl: str, *fields: tuple[str, pa.DataType]) -> list[str]:
+    return list(misfits(pa.schema(fields), column_types(ddl)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "ddl"),
+    [
+        (INT, "int"),
+        (INT, "bigint"),
+        (pa.uint16(), "int"),
+        (INT, "double"),
+        (pa.float32(), "double"),
+        (INT, "decimal(12,2)"),
+        (pa.decimal128(8, 2), "decimal(10,2)"),
+        (pa.decimal128(8, 2), "decimal(10,4)"),
+        (pa.large_string(), "varchar(9)"),
+        (pa.dictionary(INT, TEXT), "string"),
+        (TEXT, "binary"),
+        (pa.binary(4), "binary"),
+        (pa.date32(), "date"),
+        (pa.timestamp("ns"), "timestamp"),
+        (pa.timestamp("us", "UTC"), "timestamp_ntz"),
+        (pa.struct([("a", INT), ("z", TEXT)]), "struct<a: int>"),
+        (pa.list_(INT), "array<bigint>"),
+        (pa.map_(TEXT, INT), "map<string, int>"),
+        (TEXT, "variant"),
+    ],
+)
+def test_what_widens_without_loss_fits(kind: pa.DataType, ddl: str) -> None:
+    assert found(f"a {ddl}", ("a", kind)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "ddl", "said"),
+    [
+        (LONG, "int", "column a is int64, not int"),
+        (INT, "smallint", "column a is int32, not smallint"),
+        (pa.uint32(), "int", "column a is uint32, not int"),
+        (TEXT, "int", "column a is string, not int"),
+        (INT, "string", "column a is int32, not string"),
+        (pa.float64(), "int", "column a is double, not int"),
+        (pa.float64(), "float", "column a is double, not float"),
+        (LONG, "double", "column a is int64, not double"),
+        (TEXT, "date", "column a is string, not date"),
+        (TEXT, "timestamp", "column a is string, not timestamp"),
+        (pa.decimal128(10, 2), "decimal(9,2)", "column a is decimal128(10, 2), not decimal(9,2)"),
+        (pa.decimal128(10, 4), "decimal(10,2)", "column a is decimal128(10, 4), not decimal(10,2)"),
+        (LONG, "decimal(10,0)", "column a is int64, not decimal(10,0)"),
+        (pa.struct([("b", INT)]), "struct<a: int, b: int>", "column a.a is missing"),
+        (
+            pa.list_(pa.struct([("b", TEXT)])),
+            "array<struct<b: int>>",
+            "column a[].b is string, not int",
+        ),
+        (pa.map_(TEXT, TEXT), "map<string, int>", "column a[] is string, not int"),
+        (TEXT, "array<string>", "column a is string, not array"),
+    ],
+)
+def test_what_spark_would_read_as_something_else_is_named(
+    kind: pa.DataType, ddl: str, said: str
+) -> None:
+    assert found(f"a {ddl}", ("a", kind)) == [said]
+
+
+def test_a_column_that_is_missing_is_named_and_one_too_many_is_not() -> None:
+    assert found("id int, qty int", ("ID", INT), ("note", TEXT)) == ["column qty is missing"]
+
+
+def test_columns_without_names_go_by_position() -> None:
+    assert found("id int, qty int", ("_col0", INT), ("_col1", INT)) == []
+    assert found("id int, qty int", ("_col0", INT), ("_col1", TEXT)) == [
+        "column qty is string, not int"
+    ]
+    assert found("id int, qty int", ("_col0", INT)) == ["column qty is missing"]
+
+
+READ: list[tuple[str, Any, str]] = [
+    ("parquet", pa.array([70000], INT), "smallint"),
+    ("parquet", None, "int"),
+    ("orc", pa.array([2**40], LONG), "int"),
+    ("orc", pa.array(["x"]), "int"),
+    ("orc", pa.array([1.5]), "int"),
+    ("orc", None, "int"),
+    ("parquet", pa.array([7], INT), "bigint"),
+    ("parquet", pa.array([7], INT), "double"),
+    ("orc", pa.array([7], INT), "bigint"),
+    ("orc", pa.array([7], INT), "decimal(12,2)"),
+    ("orc", pa.array([0.5], pa.float32()), "double"),
+]
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(("format", "values", "ddl"), READ)
+def test_spark_changes_just_the_values_that_do_not_fit(
+    tmp_path: Path, spark: Any, format: str, values: pa.Array | None, ddl: str
+) -> None:
+    columns = {"id": pa.array(["a"])} | ({} if values is None else {"q": values})
+    write: Any = pq.write_table if format == "parquet" else orc.write_table
+    write(pa.table(columns), str(tmp_path / f"part.{format}"))
+    (row,) = spark.read.schema(f"id string, q {ddl}").format(format).load(str(tmp_path)).collect()
+    kept = values is not None and row.q is not None and row.q == values[0].as_py()
+    fits = not list(misfits(pa.table(columns).schema, column_types(f"id string, q {ddl}")))
+    assert fits is kept
