@@ -7,7 +7,18 @@ from typing import Any
 from typer import Exit, Typer
 from typer.core import TyperGroup
 
-from spark_jobs.cli import check, preview, release, rows, run, schema, status, where
+from spark_jobs.cli import (
+    accept_loss,
+    check,
+    preview,
+    release,
+    rows,
+    run,
+    schema,
+    status,
+    stream,
+    where,
+)
 from spark_jobs.cli.screen import Screen, json_asked_for
 from spark_jobs.contract.errors import TidemillError
 
@@ -41,7 +52,9 @@ for command in (
     where.where,
     preview.preview,
     release.release,
+    accept_loss.accept_loss,
     schema.schema,
+    stream.stream,
 ):
     app.command()(command)
 

@@ -107,7 +107,7 @@ def ingest(
     prove_unchanged(pipeline, generation.name)
     stopped = following.stopped
     by_budget = stopped is not None and stopped.startswith("budget.")
-    left = looks(pipeline, generation.ledger.batches()) if by_budget else []
+    left = looks(pipeline, generation.ledger.batches()) if by_budget else ()
     return Ingested(tuple(written), str(query.id), str(query.runId), stopped, tuple(left))
 
 

@@ -26,6 +26,8 @@ BEAT_SECONDS = 2.0
 TIME_LIMIT_SECONDS = 60.0
 POLL_SECONDS = 0.2
 END_PATIENCE_SECONDS = 10.0
+# The step that ends only when somebody stops it.
+STREAM = "stream"
 
 
 class Holder(BaseModel):
@@ -167,7 +169,9 @@ def _acquire(folder: Path, step: str, run_id: str, patience: float, time_limit: 
             raise LeaseHeld(
                 f"{holder.step} of run {holder.run_id} (process {holder.process.pid} on "
                 f"{holder.process.host}) is writing to this pipeline.",
-                remedy="Wait for it; the retry takes over when it ends.",
+                remedy=f"It goes on until `tidemill stream {folder.parent.name} --stop`."
+                if holder.step == STREAM
+                else "Wait for it; the retry takes over when it ends.",
                 holder=holder.model_dump(mode="json"),
                 epoch=holder.epoch,
             )

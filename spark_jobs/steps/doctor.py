@@ -12,6 +12,7 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.bound_source import prove_sources
+from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Journal
@@ -35,12 +36,13 @@ class FeedOverdue(TidemillError):
     """Nothing arrived for longer than the spec's `expect` allows; carries `last_arrival`."""
 
 
-def doctor(run: Run, now: datetime | None = None) -> Ended:
+def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -> Ended:
     """Look at everything a run depends on.
 
     Args:
         run: The run; nothing is written but its report.
         now: The time to judge `expect` by; the clock's where not given.
+        continuous: Whether a continuous query is to follow.
 
     Returns:
         `done` with what there is to do, or `skipped` with the reason.
@@ -55,6 +57,7 @@ def doctor(run: Run, now: datetime | None = None) -> Ended:
     if outlived is not None:
         run.say(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
     generation = open_generation(pipeline)
+    prove_execution(generation, continuous=continuous)
     batches = generation.ledger.batches()
     increments = Increments(layout.increments).all()
     journal = Journal(layout.journal)

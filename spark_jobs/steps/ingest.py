@@ -32,7 +32,7 @@ def ingest(run: Run) -> Ended:
     pipeline, layout = run.pipeline, run.pipeline.layout
     seen = reports.read(layout.run(run.run_id), "doctor")
     backlog = seen.facts.get("backlog_bytes") if seen else None
-    with hold(layout.lease, step="ingest", run_id=run.run_id, on_loss=_leave) as lease:
+    with hold(layout.lease, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
         session = open_session(pipeline, "ingest", backlog)
         found = engine.ingest(session, pipeline, lease, run.run_id, run.say)
     return ended(found)
@@ -71,6 +71,6 @@ def _number(new: int | None) -> str:
     return "unknown" if new is None else f"{new:,}"
 
 
-def _leave() -> None:
+def leave() -> None:
     """End at once: a newer epoch owns the checkpoint, and whatever we still did would be lost."""
     os._exit(1)

@@ -1,0 +1,135 @@
+"""`tidemill stream`: a pipeline's query until it is stopped, and the queries that run."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+from types import FrameType
+from typing import Annotated, Any
+
+from typer import Argument, Exit, Option
+
+from spark_jobs.cli.run import manual_run_id
+from spark_jobs.cli.screen import Json, Screen
+from spark_jobs.cli.streams import explain, listed, status, stop
+from spark_jobs.contract.errors import ExitCode, UsageError
+from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.sink import ConsoleSink
+from spark_jobs.contract.stream_trigger import StreamTrigger, parse_trigger
+from spark_jobs.engine.manner import Manner, Rows
+from spark_jobs.ledger.batch import Batch
+from spark_jobs.main import sentence
+from spark_jobs.steps.step import Run, perform
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+Name = Annotated[str | None, Argument(metavar="NAME", help="The pipeline.", show_default=False)]
+TriggerText = Annotated[
+    str,
+    Option(
+        "--trigger",
+        help="default, processing-time=10s, available-now, once, continuous=1s or real-time=5m.",
+    ),
+]
+Show = Annotated[bool, Option("--show", help="Print some rows of each batch.")]
+Limit = Annotated[int, Option("--limit", min=1, help="Most rows of a batch to show.")]
+RunId = Annotated[
+    str | None, Option("--run-id", help="Of this stream.", show_default="stream__<now>")
+]
+List = Annotated[bool, Option("--list", help="The queries that run now, of all pipelines.")]
+Status = Annotated[bool, Option("--status", help="How the pipeline's running query is.")]
+Stop = Annotated[bool, Option("--stop", help="End it after its current batch, and wait.")]
+Explain = Annotated[bool, Option("--explain", help="Its extended plan, also if it is not running.")]
+
+
+def stream(
+    name: Name = None,
+    trigger: TriggerText = "default",
+    show: Show = False,
+    limit: Limit = 20,
+    run_id: RunId = None,
+    list_: List = False,
+    status_: Status = False,
+    stop_: Stop = False,
+    explain_: Explain = False,
+    json: Json = False,
+) -> None:
+    """Run a pipeline's query until it is stopped; list, watch, stop and explain running ones.
+
+    A pipeline that publishes is only ingested: the next run judges and publishes it.
+    """
+    screen = Screen(json)
+    asked = [flag for flag in (list_, status_, stop_, explain_) if flag]
+    if len(asked) > 1:
+        raise UsageError(
+            "--list, --status, --stop and --explain exclude each other.", remedy="Give one of them."
+        )
+    if list_:
+        listed(screen)
+        return
+    if name is None:
+        raise UsageError("Which pipeline?", remedy="Give its name, or --list.")
+    pipeline = open_pipeline(name)
+    if asked:
+        command = status if status_ else stop if stop_ else explain
+        raise Exit(int(command(pipeline, screen)))
+    _run(pipeline, run_id, parse_trigger(trigger), limit if show else 0, screen)
+
+
+def _run(
+    pipeline: Pipeline, run_id: str | None, trigger: StreamTrigger, shown: int, screen: Screen
+) -> None:
+    from spark_jobs.steps.stream import stream as step
+
+    run = Run(pipeline, run_id or manual_run_id("stream"), screen.line)
+
+    def show(batch: Batch, rows: Rows) -> None:
+        _table(screen, batch, rows)
+
+    # Spark's console sink prints its rows itself.
+    prints_itself = isinstance(pipeline.spec.sink, ConsoleSink)
+    with _signals() as stopping:
+        manner = Manner(
+            trigger,
+            stop=lambda: "stopped by a signal" if stopping.is_set() else None,
+            show=show if shown and not prints_itself else None,
+            limit=shown or 1,
+        )
+        report = perform("ingest", lambda run: step(run, manner), run)
+    say = screen.line if report.exit_code is ExitCode.DONE else screen.problem
+    say(sentence(report))
+    if screen.as_json:
+        screen.document(report.model_dump(mode="json"))
+    raise Exit(int(report.exit_code))
+
+
+@contextmanager
+def _signals() -> Iterator[Event]:
+    """SIGTERM and Ctrl-C end the query after its batch; the second of them ends the process."""
+    stopping = Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stopping.is_set():
+            signal.default_int_handler(number, frame)
+        stopping.set()
+
+    before = {number: signal.signal(number, handle) for number in SIGNALS}
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _table(screen: Screen, batch: Batch, rows: Rows) -> None:
+    columns: list[str] = []
+    for row in rows:
+        columns += [name for name in row if name not in columns]
+    values: list[list[Any]] = [[row.get(name) for name in columns] for row in rows]
+    title = f"batch {batch.batch}: {len(rows)} of {batch.rows:,} rows"
+    if rows:
+        screen.table(title, columns, values)
+    else:
+        screen.line(title)

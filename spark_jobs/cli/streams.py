@@ -1,0 +1,144 @@
+"""The queries that run: `tidemill stream --list`, `--status`, `--stop`, `--explain`."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+
+from spark_jobs.cli.screen import Screen
+from spark_jobs.contract.errors import ExitCode, UsageError
+from spark_jobs.contract.pipeline import Pipeline, root
+from spark_jobs.ledger.running import Running, RunningQuery, running, running_anywhere
+
+POLL_SECONDS = 0.2
+COLUMNS = (
+    "pipeline",
+    "query id",
+    "run id",
+    "pid",
+    "since",
+    "trigger",
+    "last batch",
+    "rows/s",
+)
+
+
+class NoRunningQuery(UsageError):
+    """No query of the pipeline runs; carries `pipeline`."""
+
+
+def listed(screen: Screen) -> None:
+    """Every running query under the root."""
+    found = running_anywhere(root())
+    if screen.as_json:
+        screen.document([query.model_dump(mode="json", exclude={"plan"}) for query in found])
+    elif found:
+        screen.table("", COLUMNS, (_line(query) for query in found))
+    else:
+        screen.line("no query is running")
+
+
+def status(pipeline: Pipeline, screen: Screen) -> ExitCode:
+    """How a pipeline's query is, in Spark's words and ours.
+
+    Raises:
+        NoRunningQuery: none runs.
+    """
+    query = _the_one(pipeline)
+    if screen.as_json:
+        screen.document(query.model_dump(mode="json", exclude={"plan"}))
+        return ExitCode.DONE
+    progress = query.last_progress or {}
+    screen.line(f"{query.pipeline}: {query.status.get('message', 'starting')}")
+    screen.line(f"query {query.query_id}, run {query.query_run_id}")
+    screen.line(
+        f"process {query.process.pid} on {query.process.host} since {_time(query.since)}, "
+        f"run id {query.run_id}, trigger {query.trigger}"
+    )
+    screen.line(
+        f"last batch {_batch(query)}, {query.batches:,} batches and {query.rows:,} rows "
+        f"since then, {_speed(query)} rows/s"
+    )
+    if progress:
+        screen.line(
+            f"last progress at {progress['timestamp']}: batch {progress['batchId']}, "
+            f"{progress['numInputRows']:,} rows in {progress['batchDuration']:,} ms"
+        )
+    return ExitCode.DONE
+
+
+def stop(pipeline: Pipeline, screen: Screen) -> ExitCode:
+    """Ask a pipeline's query to end after its batch, and wait until its process let go.
+
+    Raises:
+        NoRunningQuery: none runs.
+    """
+    query = _the_one(pipeline)
+    place = Running(pipeline.layout, query.run_id)
+    place.ask_to_stop()
+    screen.line(f"{query.run_id}: asked to stop, waiting for its batch to end")
+    while any(one.query_run_id == query.query_run_id for one in running(pipeline.layout)):
+        time.sleep(POLL_SECONDS)
+    if query.process.gone and place.document.exists():
+        place.clear()
+        screen.line(f"{query.run_id}: its process is gone")
+    else:
+        screen.line(f"{query.run_id}: stopped")
+    if screen.as_json:
+        screen.document(
+            {"pipeline": pipeline.name, "run_id": query.run_id, "query_id": query.query_id}
+        )
+    return ExitCode.DONE
+
+
+def explain(pipeline: Pipeline, screen: Screen) -> ExitCode:
+    """The plan of a pipeline's query: that of its last batch, or of one that is not started."""
+    found = [query for query in running(pipeline.layout) if query.plan]
+    if found:
+        plan = str(found[0].plan)
+    else:
+        from spark_jobs.steps.stream import explain as planned
+
+        with screen.busy("explain …"):
+            plan = planned(pipeline)
+    if screen.as_json:
+        screen.document({"pipeline": pipeline.name, "running": bool(found), "plan": plan})
+    else:
+        screen.line(plan)
+    return ExitCode.DONE
+
+
+def _the_one(pipeline: Pipeline) -> RunningQuery:
+    found = running(pipeline.layout)
+    if not found:
+        raise NoRunningQuery(
+            f"No query of {pipeline.name} is running.",
+            remedy=f"Start one: tidemill stream {pipeline.name}.",
+            pipeline=pipeline.name,
+        )
+    return found[-1]
+
+
+def _line(query: RunningQuery) -> tuple[object, ...]:
+    return (
+        query.pipeline,
+        query.query_id,
+        query.run_id,
+        query.process.pid,
+        _time(query.since),
+        query.trigger,
+        _batch(query),
+        _speed(query),
+    )
+
+
+def _batch(query: RunningQuery) -> str:
+    return "none" if query.last_batch < 0 else str(query.last_batch)
+
+
+def _speed(query: RunningQuery) -> str:
+    return "unknown" if query.rows_per_second is None else f"{query.rows_per_second:,.0f}"
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

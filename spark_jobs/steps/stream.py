@@ -1,0 +1,100 @@
+"""Stream: the query of a pipeline until it is stopped, with any trigger, outside of a schedule.
+
+It holds the pipeline's lease for as long as it lives, so that a scheduled run meanwhile is told
+who holds it. Of a pipeline that publishes it only ingests: gate and publish judge a sealed
+increment under the same lease, and what a stream committed is for the next run to seal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.sink import ConsoleSink
+from spark_jobs.contract.stream_trigger import StreamTrigger, refuse_unsupported
+from spark_jobs.engine.manner import Manner
+from spark_jobs.ledger.lease import STREAM, hold
+from spark_jobs.steps.doctor import FeedOverdue, doctor
+from spark_jobs.steps.ingest import ended, leave
+from spark_jobs.steps.step import Ended, Run
+
+
+class NothingToShow(UsageError):
+    """The rows of a continuous query cannot be shown; carries `sink`."""
+
+
+def stream(run: Run, manner: Manner) -> Ended:
+    """Run a pipeline's query until it ends or is stopped.
+
+    Args:
+        run: A run of its own; its report is that of an ingest.
+        manner: With a trigger, and when to stop.
+
+    Raises:
+        TriggerUnsupported: Spark does not run this pipeline with the trigger.
+        Refused: going on would lose rows in silence.
+        LeaseHeld: another live process writes to this pipeline.
+        QueryFailed: the query failed in a way that a retry will meet again.
+        QueryInterrupted: a retry may help.
+    """
+    pipeline = run.pipeline
+    trigger = manner.trigger_of(pipeline.spec.trigger)
+    refuse_unsupported(trigger, pipeline.spec)
+    if trigger.continuous and manner.show is not None:
+        _refuse_to_show(pipeline)
+    _look(run, trigger)
+    # Spark is imported here so that a stream that is refused never loads it.
+    from spark_jobs.engine import ingest as engine
+    from spark_jobs.engine.session import open_session
+
+    with hold(pipeline.layout.lease, step=STREAM, run_id=run.run_id, on_loss=leave) as lease:
+        session = open_session(pipeline, "stream")
+        run.say(f"stream of {pipeline.name} with the trigger {trigger}, run {run.run_id}")
+        if trigger.continuous:
+            run.say("continuous: at least once; a rejected row ends the query, as none is counted")
+        found = engine.ingest(session, pipeline, lease, run.run_id, run.say, manner)
+    if pipeline.spec.published and found.batches:
+        run.say("the next run seals, judges and publishes what was committed")
+    return ended(found)
+
+
+def explain(pipeline: Pipeline) -> str:
+    """The extended plan of a pipeline's query, which is not started.
+
+    Raises:
+        SpecError: schema, expressions or transform do not fit together.
+        QueryFailed: Spark refuses the plan.
+    """
+    from pyspark.errors import PySparkException
+
+    from spark_jobs.engine.progress import of_spark
+    from spark_jobs.engine.query import plan
+    from spark_jobs.engine.session import open_session
+
+    session = open_session(pipeline, "explain")
+    try:
+        execution = plan(session, pipeline).rows._jdf.queryExecution()
+        jvm: Any = session._jvm
+        return str(jvm.PythonSQLUtils.explainString(execution, "extended"))
+    except PySparkException as error:
+        raise of_spark(error) from error
+
+
+def _look(run: Run, trigger: StreamTrigger) -> None:
+    """The doctor's proofs; that there is nothing to do is no reason for a stream not to wait."""
+    try:
+        doctor(run, continuous=trigger.continuous)
+    except FeedOverdue as overdue:
+        run.say(f"warning: {overdue}")
+
+
+def _refuse_to_show(pipeline: Pipeline) -> None:
+    sink = pipeline.spec.sink
+    if sink is None or isinstance(sink, ConsoleSink):
+        return
+    raise NothingToShow(
+        f"The rows that go to {sink.kind} cannot be shown: a continuous query reports none.",
+        remedy="Leave out --show, take --trigger processing-time=1s, or the sink {kind: console}.",
+        sink=sink.kind,
+    )
