@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
@@ -17,11 +17,11 @@ def make_ready(
     session: SparkSession,
     pipeline: Pipeline,
     generation: str,
-    found: Sequence[Look],
+    found: list[Look],
     lease: Lease,
     run_id: str,
     say: Callable[[str], None],
-) -> Sequence[Look]:
+) -> list[Look]:
     """Before a query starts: pass over what was accepted, write down what will be read.
 
     Args:

@@ -1,0 +1,52 @@
+"""`tidemill accept-loss`: a person lets expired records of Kafka be passed over."""
+
+from __future__ import annotations
+
+from getpass import getuser
+from typing import Annotated
+
+from typer import Option, confirm
+
+from spark_jobs.cli.run import manual_run_id
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.pipeline import open_pipeline
+
+Reason = Annotated[
+    str, Option("--reason", help="Why; it is kept with the pipeline.", show_default=False)
+]
+By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
+Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
+
+
+def accept_loss(
+    name: PipelineName, reason: Reason, by: By = None, yes: Yes = False, json: Json = False
+) -> None:
+    """Go on without Kafka records that expired before they were read."""
+    # Only this command needs a client of Kafka.
+    from spark_jobs.steps.accept_loss import accept_losses, find_losses
+
+    screen = Screen(json)
+    pipeline = open_pipeline(name)
+    found = find_losses(pipeline)
+    rows = [
+        (one.source, lost.topic, lost.partition, lost.first, lost.until - 1, lost.records)
+        for one in found
+        for lost in one.gone
+    ]
+    columns = ("source", "topic", "partition", "first offset", "last offset", "records at most")
+    screen.table("gone for good", columns, rows)
+    if not yes:
+        confirm("Publish without them?", abort=True, err=True)
+    accepted = accept_losses(
+        pipeline,
+        found,
+        by=getuser() if by is None else by,
+        reason=reason,
+        run_id=manual_run_id("accept-loss"),
+    )
+    for loss in accepted:
+        screen.line(f"sources.{loss.source}: {loss.records:,} records accepted by {loss.by}")
+    screen.line(f"the next run passes over them; at once: tidemill run {name}")
+    if json:
+        losses = [loss.model_dump(mode="json") for loss in accepted]
+        screen.document({"pipeline": name, "accepted": losses})

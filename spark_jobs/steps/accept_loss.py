@@ -1,0 +1,116 @@
+"""Accept a loss: a person lets unread records that expired be passed over, with name and reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.kafka_source import KafkaSource
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.kafka_look import KafkaLook, look
+from spark_jobs.ledger.kafka_loss import AcceptedLoss, Losses
+from spark_jobs.ledger.kafka_range import records_in
+from spark_jobs.ledger.lease import hold
+from spark_jobs.steps.release import PATIENCE_SECONDS, ReasonMissing
+
+
+class NothingLost(UsageError):
+    """No unread record of any Kafka source is gone; carries `pipeline`."""
+
+
+class LossChanged(UsageError):
+    """What is gone is not (any more) what was shown; carries `source`, `shown` and `gone`."""
+
+
+def find_losses(pipeline: Pipeline, environ: Mapping[str, str] = os.environ) -> list[KafkaLook]:
+    """A look at each Kafka source of which unread records are gone that nobody accepted.
+
+    Raises:
+        NothingLost: there is none.
+        TopicRecreated: a topic is another one than was read, whose records cannot be passed over.
+        BrokerUnreachable: no answer in time.
+    """
+    batches = Ledger(pipeline.layout, FIRST_GENERATION).batches()
+    looks = [
+        look(name, source, pipeline, batches, environ)
+        for name, source in pipeline.spec.sources.items()
+        if isinstance(source, KafkaSource)
+    ]
+    found = [one for one in looks if one.gone and one.accepted is None]
+    if not found:
+        raise NothingLost(
+            f"No unread records of {pipeline.name} are gone that were not accepted already.",
+            remedy=f"Go on with `tidemill run {pipeline.name}`.",
+            pipeline=pipeline.name,
+        )
+    return found
+
+
+def accept_losses(
+    pipeline: Pipeline,
+    shown: Sequence[KafkaLook],
+    *,
+    by: str,
+    reason: str,
+    run_id: str,
+    environ: Mapping[str, str] = os.environ,
+) -> list[AcceptedLoss]:
+    """Record that exactly what was shown may be passed over; the next ingest does it.
+
+    Args:
+        pipeline: Whose sources.
+        shown: What the person has seen.
+        by: The person.
+        reason: Why, for whoever misses the records.
+        run_id: Under which the lease is held.
+        environ: For the connections.
+
+    Raises:
+        ReasonMissing: `reason` or `by` is empty.
+        LossChanged: more has expired since it was shown.
+        LeaseHeld: a step is writing to this pipeline.
+    """
+    for field, value in (("reason", reason), ("by", by)):
+        if not value.strip():
+            raise ReasonMissing(
+                f"The acceptance's {field} is empty.",
+                remedy=f"It is kept with the pipeline: give it with --{field}, in words that still "
+                "mean something in a year.",
+                field=field,
+            )
+    with hold(pipeline.layout.lease, step="accept-loss", run_id=run_id, patience=PATIENCE_SECONDS):
+        today = {one.source: one for one in find_losses(pipeline, environ)}
+        for before in shown:
+            _must_be_the_same(before, today.get(before.source))
+        return [_accept(pipeline, one, by.strip(), reason.strip()) for one in shown]
+
+
+def _accept(pipeline: Pipeline, seen: KafkaLook, by: str, reason: str) -> AcceptedLoss:
+    losses = Losses(pipeline.layout, FIRST_GENERATION, seen.source)
+    loss = AcceptedLoss(
+        source=seen.source,
+        number=len(losses.all()) + 1,
+        ranges=seen.gone,
+        records=records_in(seen.gone),
+        by=by,
+        reason=reason,
+        accepted=datetime.now(UTC),
+    )
+    losses.accept(loss)
+    return loss
+
+
+def _must_be_the_same(shown: KafkaLook, now: KafkaLook | None) -> None:
+    gone = now.gone if now is not None else ()
+    if shown.gone != gone:
+        raise LossChanged(
+            f"sources.{shown.source}: what is gone has changed since it was shown.",
+            remedy="Look again: tidemill accept-loss shows what is gone now.",
+            source=shown.source,
+            shown=[one.model_dump() for one in shown.gone],
+            gone=[one.model_dump() for one in gone],
+        )
