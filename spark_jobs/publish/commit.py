@@ -48,9 +48,21 @@ def head(table: DeltaTable | None, app: str) -> int:
     return -1 if version is None else version
 
 
-def properties(epoch: int, metadata: dict[str, str], *batches: Transaction) -> CommitProperties:
-    """What every commit of ours carries: the lease's epoch, where it came from, and the batch."""
+def properties(
+    epoch: int, metadata: dict[str, str], *batches: Transaction, exactly: bool = False
+) -> CommitProperties:
+    """What every commit of ours carries: the lease's epoch, where it came from, and the batch.
+
+    Args:
+        epoch: Of the lease.
+        metadata: For the table's history.
+        batches: The application transaction that counts the batch.
+        exactly: Whether to commit on the loaded version or not at all. Else delta-rs commits on a
+            newer one where it sees no conflict; and that somebody's OPTIMIZE took away the very
+            file that we remove is none to it, and the removed rows come back (deltalake 1.6.6).
+    """
     return CommitProperties(
+        max_commit_retries=0 if exactly else None,
         custom_metadata=metadata,
         app_transactions=[*batches, Transaction(LEASE_TRANSACTION, epoch)],
     )
@@ -125,13 +137,20 @@ def _once(
             epoch=epoch,
             newer=fence,
         )
+    seen = -1 if table is None else table.version()
     try:
         commit(table)
     except (CommitFailedError, DeltaError) as error:
-        if _is_conflict(error):
+        # Where no retry was allowed delta-rs says nothing but how often it tried.
+        if _is_conflict(error) or _newest(path) > seen:
             raise SnapshotStale(str(error)) from error
         raise
     return True
+
+
+def _newest(path: Path) -> int:
+    table = load(path)
+    return -1 if table is None else table.version()
 
 
 def _is_conflict(error: Exception) -> bool:

@@ -91,6 +91,7 @@ class DeltaTarget:
             self.epoch,
             commit_metadata(event, payload),
             Transaction(self._app(event.generation), event.last),
+            exactly=payload.mode is not OutputMode.APPEND,
         )
         partitions = list(payload.partition_by)
         if table is None:
