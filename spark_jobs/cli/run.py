@@ -11,6 +11,7 @@ from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract.errors import ExitCode
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
+from spark_jobs.contract.spec import Spec
 from spark_jobs.main import sentence, step_function
 from spark_jobs.steps.step import Run, perform
 
@@ -25,11 +26,14 @@ RunId = Annotated[
 
 
 def run(name: PipelineName, run_id: RunId = None, json: Json = False) -> None:
-    """Take in what is available, judge it, publish it: doctor, ingest, gate, publish."""
+    """Take in what is available, judge it, publish it: doctor, ingest, gate, publish.
+
+    Of a pipeline with a sink of Spark's own: doctor and ingest.
+    """
     screen = Screen(json)
     this = Run(open_pipeline(name), run_id or manual_run_id(), screen.line)
     reports: list[Report] = []
-    for step in get_args(Step):
+    for step in steps_of(this.pipeline.spec):
         report = perform_shown(step, this, screen)
         reports.append(report)
         if report.outcome is not Outcome.DONE:
@@ -44,6 +48,12 @@ def run(name: PipelineName, run_id: RunId = None, json: Json = False) -> None:
             }
         )
     raise Exit(int(reports[-1].exit_code))
+
+
+def steps_of(spec: Spec) -> tuple[Step, ...]:
+    """The steps of a run: to a sink of Spark's own no gate can be put, nor anything behind it."""
+    every: tuple[Step, ...] = get_args(Step)
+    return every if spec.published else every[: every.index("ingest") + 1]
 
 
 def perform_shown(step: Step, this: Run, screen: Screen) -> Report:
