@@ -14,7 +14,7 @@ from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.binding import bind, forget, start_of
 from spark_jobs.engine.cores import refuse_few_cores
 from spark_jobs.engine.follow import Following
-from spark_jobs.engine.kafka_ready import make_ready, prove_unchanged
+from spark_jobs.engine.kafka_ready import explained, make_ready, prove_unchanged
 from spark_jobs.engine.manner import Manner
 from spark_jobs.engine.progress import Progress, of_spark, why
 from spark_jobs.engine.query import Plan, plan
@@ -25,6 +25,7 @@ from spark_jobs.ledger.bound_source import bind_sources, prove_sources
 from spark_jobs.ledger.checkpoint import first_write_leftovers
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
+from spark_jobs.ledger.input_report import refuse_held_files, report_files
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
@@ -43,6 +44,7 @@ class Ingested:
         query_run_id: Spark's, of this start.
         stopped: Why it ended before the data did, such as `budget.max_batches`; None if it did not.
         left: What its budget left unread.
+        files: The report on each file source.
     """
 
     batches: tuple[Batch, ...]
@@ -50,6 +52,7 @@ class Ingested:
     query_run_id: str
     stopped: str | None = None
     left: tuple[Look, ...] = ()
+    files: tuple[Look, ...] = ()
 
 
 def ingest(
@@ -89,6 +92,7 @@ def ingest(
     batches = generation.ledger.batches()
     prove_sources(pipeline.layout, generation.name, pipeline.spec, batches)
     found = looks(pipeline, batches)
+    refuse_held_files(pipeline.spec, found)
     lease.check()
     generation.ledger.start(start_of(pipeline, generation, planned, lease, run_id))
     found = make_ready(session, pipeline, generation.name, found, lease, run_id, say)
@@ -103,12 +107,17 @@ def ingest(
         query.stop()
     failure = why(query)
     if failure is not None:
-        raise failure
+        raise explained(pipeline, failure)
     prove_unchanged(pipeline, generation.name)
+    mine = {batch.batch for batch in written}
+    before = [batch for batch in batches if batch.batch not in mine]
+    files = report_files(pipeline.spec, before, written, say)
     stopped = following.stopped
     by_budget = stopped is not None and stopped.startswith("budget.")
     left = looks(pipeline, generation.ledger.batches()) if by_budget else ()
-    return Ingested(tuple(written), str(query.id), str(query.runId), stopped, tuple(left))
+    return Ingested(
+        tuple(written), str(query.id), str(query.runId), stopped, tuple(left), tuple(files)
+    )
 
 
 def _planned(

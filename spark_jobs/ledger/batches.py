@@ -7,7 +7,7 @@ after it was committed and before the next query starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,9 @@ from spark_jobs.ledger.written import Written
 __all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
 
 
+Inspect = Callable[[Sequence[InputFile]], None]
+
+
 class LedgerGap(Refused):
     """A committed batch is neither in the ledger nor in Spark's logs; carries `batch`."""
 
@@ -46,11 +49,13 @@ class Ledger:
     Args:
         layout: Of the pipeline.
         generation: Such as `live-0001`.
+        inspect: Gets what a batch has read before it is written down, and refuses what may not be.
     """
 
-    def __init__(self, layout: Layout, generation: str) -> None:
+    def __init__(self, layout: Layout, generation: str, inspect: Inspect | None = None) -> None:
         self.layout = layout
         self.generation = generation
+        self._inspect = inspect
         self.folder = layout.ledger(generation)
         self.sink = layout.sink(generation)
         self.checkpoint = layout.checkpoint(generation)
@@ -109,7 +114,8 @@ class Ledger:
             The batches written now, in order.
 
         Raises:
-            Refused: one of Spark's logs is torn, moved or incomplete.
+            Refused: one of Spark's logs is torn, moved or incomplete, or a batch has read what it
+                may not have.
         """
         checkpoint = read_checkpoint(self.checkpoint)
         latest = self.latest()
@@ -138,6 +144,8 @@ class Ledger:
                 batch = _counted(batch, counts[number])
             if note is not None and note.continuous:
                 batch = self._named(batch)
+            if self._inspect is not None:
+                self._inspect(batch.inputs)
             documents.put_if_absent(self.folder / f"{number:06d}.json", batch)
             known.update(file.path for file in files)
             written.append(batch)

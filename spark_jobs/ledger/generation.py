@@ -7,6 +7,7 @@ All of it is read from files; no JVM.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import FIRST_GENERATION
@@ -15,6 +16,7 @@ from spark_jobs.ledger.attempts import AttemptLog
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
 from spark_jobs.ledger.committed import Committed, read_committed
+from spark_jobs.ledger.inputs import inspect
 from spark_jobs.ledger.note import Note, keys_of, read_note, writes_of
 
 
@@ -129,7 +131,8 @@ def _read(pipeline: Pipeline, name: str) -> Generation:
             born=note.sink,
             now=sink,
         )
-    return Generation(name, note, checkpoint, read_committed(note, sink), Ledger(layout, name))
+    ledger = Ledger(layout, name, partial(inspect, pipeline.spec))
+    return Generation(name, note, checkpoint, read_committed(note, sink), ledger)
 
 
 def _moved(pipeline: Pipeline, generation: Generation) -> bool:

@@ -7,7 +7,6 @@ word (failure-modes rows 16 to 19). Here they become findings.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from spark_jobs.contract.file_source import FileSource
@@ -48,22 +47,6 @@ def look(name: str, source: FileSource, batches: Sequence[Batch]) -> Look:
     )
 
 
-def report(name: str, source: FileSource, before: Sequence[Batch], run: Sequence[Batch]) -> Look:
-    """What a run made of a source's files, and what is there after it.
-
-    Args:
-        name: The source's.
-        source: Where it lists files.
-        before: The batches before the run.
-        run: Those of the run.
-    """
-    after = look(name, source, [*before, *run])
-    earlier = {f.sha256: f.path for batch in before for f in batch.inputs if f.source == name}
-    read = [file for batch in run for file in batch.inputs if file.source == name]
-    copies = _copies(read, {key: path for key, path in earlier.items() if key is not None})
-    return replace(after, facts={**after.facts, "read": len(read), "read_twice": copies[:NAMED]})
-
-
 def inspect(spec: Spec, inputs: Sequence[InputFile]) -> None:
     """Look at what a batch has read: it may have arrived after all was looked at.
 
@@ -92,11 +75,3 @@ def _counts(found: Scan) -> dict[str, Any]:
         **{kind: len(files) for kind, files in kinds.items()},
         "files": named,
     }
-
-
-def _copies(read: Sequence[InputFile], known: dict[str, str]) -> list[str]:
-    copies = []
-    for file in read:
-        if file.sha256 is not None and known.setdefault(file.sha256, file.path) != file.path:
-            copies.append(file.path)
-    return copies

@@ -46,6 +46,13 @@ class Look:
     problems: tuple[Problem, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
 
+    def as_dict(self) -> dict[str, Any]:
+        """For a step's report."""
+        arrival = self.last_arrival.isoformat() if self.last_arrival else None
+        problems = [{"code": p.error.code, "rating": str(p.rating)} for p in self.problems]
+        said = {"new": self.new, "unit": self.unit, "last_arrival": arrival, "problems": problems}
+        return said | self.facts
+
 
 def refuse_held(problems: Iterable[Problem]) -> None:
     """Stop at the first problem that the spec rates `hold`.

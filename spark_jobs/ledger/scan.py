@@ -21,7 +21,7 @@ from pathlib import Path
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.source import Rating
-from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.input_file import InputFile, sha256_of
 from spark_jobs.ledger.listing import Found, list_source
 

@@ -71,7 +71,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     facts: dict[str, Any] = {
         "new": {look.source: look.new for look in found},
         "backlog_bytes": _backlog_bytes(found),
-        "sources": {look.source: _facts(look) for look in found},
+        "sources": {look.source: look.as_dict() for look in found},
     }
     own = read_run_increment(layout.run(run.run_id))
     work = find_work(
@@ -139,14 +139,6 @@ def _backlog_bytes(found: list[Look]) -> int | None:
     sizes = [look.backlog_bytes for look in found]
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None
-
-
-def _facts(look: Look) -> dict[str, Any]:
-    arrival = look.last_arrival.isoformat() if look.last_arrival else None
-    problems = [{"code": p.error.code, "rating": str(p.rating)} for p in look.problems]
-    return {"new": look.new, "unit": look.unit, "last_arrival": arrival, "problems": problems} | (
-        look.facts
-    )
 
 
 def _check_overdue(run: Run, found: list[Look], batches: list[Batch], now: datetime) -> None:

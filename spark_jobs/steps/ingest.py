@@ -55,6 +55,7 @@ def ended(found: Ingested) -> Ended:
         "rows_in": [batch.rows_in for batch in batches],
         "stopped": found.stopped,
         "left": {look.source: _left(look) for look in found.left},
+        "sources": {look.source: look.as_dict() for look in found.files},
     }
     reason = f"{len(batches)} batches, {rows:,} rows, {rejected:,} rejected"
     if found.stopped is not None:

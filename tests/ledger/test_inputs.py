@@ -15,7 +15,8 @@ from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.inputs import inspect, look, report
+from spark_jobs.ledger.input_report import report
+from spark_jobs.ledger.inputs import inspect, look
 from spark_jobs.ledger.look import Look
 from tests.avro import write_avro
 from tests.histories import History, rows

@@ -1,0 +1,80 @@
+"""The scan report: what a run made of the files of its sources, and what is there after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.source import Rating
+from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.input_file import InputFile
+from spark_jobs.ledger.input_problems import InputChanged, InputRedelivered
+from spark_jobs.ledger.inputs import NAMED, look
+from spark_jobs.ledger.look import Look, refuse_held
+
+
+def refuse_held_files(spec: Spec, looks: Sequence[Look]) -> None:
+    """Before a query starts: stop at what it would misread or pass over.
+
+    Raises:
+        Refused: a file is not what the spec says, and the spec rates that `hold`.
+    """
+    for found in looks:
+        if isinstance(spec.sources[found.source], FileSource):
+            refuse_held(found.problems)
+
+
+def report_files(
+    spec: Spec, before: Sequence[Batch], run: Sequence[Batch], say: Callable[[str], None]
+) -> list[Look]:
+    """After a query: what it read of every file source, and what is there now.
+
+    Args:
+        spec: The pipeline's.
+        before: The batches before the run.
+        run: Those of the run.
+        say: Gets a line for each problem that the spec rates `warn`.
+
+    Raises:
+        InputChanged: a file changed while or after it was read, and the spec rates that `hold`.
+        InputRedelivered: the same of one that another has taken the place of.
+    """
+    reports = [
+        report(name, source, before, run)
+        for name, source in spec.sources.items()
+        if isinstance(source, FileSource)
+    ]
+    for found in reports:
+        for problem in found.problems:
+            if problem.rating is Rating.WARN:
+                say(f"warning: {problem.error}")
+        # What is wrong with files that were not read is for the next run.
+        of_read = (InputChanged, InputRedelivered)
+        refuse_held(problem for problem in found.problems if isinstance(problem.error, of_read))
+    return reports
+
+
+def report(name: str, source: FileSource, before: Sequence[Batch], run: Sequence[Batch]) -> Look:
+    """What a run made of a source's files, and what is there after it.
+
+    Args:
+        name: The source's.
+        source: Where it lists files.
+        before: The batches before the run.
+        run: Those of the run.
+    """
+    after = look(name, source, [*before, *run])
+    earlier = {f.sha256: f.path for batch in before for f in batch.inputs if f.source == name}
+    read = [file for batch in run for file in batch.inputs if file.source == name]
+    copies = _copies(read, {key: path for key, path in earlier.items() if key is not None})
+    return replace(after, facts={**after.facts, "read": len(read), "read_twice": copies[:NAMED]})
+
+
+def _copies(read: Sequence[InputFile], known: dict[str, str]) -> list[str]:
+    copies = []
+    for file in read:
+        if file.sha256 is not None and known.setdefault(file.sha256, file.path) != file.path:
+            copies.append(file.path)
+    return copies
