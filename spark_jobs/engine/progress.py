@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,17 +17,26 @@ from spark_jobs.engine.query import ROWS_READ
 from spark_jobs.engine.ungated import ROWS_OUT, SAMPLE
 from spark_jobs.ledger.batch import Batch, Counts
 from spark_jobs.ledger.look import Look
+from spark_jobs.ledger.partition_values import disk_path
 
 # SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
 # syntax, unsupported features.
 HOPELESS = ("22", "38", "39", "42", "0A", "54")
 # Errors that Spark wraps without a SQLSTATE of their own.
 HOPELESS_TEXTS = ("PythonException", "CSV header does not conform to the schema")
+# How Spark names a file that it could not read, in two places.
+UNREADABLE = re.compile(r"(?:Encountered error while reading file|CSV file:) (file:\S+?)\.?(?:\s|$)")
+# A file system that stumbled, not a file that is wrong.
+STUMBLES = ("Input/output error", "Stale file handle", "timed out", "Too many open files")
 RACES = ("CONCURRENT_STREAM_LOG_UPDATE", "Race while writing batch")
 
 
 class QueryFailed(TidemillError):
     """The query stopped with an error that a retry will meet again; carries `condition`."""
+
+
+class FileUnreadable(QueryFailed):
+    """A file of a source cannot be read as the spec says; carries `file` and `condition`."""
 
 
 class QueryInterrupted(TransientError):
@@ -125,6 +135,15 @@ def of_spark(error: PySparkException) -> TidemillError:
             remedy="The retry carries on from the last committed batch.",
             condition=condition,
         )
+    unreadable = UNREADABLE.search(text)
+    if unreadable and not any(stumble in text for stumble in STUMBLES):
+        file = disk_path(unreadable[1])
+        return FileUnreadable(
+            f"{file} cannot be read as the spec says: {_last(text)}",
+            remedy="Put the whole file in its place, or mend the spec; the batch then runs again.",
+            file=file,
+            condition=condition,
+        )
     if state.startswith(HOPELESS) or any(word in text for word in HOPELESS_TEXTS):
         return QueryFailed(
             f"The query failed with {condition}: {first}",
@@ -136,6 +155,11 @@ def of_spark(error: PySparkException) -> TidemillError:
         remedy="The retry carries on from the last committed batch.",
         condition=condition,
     )
+
+
+def _last(text: str) -> str:
+    """The innermost error alone."""
+    return " ".join(text.rpartition(" Caused by: ")[2].split())[:300]
 
 
 def _shortened(text: str) -> str:
