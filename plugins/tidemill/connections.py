@@ -15,25 +15,23 @@ from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 from airflow.sdk.log import mask_secret
 
+from spark_jobs.contract import kafka_connection, mariadb_connection, postgres_connection
 from spark_jobs.contract.connection import variable
 from spark_jobs.contract.spec import Spec
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
-# Settings of an extra that are no secret, and without which an error says nothing. All others are
-# masked, whatever they are called: nobody knows them all.
-READABLE = frozenset(
-    {
-        "bootstrap.servers",
-        "charset",
-        "client.id",
-        "group.id",
-        "sasl.mechanism",
-        "sasl.mechanisms",
-        "security.protocol",
-        "sslmode",
-    }
+# Settings of an extra that are no secret, and without which a log says nothing: addresses, time
+# limits, users. Whatever else is there is masked; nobody knows by what names secrets go.
+READABLE = (
+    kafka_connection.OF_BOTH
+    | kafka_connection.OF_LIBRDKAFKA
+    | kafka_connection.OF_AIRFLOW
+    | {"sasl.mechanism", "sasl.mechanisms", "sasl.username"}
+    | {*kafka_connection.TLS_FILES, "ssl.endpoint.identification.algorithm"}
+    | (postgres_connection.EXTRAS - {"options", "sslpassword"})
+    | (mariadb_connection.EXTRAS - {"ssl_key_password"})
 )
 # A shorter line of a certificate or key is its last, or padding; masking it hides half the log.
 SHORTEST_LINE = 16

@@ -91,12 +91,13 @@ class Seen:
     """One look at the sources that one watcher is for.
 
     Args:
-        new: Source -> how much of it is new, in files or records.
+        new: Source -> how much of it is new, in files or records; None where only a query can
+            tell, which therefore has to run.
         committed: How many batches the pipeline has committed.
         trouble: Why a run would fail, which it should do and say.
     """
 
-    new: Mapping[str, int] = field(default_factory=dict)
+    new: Mapping[str, int | None] = field(default_factory=dict)
     committed: int = -1
     trouble: str | None = None
 
@@ -166,7 +167,7 @@ class ArrivalTrigger(BaseEventTrigger):
             look_at(name, spec.sources[name], pipeline, self._batches, environ) for name in names
         ]
         return Seen(
-            new={look.source: look.new for look in looks if look.new},
+            new={look.source: look.new for look in looks if look.new != 0},
             committed=len(self._batches),
             trouble=next((trouble for look in looks if (trouble := _trouble(look))), None),
         )

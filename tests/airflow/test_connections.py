@@ -193,9 +193,14 @@ def test_whatever_a_connection_holds_is_masked_however_it_is_written(
         assert text not in str(redact(f"it is {text}, you see"))
 
 
-def test_the_brokers_address_can_still_be_read(secret_spec: Path, layout: Layout) -> None:
+def test_addresses_and_users_can_still_be_read(
+    secret_spec: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extra = {"bootstrap.servers": "broker.example:9092", "sasl.username": "tidemill"}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps({**KAFKA, "extra": extra}))
     connection_variables(open_pipeline(NAME).spec)
-    assert redact("no broker at broker.example:9092") == "no broker at broker.example:9092"
+    said = "tidemill: no broker at broker.example:9092, and no database at db.example"
+    assert redact(said) == said
 
 
 def test_a_key_is_masked_line_by_line(

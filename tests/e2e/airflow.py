@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,19 +60,40 @@ class Airflow:
         """The DAG's runs, oldest first."""
         return list(self.get(f"/dags/{dag}/dagRuns", order_by="run_after", limit=100)["dag_runs"])
 
+    def ended(self, dag: str) -> bool:
+        """Whether it has run, and no run of it is still to end."""
+        states = {run["state"] for run in self.runs(dag)}
+        return bool(states) and states <= {"success", "failed"}
+
     def states(self, dag: str, run_id: str) -> dict[str, str | None]:
         """Task -> its state."""
         found = self.get(f"/dags/{dag}/dagRuns/{run_id}/taskInstances")["task_instances"]
         return {task["task_id"]: task["state"] for task in found}
 
 
+# Connections come by standard input: on a command line everybody could read them.
+PREPARE = """
+import json, sys
+from tidemill.metadata import prepare
+prepare()
+from airflow.models.connection import Connection
+from airflow.utils.session import create_session
+with create_session() as session:
+    for conn_id, uri in json.load(sys.stdin).items():
+        session.add(Connection(conn_id=conn_id, uri=uri))
+"""
+
+
 @contextmanager
-def running(home: Path, environ: Mapping[str, str]) -> Iterator[Airflow]:
+def running(
+    home: Path, environ: Mapping[str, str], stored: Mapping[str, str] | None = None
+) -> Iterator[Airflow]:
     """Start one in a home of its own, and stop all of it at the end.
 
     Args:
         home: AIRFLOW_HOME.
         environ: With TIDEMILL_ROOT and whatever the pipelines need.
+        stored: Connections in its database, by id, as URIs.
     """
     port = _free_port()
     home.mkdir()
@@ -82,11 +104,16 @@ def running(home: Path, environ: Mapping[str, str]) -> Iterator[Airflow]:
         master="local[2]",
         environ=environ,
     )
-    prepare = "from tidemill.metadata import prepare; prepare()"
     log = home / "airflow.log"
     with log.open("w") as output:
         subprocess.run(
-            [sys.executable, "-c", prepare], env=variables, check=True, stdout=output, stderr=output
+            [sys.executable, "-c", PREPARE],
+            env=variables,
+            check=True,
+            input=json.dumps(dict(stored or {})),
+            text=True,
+            stdout=output,
+            stderr=output,
         )
         process = subprocess.Popen(
             [sys.executable, "-m", "airflow", "standalone"],
@@ -111,9 +138,11 @@ def until(question: Callable[[], Answer], what: str, *, seconds: float = 240) ->
     """
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        answer = question()
-        if answer:
-            return answer
+        # On a busy machine the API server may take its time, too.
+        with suppress(httpx.TimeoutException):
+            answer = question()
+            if answer:
+                return answer
         time.sleep(0.5)
     raise AssertionError(what)
 

@@ -20,6 +20,7 @@ from spark_jobs.ledger.journal import Journal
 from tests.e2e.airflow import Airflow, running, until
 from tests.e2e.java import RecordingJava
 from tests.e2e.mill import NAME, SPEC, SUITE, TRANSFORM, Mill
+from tests.e2e.project import write_pipeline
 
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 
@@ -55,11 +56,7 @@ def add_woken(mill: Mill) -> None:
     spec = json.loads(json.dumps(SPEC))
     spec["wake"] = {"files": {"poke": "1s"}}
     spec["sources"]["orders"]["path"] = str(feed)
-    project = mill.home / "project"
-    (project / f"dags/specs/{WOKEN}.yaml").write_text(json.dumps(spec))
-    (project / f"spark_jobs/transforms/{WOKEN}.py").write_text(TRANSFORM)
-    suite = {**SUITE, "name": WOKEN}
-    (project / f"expectations/suites/{WOKEN}.json").write_text(json.dumps(suite))
+    write_pipeline(mill.home / "project", WOKEN, spec, transform=TRANSFORM, suite=SUITE)
 
 
 def increments(mill: Mill) -> Increments:
