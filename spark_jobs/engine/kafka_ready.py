@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.lease import Lease
@@ -64,6 +65,25 @@ def prove_unchanged(pipeline: Pipeline, generation: str) -> None:
         from spark_jobs.ledger.kafka_start import prove_same_topics
 
         prove_same_topics(pipeline, generation)
+
+
+def explained(pipeline: Pipeline, failure: TidemillError) -> TidemillError:
+    """A failed query's error, or what is wrong with the topics or the broker if that is why.
+
+    Spark says only that a range could not be read, and only to the log that nobody answers.
+    """
+    condition = str(failure.data.get("condition", ""))
+    by_kafka = isinstance(failure, TransientError) or condition.startswith("KAFKA")
+    if not by_kafka or not _reads_kafka(pipeline):
+        return failure
+    from spark_jobs.ledger.kafka_start import kafka_looks
+
+    try:
+        kafka_looks(looks(pipeline, ()))
+    except TidemillError as error:
+        error.__cause__ = failure
+        return error
+    return failure
 
 
 def _reads_kafka(pipeline: Pipeline) -> bool:

@@ -30,7 +30,7 @@ def parse(value: KafkaValue) -> Column | None:
     if value.format == "json":
         return F.from_json(text, _schema(value), _options(value))
     if value.format == "csv":
-        return F.from_csv(text, _schema(value), _options(value))
+        return F.from_csv(_line(text), _schema(value), _options(value))
     if value.format == "avro":
         options = {"mode": "PERMISSIVE", **value.reader_options}
         if READER_SCHEMA in options:
@@ -59,10 +59,11 @@ def fits(value: KafkaValue, parsed: str) -> Column:
         )
         one = F.coalesce(F.size(listed) == 1, F.lit(False))
     else:
-        rest = F.contains(text, F.lit("\n")) | F.contains(text, F.lit("\r")) | (F.trim(text) == "")
+        line = _line(text)
+        rest = F.contains(line, F.lit("\n")) | F.contains(line, F.lit("\r")) | (F.trim(line) == "")
         # A line's end within quotes is as good as a blank; one between two records is not.
-        joined = F.from_csv(F.translate(text, "\n\r", "  "), _schema(value), _options(value))
-        one = (F.trim(text) != "") & joined.getField(CORRUPT).isNull()
+        joined = F.from_csv(F.translate(line, "\n\r", "  "), _schema(value), _options(value))
+        one = (F.trim(line) != "") & joined.getField(CORRUPT).isNull()
     return whole & F.when(rest, one).otherwise(F.lit(True))
 
 
@@ -70,6 +71,10 @@ def raw(value: KafkaValue) -> Column:
     """The value as text, whatever is in it."""
     binary = value.format in ("avro", "binary")
     return F.base64("value") if binary else F.col("value").cast("string")
+
+
+def _line(text: Column) -> Column:
+    return F.rtrim(text, F.lit("\r\n"))
 
 
 def _schema(value: KafkaValue) -> str:
