@@ -32,10 +32,10 @@ from spark_jobs.ledger.attempts import (
     put_manifest,
     read_manifest,
 )
-from spark_jobs.ledger.checkpoint import OffsetEntry, read_checkpoint
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.keyed_rows import KeyedFile, doubled, without_key
 from spark_jobs.ledger.lease import Lease
+from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
 from spark_jobs.ledger.partition_values import is_rejected, partition_values
 
 
@@ -112,8 +112,9 @@ class Attempts:
         return self.pipeline.spec.output
 
     def _write(self, rows: DataFrame, batch: int) -> None:
-        checkpoint = read_checkpoint(self.pipeline.layout.checkpoint(self.generation))
-        planned = checkpoint.offsets[batch]
+        # Spark writes down what it has planned before it calls.
+        offsets = self.pipeline.layout.checkpoint(self.generation) / "offsets" / str(batch)
+        planned = read_offsets(offsets, batch)
         if self._prove(batch, planned):
             # Spark wants the state of this batch, and makes it only as its rows are read.
             rows.write.format("noop").mode("overwrite").save()

@@ -1,0 +1,115 @@
+"""Doors that open and close: a pipeline that counts them by hour, and DuckDB's count beside it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import yaml
+
+from tests.e2e.mill import NAME, Mill
+from tests.seen import read_rows
+
+SPEC: dict[str, Any] = {
+    "env": {"ORDERS_INPUT": None},
+    "timezone": "UTC",
+    "sources": {
+        "events": {
+            "kind": "file",
+            "format": "json",
+            "path": "${ORDERS_INPUT}",
+            "schema": "time timestamp, action string",
+            "maxFilesPerTrigger": 1,
+        }
+    },
+    "event_time": {"column": "time"},
+    "row_rules": {"action_known": "action IS NOT NULL"},
+    "output": {"mode": "update", "keys": ["action", "hour"]},
+    "gate": {"rejected": {"hold_above": 0.5}},
+}
+SUITE: dict[str, Any] = {
+    "name": NAME,
+    "meta": {"great_expectations_version": "1.24.1"},
+    "expectations": [
+        {
+            "type": "expect_compound_columns_to_be_unique",
+            "kwargs": {"column_list": ["action", "hour"]},
+            "meta": {"tidemill": {"scope": "table"}},
+            "severity": "critical",
+        }
+    ],
+}
+TRANSFORM = """
+from pyspark.sql import functions as F
+
+
+def transform(events):
+    counts = events.groupBy("action", F.window("time", "1 hour").alias("window")).count()
+    return counts.select("action", F.col("window.start").alias("hour"), "count")
+"""
+Counts = Counter[tuple[Any, ...]]
+
+
+@dataclass
+class Actions(Mill):
+    """A mill that counts.
+
+    Args:
+        transform: Its code.
+    """
+
+    spec: dict[str, Any] = field(default_factory=lambda: json.loads(json.dumps(SPEC)))
+    transform: str = TRANSFORM
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        (self.home / f"project/spark_jobs/transforms/{NAME}.py").write_text(self.transform)
+        self.suite.write_text(json.dumps(SUITE))
+
+    def write_spec(self, **output: Any) -> None:
+        """Write the spec anew, with other members of `output`."""
+        self.spec["output"] |= output
+        path = self.home / f"project/dags/specs/{NAME}.yaml"
+        path.write_text(yaml.safe_dump(self.spec))
+
+    def arrive(self, name: str, events: Sequence[tuple[str, str | None]]) -> Path:
+        """A file of events: time and action, None for one without."""
+        draft = self.home / name
+        lines = [json.dumps({"time": time, "action": action}) for time, action in events]
+        draft.write_text("\n".join(lines) + "\n")
+        return draft.replace(self.input / name)
+
+    def arrive_hours(self, *hours: int, actions: int = 4) -> None:
+        """A file an hour: doors that open and, most of them, close, and an event of neither."""
+        for hour in hours:
+            time = [f"2026-03-01T{hour:02d}:{minute:02d}:00" for minute in range(actions)]
+            opened = [(one, "open") for one in time]
+            closed = [(one, "close") for one in time[: hour % actions]]
+            # Late by an hour, so that later files change what earlier ones gave.
+            late = [(f"2026-03-01T{max(hour - 1, 0):02d}:59:00", "open")]
+            self.arrive(f"{hour:02d}.json", [*opened, *closed, *late, (time[0], None)])
+
+    def counts(self) -> Counts:
+        """The published rows as a multiset."""
+        return Counter(tuple(row.values()) for row in read_rows(self.layout.table))
+
+    def batch_query(self) -> Counts:
+        """The same of all input in one go, by DuckDB, which knows nothing of us."""
+        rows = duckdb.connect().execute(
+            """
+            SELECT action, date_trunc('hour', time) AT TIME ZONE 'UTC', count(*)
+            FROM read_json($1, columns = {time: 'TIMESTAMP', action: 'VARCHAR'})
+            WHERE action IS NOT NULL GROUP BY ALL
+            """,
+            [f"{self.input}/*.json"],
+        )
+        return Counter(rows.fetchall())
+
+    def attempts(self, batch: int) -> list[Path]:
+        """The directories of all attempts at a batch."""
+        return sorted((self.sink / f"batch={batch}").glob("attempt-*"))
