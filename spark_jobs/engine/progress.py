@@ -25,7 +25,9 @@ HOPELESS = ("22", "38", "39", "42", "0A", "54")
 # Errors that Spark wraps without a SQLSTATE of their own.
 HOPELESS_TEXTS = ("PythonException", "CSV header does not conform to the schema")
 # How Spark names a file that it could not read, in two places.
-UNREADABLE = re.compile(r"(?:Encountered error while reading file|CSV file:) (file:\S+?)\.?(?:\s|$)")
+UNREADABLE = re.compile(
+    r"(?:Encountered error while reading file|CSV file:) (file:\S+?)\.?(?:\s|$)"
+)
 # A file system that stumbled, not a file that is wrong.
 STUMBLES = ("Input/output error", "Stale file handle", "timed out", "Too many open files")
 RACES = ("CONCURRENT_STREAM_LOG_UPDATE", "Race while writing batch")
