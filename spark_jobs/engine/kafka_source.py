@@ -36,14 +36,24 @@ def stream(
     source: KafkaSource,
     spec: Spec,
     environ: Mapping[str, str] = os.environ,
+    *,
+    continuous: bool = False,
 ) -> DataFrame:
     """The rows of new records.
+
+    Args:
+        session: With the Kafka jars.
+        name: The source's.
+        source: What to read.
+        spec: The pipeline's.
+        environ: For the connection.
+        continuous: For a continuous query, which Spark lets hold no generator.
 
     Raises:
         UsageError: the connection is missing or cannot be understood.
     """
     reader = _connected(session.readStream.name(name), source, environ)
-    return _rows(reader.options(**source.reader_options).load(), source)
+    return _rows(reader.options(**source.reader_options).load(), source, continuous=continuous)
 
 
 def read_batch(
@@ -84,7 +94,7 @@ def _connected(reader: Reader, source: KafkaSource, environ: Mapping[str, str]) 
     return reader.format("kafka").options(**spark_options(connection(source.conn_id, environ)))
 
 
-def _rows(records: DataFrame, source: KafkaSource) -> DataFrame:
+def _rows(records: DataFrame, source: KafkaSource, *, continuous: bool = False) -> DataFrame:
     value = source.value
     origin = F.concat(F.lit("kafka:"), F.concat_ws("/", "topic", "partition", "offset"))
     own = [_record_column(kind, source).alias(name) for kind, name in source.include.items()]
@@ -93,7 +103,8 @@ def _rows(records: DataFrame, source: KafkaSource) -> DataFrame:
         column = F.col("value").cast("string") if value.format == "text" else F.col("value")
         columns = [column.alias("value")]
     else:
-        records = records.select("*", F.inline(F.array(F.struct(parsed.alias(PARSED)))))
+        once = F.inline(F.array(F.struct(parsed.alias(PARSED))))
+        records = records.select("*", parsed.alias(PARSED) if continuous else once)
         path = f"{PARSED}.record" if value.format == "avro" else PARSED
         columns = [F.col(path).getField(name).alias(name) for name in value.columns]
     return records.select(*columns, *own, _corrupt(source).alias(CORRUPT), origin.alias(ORIGIN))

@@ -51,7 +51,8 @@ def plan(session: SparkSession, pipeline: Pipeline, watch: Watch | None = None) 
         SpecError: schema, expressions or transform do not fit together.
     """
     names = pipeline.spec.sources
-    sources = {name: read_stream(session, pipeline, name) for name in names}
+    continuous = watch is not None and watch.continuous
+    sources = {name: read_stream(session, pipeline, name, continuous=continuous) for name in names}
     if pipeline.spec.published:
         return plan_rows(sources, pipeline)
     from spark_jobs.engine import ungated

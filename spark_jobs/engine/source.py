@@ -17,7 +17,9 @@ CORRUPT = "_corrupt"
 ORIGIN = "_origin"
 
 
-def read_stream(session: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
+def read_stream(
+    session: SparkSession, pipeline: Pipeline, name: str, *, continuous: bool = False
+) -> DataFrame:
     """The new rows of a source: its columns, `_corrupt` (text or null) and `_origin` (text).
 
     Each source carries its name into the checkpoint, so that one can be added or dropped later.
@@ -32,7 +34,7 @@ def read_stream(session: SparkSession, pipeline: Pipeline, name: str) -> DataFra
     if isinstance(source, KafkaSource):
         from spark_jobs.engine import kafka_source
 
-        return kafka_source.stream(session, name, source, spec)
+        return kafka_source.stream(session, name, source, spec, continuous=continuous)
     if isinstance(source, PythonSource):
         from spark_jobs.engine import python_source
 
