@@ -14,10 +14,16 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.engine import attempts, raised
+from spark_jobs.engine import raised
 from spark_jobs.engine.attempts import Attempts, KeyNull, KeyTwice, TooManyRows
 from spark_jobs.engine.rows import REJECT_TYPE
-from spark_jobs.ledger.attempts import Manifest, ManifestForeign, read_attempts, read_manifest
+from spark_jobs.ledger.attempts import (
+    Manifest,
+    ManifestForeign,
+    put_manifest,
+    read_attempts,
+    read_manifest,
+)
 from spark_jobs.ledger.lease import Lease, hold
 from tests.histories import NAME
 from tests.ledger.spark_logs import write_named_offsets
@@ -124,7 +130,7 @@ def test_partitions_are_laid_out_as_by_the_file_sink(tmp_path: Path, spark: Spar
     write_named_offsets(history.checkpoint, 0, orders=0)
     day = date(2024, 1, 1)
     good = ("open", hour(1), 1, None, day)
-    bad = (None, None, None, ("rule", "file", "{}", {}), None)
+    bad: tuple[Any, ...] = (None, None, None, ("rule", "file", "{}", {}), None)
     rows = spark.createDataFrame([good, bad], f"{COLUMNS}, _reject {REJECT_TYPE}, day date")
 
     sink(history, spark)(rows, 0)
@@ -146,13 +152,11 @@ def test_whoever_lost_the_lease_puts_no_manifest(history: NetHistory, spark: Spa
 def test_of_two_drivers_one_manifest_counts(
     history: NetHistory, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = attempts.put_manifest
-
     def after_another(folder: Path, manifest: Manifest) -> bool:
-        assert put(folder, manifest.model_copy(update={"run_id": "another"}))
-        return put(folder, manifest)
+        assert put_manifest(folder, manifest.model_copy(update={"run_id": "another"}))
+        return put_manifest(folder, manifest)
 
-    monkeypatch.setattr(attempts, "put_manifest", after_another)
+    monkeypatch.setattr("spark_jobs.engine.attempts.put_manifest", after_another)
     sink(history, spark)(frame(spark, [count("open", 1, 1)]), 0)
 
     assert the_manifest(history).run_id == "another"
