@@ -16,7 +16,7 @@ from spark_jobs.contract.spec import Spec
 from tests.airflow.conftest import NAME
 from tests.specs import PATH, minimal, parse
 from tidemill.dag import build_dag
-from tidemill.house_rules import RULES
+from tidemill.house_rules import RULES, has_its_steps
 
 KAFKA = """
 sources:
@@ -44,6 +44,12 @@ def test_a_pipeline_with_a_sink_of_sparks_has_no_gate_and_sends_no_asset_event()
     }
     assert not any(task.outlets for task in dag.tasks)
     assert [complaint for rule in RULES for complaint in rule(dag, spec)] == []
+
+
+def test_a_gate_that_would_judge_nothing_is_caught() -> None:
+    gated, _ = both(KAFKA)
+    _, ungated = both(KAFKA + TO_KAFKA)
+    assert len(list(has_its_steps(gated, ungated))) == 1
 
 
 def test_it_is_bounded_like_every_other() -> None:

@@ -18,7 +18,7 @@ from spark_jobs.ledger.increments import Increments, Sealed, Verdict
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import error, report_of
 from tests.airflow.recording_notifier import RecordingNotifier
-from tests.specs import minimal, parse
+from tests.specs import PATH, minimal, parse
 from tidemill.notify import Notices, StateNotice
 
 NOTIFIER = f"{RecordingNotifier.__module__}.{RecordingNotifier.__qualname__}"
@@ -204,3 +204,17 @@ def test_a_secret_among_the_arguments_is_refused(name: str) -> None:
     with pytest.raises(SpecError) as raised:
         parse(minimal(f"notify: {{notifier: a.B, args: {{{name}: x}}}}\n"))
     assert raised.value.field == "notify.args"
+
+
+@pytest.mark.parametrize(
+    ("more", "states_after"),
+    [("", ["failed"]), ("sink: {kind: console}\n", ["failed", "ok"])],
+)
+def test_a_pipeline_without_a_gate_is_well_again_after_its_ingest(
+    layout: Layout, sent: list[dict[str, Any]], more: str, states_after: list[str]
+) -> None:
+    spec = parse(minimal(f"notify: {{notifier: {NOTIFIER}, args: {{text: x}}}}\n{more}"))
+    notice = StateNotice.of(spec, PATH)
+    notice.failed(ended(layout, "ingest", Outcome.FAILED, error=error("QueryFailed")))
+    notice.ended(ended(layout, "ingest", Outcome.DONE))
+    assert states(layout) == states_after

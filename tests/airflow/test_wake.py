@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,9 @@ from airflow.sdk.execution_time import task_runner
 from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import open_pipeline
 from tests.airflow.conftest import NAME
+from tests.servers.kafka import Broker
+from tests.servers.kafka_client import Record
+from tests.servers.ports import free_ports
 from tests.specs import minimal
 from tidemill.wake import LONGEST_PAUSE, ArrivalTrigger, Pace
 
@@ -207,6 +211,75 @@ def test_a_source_that_cannot_be_reached_for_the_moment_starts_nothing(
     deliver(feed, "one.csv")
     monkeypatch.setattr(inputs, "look", unreachable)
     assert not look(trigger()).wakes
+
+
+# --- Kafka
+
+
+@pytest.fixture
+def topic(
+    broker: Broker, project: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """A topic of its own, new records of which wake the small project's pipeline."""
+    name = f"wakes-{uuid.uuid4().hex[:12]}"
+    broker.create_topic(name)
+    extra = {**broker.settings("SASL_PLAINTEXT"), "group.id": "of-somebody-else"}
+    connection = {"conn_type": "kafka", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps(connection))
+    listen(project, name)
+    yield name
+    broker.delete_topic(name)
+
+
+def listen(project: Path, topic: str, more: str = "") -> None:
+    source = f"{{kind: kafka, subscribe: {topic}, value: {{format: text}}{more}}}"
+    text = f"sources: {{orders: {source}}}\nwake: {{kafka: {{}}}}\n"
+    (project / "dags" / "specs" / f"{NAME}.yaml").write_text(text)
+
+
+@pytest.mark.jvm
+def test_a_record_that_arrives_is_seen_and_left_where_it_is(topic: str, broker: Broker) -> None:
+    watching = ArrivalTrigger(NAME, "kafka", POKE)
+    assert not look(watching).wakes
+    broker.produce(topic, [Record(None, "one"), Record(None, "two")])
+    assert look(watching).new == {"orders": 2}
+    # It consumes nothing, so that it sees the same again as long as no run takes it in.
+    assert look(watching).new == {"orders": 2}
+
+
+@pytest.mark.jvm
+def test_a_pipeline_that_begins_at_the_end_of_a_topic_is_woken_to_note_where_that_is(
+    topic: str, project: Path
+) -> None:
+    listen(project, topic, ", startingOffsets: latest")
+    assert look(ArrivalTrigger(NAME, "kafka", POKE)).new == {"orders": None}
+
+
+@pytest.mark.jvm
+def test_a_wrong_password_starts_a_run_that_says_so(
+    topic: str, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extra = {**broker.settings("SASL_PLAINTEXT"), "sasl.password": "wrong"}
+    connection = {"conn_type": "kafka", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps(connection))
+    assert look(ArrivalTrigger(NAME, "kafka", POKE)).trouble
+
+
+def test_a_broker_that_is_down_starts_nothing(
+    project: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (port,) = free_ports(1)
+    connection = {"conn_type": "kafka", "extra": {"bootstrap.servers": f"127.0.0.1:{port}"}}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps(connection))
+    listen(project, "orders")
+    assert not look(ArrivalTrigger(NAME, "kafka", POKE)).wakes
+
+
+def test_a_connection_that_is_missing_starts_a_run_that_says_so(
+    project: Path, layout: Layout
+) -> None:
+    listen(project, "orders")
+    assert "tidemill_kafka" in look(ArrivalTrigger(NAME, "kafka", POKE)).trouble
 
 
 # --- the pace
