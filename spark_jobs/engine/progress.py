@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from spark_jobs.contract.errors import TidemillError, TransientError
@@ -146,7 +146,9 @@ def of_spark(error: PySparkException) -> TidemillError:
             file=file,
             condition=condition,
         )
-    if state.startswith(HOPELESS) or any(word in text for word in HOPELESS_TEXTS):
+    # The analyser refuses a plan for ever, also where it gives no SQLSTATE (continuous queries).
+    planned = isinstance(error, AnalysisException)
+    if planned or state.startswith(HOPELESS) or any(word in text for word in HOPELESS_TEXTS):
         return QueryFailed(
             f"The query failed with {condition}: {first}",
             remedy="Mend the transform, the spec or the input file; the batch then runs again.",
