@@ -72,8 +72,8 @@ class DatabaseTarget(Model):
         # Another server or schema is another target, which gets everything from the beginning.
         return _name(self.kind, self.conn_id, *([self.schema_] if self.schema_ else []), self.table)
 
-    def mode_for(self, output: Output) -> DatabaseMode:
-        return self.mode or DATABASE_MODES[output.mode][0]
+    def mode_for(self, output: OutputMode) -> DatabaseMode:
+        return self.mode or DATABASE_MODES[output][0]
 
     def agree(self, output: Output, *at: str | int) -> None:
         """Check that this target's table can equal the published rows.
@@ -86,7 +86,7 @@ class DatabaseTarget(Model):
             Disagreement: it could not.
         """
         allowed = DATABASE_MODES[output.mode]
-        if self.mode_for(output) not in allowed:
+        if self.mode_for(output.mode) not in allowed:
             msg = (
                 f"{self.mode} does not keep a table equal to output mode {output.mode}; "
                 f"use {' or '.join(allowed)}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import pymysql
+from pymysql.cursors import Cursor
 
 from spark_jobs.contract.connection import Connection, connection
 from spark_jobs.contract.errors import UsageError
@@ -21,6 +24,8 @@ STRICT = (
     "STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
     "NO_ENGINE_SUBSTITUTION"
 )
+# In "Duplicate entry 'x' for key 'y'", "Incorrect date value: 'x' for column": it is a row's.
+QUOTED_VALUE = re.compile(r"(entry|value:?) '.*'(?= for )", re.DOTALL)
 # Locks, deadlocks, too many connections.
 BUSY = (1205, 1213, 1040, 1203, 1226)
 # Cannot connect, gone away, lost; not allowed in, no such database: a person mends these elsewhere.
@@ -42,20 +47,29 @@ class MariaDbTarget(DatabaseTarget):
             )
         storable = Storable(self.given.unstorable, not_finite=False, any_year=False)
         with ours(self.name, given):
-            connected = pymysql.connect(
-                **pymysql_arguments(given),
-                charset="utf8mb4",
-                sql_mode=STRICT,
-                program_name="tidemill",
-                local_infile=False,
-                autocommit=True,
-            )
+            connected = _connect(pymysql_arguments(given))
             try:
                 yield MariaDbSession(connected, database, self.given.table, storable)
             finally:
                 # It says so if the server closed it first.
                 with suppress(pymysql.Error):
                     connected.close()
+
+
+def _connect(arguments: dict[str, Any]) -> pymysql.Connection[Cursor]:
+    # PyMySQL waits for the server's greeting as long as for any statement. A server that accepts a
+    # connection and says nothing would hold us up for an hour.
+    greeting = {**arguments, "read_timeout": arguments["connect_timeout"]}
+    connected = pymysql.connect(
+        **greeting,
+        charset="utf8mb4",
+        sql_mode=STRICT,
+        program_name="tidemill",
+        local_infile=False,
+        autocommit=True,
+    )
+    connected._read_timeout = arguments["read_timeout"]  # type: ignore[attr-defined]
+    return connected
 
 
 @contextmanager
@@ -65,7 +79,8 @@ def ours(target: str, given: Connection) -> Iterator[None]:
         yield
     except (pymysql.Error, OSError) as error:
         code = error.args[0] if error.args else None
-        said = scrubbed(str(error.args[-1] if error.args else error), given)
+        said = QUOTED_VALUE.sub(r"\1 …", str(error.args[-1] if error.args else error))
+        said = scrubbed(said, given)
         if code in BUSY:
             raise busy(target, said, code) from None
         if code in UNREACHABLE or isinstance(error, OSError | pymysql.InterfaceError):

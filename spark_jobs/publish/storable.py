@@ -15,8 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.contract.errors import Refused
+from spark_jobs.publish import json_text
 
 NUL = "\0"
+# In JSON: a backslash that no other one takes the meaning of, and this number.
+NUL_IN_JSON = r"(^|[^\\])(\\\\)*\\u0000"
 FIRST_YEAR, LAST_YEAR = 1, 9999
 
 
@@ -26,7 +29,7 @@ class Unstorable(Refused):
 
 @dataclass
 class Storable:
-    """Makes chunks storable.
+    """Makes chunks storable; arrays, maps and structs become JSON.
 
     Args:
         otherwise: What becomes of a value that is not: its increment is refused, or null is stored.
@@ -49,10 +52,13 @@ class Storable:
             Unstorable: it cannot, and null is not wanted.
         """
         columns = [self._column(name, chunk.column(name)) for name in chunk.schema.names]
-        return pa.RecordBatch.from_arrays(columns, schema=chunk.schema)
+        return pa.RecordBatch.from_arrays(columns, names=chunk.schema.names)
 
     def _column(self, name: str, column: pa.Array) -> pa.Array:
-        found = self._without_place(column)
+        nested = json_text.is_nested(column.type)
+        if nested:
+            column = json_text.texts(column)
+        found = self._without_place(column, nested)
         count = 0 if found is None else pc.sum(found).as_py() or 0
         if not count:
             return column
@@ -70,10 +76,12 @@ class Storable:
         self.nulled[name] += count
         return pc.if_else(pc.fill_null(found, False), pa.scalar(None, column.type), column)
 
-    def _without_place(self, column: pa.Array) -> pa.Array | None:
+    def _without_place(self, column: pa.Array, nested: bool) -> pa.Array | None:
         """True for each value without a place; None where there is none."""
         kind = column.type
         if pa.types.is_string(kind) and not self.nul:
+            if nested:
+                return pc.match_substring_regex(column, NUL_IN_JSON)
             return pc.match_substring(column, NUL)
         if pa.types.is_floating(kind) and not self.not_finite:
             return pc.invert(pc.is_finite(column))

@@ -24,17 +24,16 @@ def targets_of(pipeline: Pipeline, epoch: int, say: Callable[[str], None]) -> li
 def _open(
     target: given.Target, pipeline: Pipeline, epoch: int, say: Callable[[str], None]
 ) -> Target:
-    output = pipeline.spec.output
     match target:
         case given.DeltaTarget():
             return DeltaTarget(pipeline.layout, epoch)
         case given.PostgresTarget():
             from spark_jobs.publish.postgres_target import PostgresTarget
 
-            return PostgresTarget(target, output, pipeline=pipeline.name, epoch=epoch, say=say)
+            return PostgresTarget(target, pipeline=pipeline.name, epoch=epoch, say=say)
         case given.MariaDbTarget():
             from spark_jobs.publish.mariadb_target import MariaDbTarget
 
-            return MariaDbTarget(target, output, pipeline=pipeline.name, epoch=epoch, say=say)
+            return MariaDbTarget(target, pipeline=pipeline.name, epoch=epoch, say=say)
         case _:
             raise NotImplementedError(target.kind)

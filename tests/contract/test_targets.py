@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.contract.output import Output, OutputMode
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.targets import KafkaTarget, MariaDbTarget, PostgresTarget
 
 
@@ -41,4 +41,4 @@ def test_a_long_name_fits_into_a_file_name_and_stays_unlike_others() -> None:
     ("mode", "taken"), [("append", "append"), ("update", "upsert"), ("complete", "replace")]
 )
 def test_a_table_takes_what_keeps_it_equal_to_the_published_rows(mode: str, taken: str) -> None:
-    assert postgres().mode_for(Output(mode=OutputMode(mode))) == taken
+    assert postgres().mode_for(OutputMode(mode)) == taken

@@ -13,7 +13,7 @@ from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.lease import newest_epoch
 from spark_jobs.publish import targets
-from spark_jobs.publish.database_target import TableGone, TableTaken
+from spark_jobs.publish.table_change import TableGone, TableTaken
 from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
 from tests.histories import History, reject, row, rows
 from tests.publish.warehouse import Warehouse

@@ -11,6 +11,7 @@ import psycopg
 import pymysql
 
 from spark_jobs.publish.session import BATCH, GENERATION
+from tests.concurrent_reader import MARIADB_SNAPSHOT, POSTGRES_SNAPSHOT
 from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import Postgres
 
@@ -26,6 +27,10 @@ class Warehouse(ABC):
 
     kind: str
     quote: str
+    here: str
+    type_column: str
+    text_type: str
+    snapshot: str
 
     def __init__(self, server: Postgres | MariaDB) -> None:
         self.server = server
@@ -73,6 +78,12 @@ class Warehouse(ABC):
             return Counter()
         return Counter(self.execute(f"SELECT {names} FROM {self.quoted(table)}"))
 
+    def rows_as_text(self, *columns: str, table: str = "orders") -> list[Values]:
+        """The rows of a table, all but the first column as the database prints them."""
+        first, *others = map(self.quoted, columns)
+        cast = ", ".join(f"cast({name} AS {self.text_type})" for name in others)
+        return self.execute(f"SELECT {first}, {cast} FROM {self.quoted(table)}")
+
     def ids(self, table: str = "orders") -> list[int]:
         return sorted(number for (number,) in self.rows("id", table=table).elements())
 
@@ -107,9 +118,6 @@ class Warehouse(ABC):
             )
         )
 
-    here: str
-    type_column: str
-
 
 class PostgresWarehouse(Warehouse):
     """A database of PostgreSQL."""
@@ -118,6 +126,8 @@ class PostgresWarehouse(Warehouse):
     quote = '"'
     here = "current_schema()"
     type_column = "data_type"
+    text_type = "text"
+    snapshot = POSTGRES_SNAPSHOT
 
     def connect(self) -> psycopg.Connection:
         assert isinstance(self.server, Postgres)
@@ -131,6 +141,8 @@ class MariaDbWarehouse(Warehouse):
     quote = "`"
     here = "database()"
     type_column = "column_type"
+    text_type = "char"
+    snapshot = MARIADB_SNAPSHOT
 
     def connect(self) -> pymysql.Connection:  # type: ignore[type-arg]
         assert isinstance(self.server, MariaDB)

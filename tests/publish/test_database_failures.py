@@ -1,0 +1,231 @@
+"""Killed, down, contended: a database lags, catches up without new input, and never doubles."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contract.report import Outcome, Report
+from spark_jobs.publish import targets
+from spark_jobs.steps.doctor import doctor
+from spark_jobs.steps.step import perform
+from tests.histories import History, rows
+from tests.processes import child, kill_group, wait_for
+from tests.publish.warehouse import Warehouse
+from tests.servers.ports import free_ports
+
+pytestmark = pytest.mark.slow
+
+Make = Callable[..., History]
+
+# Publishes, and stops inside of the database's transaction, or after it and before the journal.
+STOPS = """
+import signal, sys
+from pathlib import Path
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.main import main
+from spark_jobs.publish.session import Session
+
+reached, point = Path(sys.argv[1]), sys.argv[2]
+
+def stop(*_):
+    reached.touch()
+    signal.pause()
+
+if point == "before the commit":
+    write = Session.write_head
+    Session.write_head = lambda self, head: (write(self, head), stop())
+else:
+    record = Journal.record
+    Journal.record = lambda self, it: record(self, it) if it.target == "delta" else stop()
+sys.exit(main(["publish", "orders", "--run-id", "killed"]))
+"""
+
+
+@pytest.fixture
+def history(make_history: Make, warehouse: Warehouse) -> History:
+    """An empty history that is published to Delta and to a table."""
+    return make_history(more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
+
+
+def work(history: History) -> list[tuple[str, str]]:
+    report = perform("doctor", doctor, history.run("look"))
+    return [(one["kind"], one.get("target", "")) for one in report.facts.get("work", ())]
+
+
+def error_of(report: Report) -> dict[str, Any]:
+    assert report.error is not None
+    return report.error
+
+
+@pytest.mark.parametrize("point", ["before the commit", "after the commit"])
+def test_killed_around_the_commit_a_row_comes_once(
+    history: History, warehouse: Warehouse, tmp_path: Path, point: str
+) -> None:
+    history.increment(rows(1, 2, 3))
+    reached = tmp_path / "reached"
+    with child(STOPS, reached, point, environ=history.environ) as process:
+        wait_for(lambda: reached.exists() or process.poll() is not None)
+        assert reached.exists(), process.stdout and process.stdout.read()
+        assert warehouse.ids() == ([] if point == "before the commit" else [1, 2, 3])
+        kill_group(process)
+    assert history.ids() == [1, 2, 3]
+    name = history.pipeline.spec.publish[1].name
+    assert work(history) == [("apply", name)]
+    # The dead server process still holds the row for as long as it takes to notice.
+    report = history.publish("run-2")
+    assert report.outcome is Outcome.DONE
+    assert report.facts["further"] == {name: [1]}
+    assert warehouse.ids() == [1, 2, 3]
+    assert work(history) == []
+
+
+@contextmanager
+def without(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The connection leads to a port on which nobody listens."""
+    (port,) = free_ports(1)
+    given = json.loads(warehouse.connection)
+    with monkeypatch.context() as patch:
+        patch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps({**given, "port": port}))
+        yield
+
+
+def test_delta_goes_on_while_the_database_is_down_which_then_catches_up_without_input(
+    history: History, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.increment(rows(1))
+    history.publish()
+    with without(warehouse, monkeypatch):
+        for number in (2, 3):
+            history.increment(rows(number))
+            report = history.publish(f"run-{number}")
+            assert (error_of(report)["code"], report.transient) == ("TargetUnreachable", True)
+        assert history.ids() == [1, 2, 3]
+        assert sorted(history.journal.published()) == [1, 2, 3]
+    assert warehouse.ids() == [1]
+    name = history.pipeline.spec.publish[1].name
+    assert work(history) == [("apply", name)]
+    assert history.publish().facts["further"] == {name: [2, 3]}
+    assert warehouse.batches() == {n: ("live-0001", n - 1) for n in (1, 2, 3)}
+    assert work(history) == []
+
+
+def test_a_target_that_is_named_later_gets_what_the_ledger_still_has(
+    make_history: Make, warehouse: Warehouse
+) -> None:
+    history = make_history()
+    for number in (1, 2):
+        history.increment(rows(number))
+    history.publish()
+    history.write_spec(more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
+    assert [kind for kind, _ in work(history)] == ["apply"]
+    history.publish()
+    assert warehouse.ids() == [1, 2]
+    history.write_spec(more="")
+    history.increment(rows(3))
+    assert history.publish().outcome is Outcome.DONE
+    assert work(history) == []
+    assert warehouse.ids() == [1, 2]
+
+
+def test_a_server_that_accepts_and_says_nothing_is_given_up_in_seconds(
+    history: History, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.increment(rows(1))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        given = {**json.loads(warehouse.connection), "port": silent.getsockname()[1]}
+        given["extra"] = json.dumps({"connect_timeout": 2})
+        monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(given))
+        assert error_of(history.publish())["code"] == "TargetUnreachable"
+    assert history.ids() == [1]
+
+
+def test_of_two_publishers_at_once_each_row_comes_once(
+    history: History, warehouse: Warehouse
+) -> None:
+    for number in range(1, 6):
+        history.increment(rows(number))
+    history.publish()
+    warehouse.execute("DROP TABLE orders")
+    warehouse.execute("DROP TABLE tidemill_heads")
+    events = history.journal.events()
+    payloads = [history.payload(event) for event in events]
+    errors: list[BaseException] = []
+    both = threading.Barrier(2)
+
+    def publisher() -> None:
+        target = targets.targets_of(history.pipeline, 99, lambda _: None)[1]
+        both.wait()
+        for event, payload in zip(events, payloads, strict=True):
+            try:
+                target.apply(event, payload)
+            except BaseException as error:  # noqa: BLE001 - looked at below
+                errors.append(error)
+
+    threads = [threading.Thread(target=publisher) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # The slower of the two finds events that are no longer the last.
+    assert {type(error).__name__ for error in errors} <= {"HeadUnexplained"}
+    assert warehouse.ids() == [1, 2, 3, 4, 5]
+
+
+CANARY = "canary-5f1c'\"\\%s"
+
+
+def test_a_password_is_in_no_error_and_no_report(
+    history: History, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {**json.loads(warehouse.connection), "password": CANARY}
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(given))
+    history.increment(rows(1))
+    said: list[str] = []
+    run = history.run()
+    target = targets.targets_of(run.pipeline, 99, said.append)[1]
+    report = history.publish()
+    assert error_of(report)["code"] == "TargetUnreachable"
+    assert "canary" not in report.model_dump_json()
+    (event,) = history.journal.events()
+    with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever it is, it is searched
+        target.apply(event, history.payload(event))
+    chain: BaseException | None = failed.value
+    while chain is not None:
+        assert "canary" not in repr(chain) + str(chain)
+        chain = chain.__cause__
+    assert failed.value.__suppress_context__
+
+
+def test_what_the_driver_quotes_of_a_row_is_not_said(
+    history: History, warehouse: Warehouse
+) -> None:
+    secret = "a private 'matter' for key"
+    history.increment(rows(1, text=secret))
+    history.publish()
+    column = "text" if warehouse.kind == "postgres" else "text(50)"
+    warehouse.execute(f"CREATE UNIQUE INDEX one ON orders ({column})")
+    history.increment(rows(2, text=secret))
+    error = error_of(history.publish())
+    assert error["code"] == "DatabaseRefused"
+    assert "matter" not in json.dumps(error)
+    assert warehouse.ids() == [1]
+
+
+def test_an_unknown_setting_of_the_connection_is_refused(
+    history: History, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extra = json.dumps({"local_infile": True, "sslmod": "require"})
+    given = {**json.loads(warehouse.connection), "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(given))
+    history.increment(rows(1))
+    error = error_of(history.publish())
+    assert error["data"]["key"] in ("local_infile", "sslmod")
+    assert warehouse.ids() == []
