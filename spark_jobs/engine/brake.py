@@ -1,11 +1,12 @@
 """Ends a query between two of its batches, never within one.
 
 `StreamingQuery.stop()` interrupts whatever batch is at work: it is read again by the next run, and
-a sink that is no file sink gets a part of it twice. Spark's own loop looks at the query's state
-before each batch, and signals a condition after each; whoever waits for that condition holds the
-lock that planning the next batch needs (`MicroBatchExecution.executeOneBatch`, the way
-`processAllAvailable` waits). So the decision falls after one batch is committed and before another
-is planned, and costs the query nothing.
+a sink that is no file sink gets a part of it twice. So the query is first cut off from its sources:
+Spark's own loop then finds nothing to plan another batch from, but for the one without data that a
+moved watermark asks for. It is done while no batch can be planned: Spark signals a condition after
+each batch, and whoever waits for that holds the lock which planning the next one needs
+(`MicroBatchExecution.constructNextBatch`; `processAllAvailable` waits in the same way). With the
+trigger `availableNow` the query then ends by itself; with another it is stopped once it is idle.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Due = Callable[[Event], str | None]
 
 
 def at_work(query: StreamingQuery) -> bool:
-    """Whether anything of a query still runs: one that was told to end is no longer `isActive`."""
+    """Whether anything of a query still runs: `isActive` is said of one that is ending, too."""
     return bool(_execution(query).queryExecutionThread().isAlive())
 
 
@@ -40,21 +41,20 @@ class Brake:
         due: Why the query is to end, or None; asked after each batch, and some times a second. It
             may wait before it answers, but not after the event it is given: then nobody cares.
         by_batch: Whether the query runs in batches; any other is stopped wherever it is.
+
+    Attributes:
+        reason: What `due` said; None where the query was left alone.
     """
 
     def __init__(
-        self,
-        session: SparkSession,
-        query: StreamingQuery,
-        due: Due,
-        *,
-        by_batch: bool = True,
+        self, session: SparkSession, query: StreamingQuery, due: Due, *, by_batch: bool = True
     ) -> None:
         self._jvm: Any = session._jvm
         self._query = query
         self._due = due
         self._off = Event()
         self._error: BaseException | None = None
+        self._cut_off: Any = None
         self._thread = Thread(target=self._run, args=(by_batch,), name="brake", daemon=True)
         self.reason: str | None = None
 
@@ -70,6 +70,10 @@ class Brake:
     ) -> None:
         self._off.set()
         self._thread.join()
+        if self._cut_off is not None and not at_work(self._query):
+            # At its end a query stops the sources that it knows of.
+            for source in _each(self._cut_off.keysIterator()):
+                source.stop()
         if self._error is not None and error is None:
             raise self._error
 
@@ -92,21 +96,24 @@ class Brake:
             while self._goes_on():
                 self.reason = self._due(self._off)
                 if self.reason is not None:
-                    execution.state().set(self._terminated)
+                    self._cut_off = execution.uniqueSources()
+                    getattr(execution, "uniqueSources_$eq")(self._cut_off.empty())
                     break
                 # `await` is a keyword of Python.
                 getattr(batch_ended, "await")(POLL_MS, milliseconds)
         finally:
             lock.unlock()
         if self.reason is not None:
-            self._wake()
+            self._stop_when_idle()
 
-    def _wake(self) -> None:
-        """End a query that waits for its next trigger, which may be hours away."""
+    def _stop_when_idle(self) -> None:
+        """End a query that does not end by itself, or waits hours for its next trigger."""
         idle = 0
-        while not self._off.wait(POLL_SECONDS) and at_work(self._query):
-            # Told to end, it begins no batch; twice idle, it is not about to begin one either.
-            idle = 0 if self._query.status["isTriggerActive"] else idle + 1
+        while not self._off.wait(POLL_SECONDS) and self._goes_on():
+            status = self._query.status
+            at_rest = not status["isTriggerActive"] or status["message"].startswith("Waiting")
+            # Once could be the moment before a batch without data.
+            idle = idle + 1 if at_rest else 0
             if idle > 1:
                 self._query.stop()
 
@@ -121,12 +128,14 @@ class Brake:
     def _goes_on(self) -> bool:
         return not self._off.is_set() and self._query.isActive
 
-    @property
-    def _terminated(self) -> Any:
-        """Spark's state of a query that is to begin no further batch."""
-        runtime = self._jvm.org.apache.spark.sql.execution.streaming.runtime
-        return getattr(getattr(runtime, "TERMINATED$"), "MODULE$")
-
 
 def _execution(query: StreamingQuery) -> Any:
     return query._jsq.streamingQuery()
+
+
+def _each(iterator: Any) -> list[Any]:
+    """What a Scala iterator gives."""
+    found = []
+    while iterator.hasNext():
+        found.append(iterator.next())
+    return found

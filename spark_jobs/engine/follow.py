@@ -22,7 +22,6 @@ from spark_jobs.engine.register import Register
 from spark_jobs.engine.shown import shown_rows
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.looks import looks
 
 POLL_SECONDS = 0.3
 Say = Callable[[str], None]
@@ -111,10 +110,8 @@ class Following:
 
     def _due(self, register: Register) -> Due:
         """Why the query is to end: somebody asks, or its budget is used up."""
-        budget, pipeline = self.pipeline.spec.budget, self.pipeline
-        spending = None
-        if budget is not None and self.trigger.ends:
-            spending = Spending(budget, self.ledger, lambda batches: looks(pipeline, batches))
+        budget = self.pipeline.spec.budget if self.trigger.ends else None
+        spending = None if budget is None else Spending(budget, self.ledger)
 
         def due(given_up: Event) -> str | None:
             if register.asked_to_stop:

@@ -112,12 +112,18 @@ def ingest(
     mine = {batch.batch for batch in written}
     before = [batch for batch in batches if batch.batch not in mine]
     files = report_files(pipeline.spec, before, written, say)
-    stopped = following.stopped
-    by_budget = stopped is not None and stopped.startswith("budget.")
-    left = looks(pipeline, generation.ledger.batches()) if by_budget else ()
-    return Ingested(
-        tuple(written), str(query.id), str(query.runId), stopped, tuple(left), tuple(files)
-    )
+    stopped, left = _left(pipeline, generation, following.stopped)
+    return Ingested(tuple(written), str(query.id), str(query.runId), stopped, left, tuple(files))
+
+
+def _left(
+    pipeline: Pipeline, generation: Generation, stopped: str | None
+) -> tuple[str | None, tuple[Look, ...]]:
+    """Why a query was stopped, and what it left; a budget that was just enough stopped nothing."""
+    if stopped is None or not stopped.startswith("budget."):
+        return stopped, ()
+    left = tuple(looks(pipeline, generation.ledger.batches()))
+    return (None, ()) if all(look.new == 0 for look in left) else (stopped, left)
 
 
 def _planned(
