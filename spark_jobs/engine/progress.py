@@ -16,6 +16,7 @@ from spark_jobs.engine import raised
 from spark_jobs.engine.query import ROWS_READ
 from spark_jobs.engine.ungated import ROWS_OUT, SAMPLE
 from spark_jobs.ledger.batch import Batch, Counts
+from spark_jobs.ledger.kafka_range import as_offsets, between, records_in
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.partition_values import disk_path
 
@@ -109,14 +110,13 @@ class Progress:
         """What one source still has of what was there at the start."""
         if look.new is None:
             return ""
-        if look.unit == "files":
-            read = sum(1 for file in batch.inputs if file.source == look.source)
+        if "ends" in look.facts:
+            reached = as_offsets(batch.offsets.get(look.source))
+            left = records_in(between(reached, look.facts["ends"]))
         else:
-            sources = self._last.get(batch.batch, {}).get("sources", [])
-            read = sum(one["numInputRows"] for one in sources if look.source in one["description"])
-        self._read[look.source] += read
-        left = max(0, look.new - self._read[look.source])
-        return f", {look.source}: {read:,} {look.unit} in, {left:,} left"
+            self._read[look.source] += sum(1 for file in batch.inputs if file.source == look.source)
+            left = max(0, look.new - self._read[look.source])
+        return f", {look.source}: {left:,} {look.unit} left"
 
 
 def why(query: StreamingQuery) -> TidemillError | None:
