@@ -37,6 +37,9 @@ class Project:
     def transform(self, name: str) -> Path:
         return self.home / "spark_jobs" / "transforms" / f"{name}.py"
 
+    def data_source(self, module: str) -> Path:
+        return self.home / "spark_jobs" / "data_sources" / f"{module}.py"
+
     def suite(self, name: str) -> Path:
         return self.expectations / "suites" / f"{name}.json"
 

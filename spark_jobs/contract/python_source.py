@@ -14,7 +14,8 @@ class PythonSource(BaseSource):
     """Rows of a `DataSource` subclass, registered with Spark when the query is built.
 
     Attributes:
-        data_source: `package.module:Class`, importable in driver and executors.
+        data_source: `module:Class` in the project's `spark_jobs/data_sources/module.py`, or a class
+            of an installed package, `package.module:Class`.
         schema_: The columns, as Spark DDL.
     """
 

@@ -2,49 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from datetime import timedelta
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from spark_jobs.contract.source import BaseSource
+from spark_jobs.contract.model import Disagreement
+from spark_jobs.contract.quantities import Duration
+from spark_jobs.contract.source import BaseSource, OptionValue, as_text
 
 
-class RateSource(BaseSource):
-    """Rows that Spark makes up by the second: `timestamp`, `value`."""
+class TrialSource(BaseSource):
+    """What they have in common: all that Spark knows of them is a field."""
 
-    kind: Literal["rate"]
-    rowsPerSecond: Annotated[int, Field(gt=0)] = 1
-    rampUpTime: str = "0s"
-    numPartitions: Annotated[int, Field(gt=0)] | None = None
+    kind: Literal["rate", "rate-micro-batch", "socket"]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("timestamp", "value")
+    @model_validator(mode="after")
+    def _has_fields_alone(self) -> Self:
+        if self.options:
+            known = sorted(self._own_fields)
+            msg = f"a {self.kind} source has no options but its fields: {', '.join(known)}"
+            raise Disagreement(msg, "options")
+        return self
 
     @property
     def replayable(self) -> bool:
         return False
 
+    @property
+    def origin(self) -> str:
+        """Where its rows come from."""
+        return self.kind
 
-class RateMicroBatchSource(BaseSource):
+    @property
+    def reader_options(self) -> dict[str, str]:
+        given = self._own_fields & self.model_fields_set
+        return {name: _spelled(getattr(self, name)) for name in sorted(given)}
+
+    @property
+    def _own_fields(self) -> set[str]:
+        return set(type(self).model_fields).difference(TrialSource.model_fields)
+
+
+def _spelled(value: OptionValue | timedelta) -> str:
+    return f"{int(value.total_seconds())}s" if isinstance(value, timedelta) else as_text(value)
+
+
+class RateSource(TrialSource):
+    """Rows that Spark makes up by the second: `timestamp`, `value`."""
+
+    kind: Literal["rate"]
+    rowsPerSecond: Annotated[int, Field(gt=0)] = 1
+    rampUpTime: Duration = timedelta(0)
+    numPartitions: Annotated[int, Field(gt=0)] = 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("timestamp", "value")
+
+
+class RateMicroBatchSource(TrialSource):
     """Rows that Spark makes up by the batch: `timestamp`, `value`."""
 
     kind: Literal["rate-micro-batch"]
     rowsPerBatch: Annotated[int, Field(gt=0)]
     startTimestamp: Annotated[int, Field(ge=0)] = 0
     advanceMillisPerBatch: Annotated[int, Field(gt=0)] = 1000
-    numPartitions: Annotated[int, Field(gt=0)] | None = None
+    numPartitions: Annotated[int, Field(gt=0)] = 1
 
     @property
     def columns(self) -> tuple[str, ...]:
         return ("timestamp", "value")
 
-    @property
-    def replayable(self) -> bool:
-        return False
 
-
-class SocketSource(BaseSource):
+class SocketSource(TrialSource):
     """Lines of text from a socket: `value`, and `timestamp` if asked for."""
 
     kind: Literal["socket"]
@@ -57,5 +88,5 @@ class SocketSource(BaseSource):
         return ("value", "timestamp") if self.includeTimestamp else ("value",)
 
     @property
-    def replayable(self) -> bool:
-        return False
+    def origin(self) -> str:
+        return f"socket:{self.host}:{self.port}"

@@ -38,10 +38,10 @@ def read_stream(
     if isinstance(source, PythonSource):
         from spark_jobs.engine import python_source
 
-        return python_source.stream(session, name, source, spec)
+        return python_source.stream(session, name, source, pipeline.project)
     from spark_jobs.engine import trial_source
 
-    return trial_source.stream(session, name, source, spec)
+    return trial_source.stream(session, name, source)
 
 
 def schema_of(ddl: str, field: str) -> StructType:

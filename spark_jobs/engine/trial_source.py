@@ -1,0 +1,20 @@
+"""Sources for trying things: rows that Spark makes up, and lines from a socket."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contract.trial_source import TrialSource
+from spark_jobs.engine.source import CORRUPT, ORIGIN
+
+
+def stream(session: SparkSession, name: str, source: TrialSource) -> DataFrame:
+    """The rows of a trial source; none of them can be malformed."""
+    reader = session.readStream.name(name).format(source.kind)
+    rows = reader.options(**source.reader_options).load()
+    return rows.select(
+        *source.columns,
+        F.lit(None).cast("string").alias(CORRUPT),
+        F.lit(source.origin).alias(ORIGIN),
+    )

@@ -1,0 +1,1 @@
+"""Python data sources and the kit that tries them."""
