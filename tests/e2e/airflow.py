@@ -71,11 +71,11 @@ class Airflow:
         return {task["task_id"]: task["state"] for task in found}
 
 
-# Connections come by standard input: on a command line everybody could read them.
-PREPARE = """
+PREPARE = "from tidemill.metadata import prepare; prepare()"
+# By standard input: on a command line everybody could read them. In a process of its own: the one
+# that makes up the key of AIRFLOW_HOME does not use it yet.
+STORE = """
 import json, sys
-from tidemill.metadata import prepare
-prepare()
 from airflow.models.connection import Connection
 from airflow.utils.session import create_session
 with create_session() as session:
@@ -106,15 +106,16 @@ def running(
     )
     log = home / "airflow.log"
     with log.open("w") as output:
-        subprocess.run(
-            [sys.executable, "-c", PREPARE],
-            env=variables,
-            check=True,
-            input=json.dumps(dict(stored or {})),
-            text=True,
-            stdout=output,
-            stderr=output,
-        )
+        for code, given in ((PREPARE, None), *([(STORE, stored)] if stored else [])):
+            subprocess.run(
+                [sys.executable, "-c", code],
+                env=variables,
+                check=True,
+                input=json.dumps(given and dict(given)),
+                text=True,
+                stdout=output,
+                stderr=output,
+            )
         process = subprocess.Popen(
             [sys.executable, "-m", "airflow", "standalone"],
             env=variables,

