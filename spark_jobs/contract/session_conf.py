@@ -37,13 +37,16 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # A wrong cast or an overflow is an error, never a silent null.
         "spark.sql.ansi.enabled": "true",
-        # 200 partitions cost ten seconds and 400 files a run; a checkpoint keeps the first number.
+        # 200 partitions cost ten seconds and 400 files a run; a generation keeps its first number.
         "spark.sql.shuffle.partitions": str(cores or os.cpu_count() or 1),
         # Spark's logs must outlive whatever one run may commit before our ledger has it.
         "spark.sql.streaming.minBatchesToRetain": str(RETAINED_BATCHES),
         # Sources go by name in the checkpoint, so that one can be added or dropped.
         "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
         "spark.sql.streaming.offsetLog.formatVersion": "2",
+        # It looks for a number that this version of the log does not hold: a query that was killed
+        # within a batch would never start again (NoSuchElementException: None.get, Spark 4.2.0).
+        "spark.sql.streaming.checkUnfinishedRepartitionOnRestart": "false",
         # A file that is cut short or gone is an error, not an end of its rows.
         "spark.sql.files.ignoreCorruptFiles": "false",
         "spark.sql.files.ignoreMissingFiles": "false",

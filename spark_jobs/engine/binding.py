@@ -27,11 +27,15 @@ from spark_jobs.ledger.note import (
 )
 from spark_jobs.ledger.written import written_by
 
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+
 
 def bind(
     pipeline: Pipeline, generation: Generation, planned: Plan, *, continuous: bool = False
 ) -> Note:
     """The generation's note; written, with the checkpoint's id, before a first query starts.
+
+    The session is set to as many partitions as the generation was born with.
 
     Args:
         pipeline: Whose.
@@ -40,6 +44,7 @@ def bind(
         continuous: Whether it is a continuous one.
     """
     layout, spec = pipeline.layout, pipeline.spec
+    conf = planned.rows.sparkSession.conf
     note = generation.note
     if note is None:
         note = Note(
@@ -51,6 +56,7 @@ def bind(
             mode=spec.output.mode,
             keys=keys_of(spec),
             continuous=continuous,
+            shuffle_partitions=int(str(conf.get(SHUFFLE_PARTITIONS))),
             table_schema=planned.table_schema.jsonValue(),
             partition_by=spec.output.partition_by,
             timezone=spec.timezone,
@@ -59,6 +65,8 @@ def bind(
             born=datetime.now(UTC),
         )
         documents.put_if_absent(layout.note(generation.name), note)
+    # The machine may have other cores than the one that the generation was born on.
+    conf.set(SHUFFLE_PARTITIONS, str(note.shuffle_partitions or conf.get(SHUFFLE_PARTITIONS)))
     if generation.checkpoint.query_id is None:
         # Spark takes the id it finds here, so note and checkpoint are bound from the first moment.
         note.checkpoint.mkdir(parents=True, exist_ok=True)

@@ -35,6 +35,8 @@ class Note(BaseModel):
         mode: The output mode.
         keys: In mode `update` the columns that tell its rows apart.
         continuous: Whether its batches are the epochs of a continuous query.
+        shuffle_partitions: Of a query with state, whose keys they divide. Offset logs of version 2
+            do not hold it (Spark 4.2.0), and with another number state would be lost.
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
         timezone: In which partition expressions cut dates.
@@ -53,6 +55,7 @@ class Note(BaseModel):
     mode: OutputMode = OutputMode.APPEND
     keys: tuple[str, ...] = ()
     continuous: bool = False
+    shuffle_partitions: int | None = None
     table_schema: dict[str, Any]
     partition_by: dict[str, str]
     timezone: str
