@@ -89,6 +89,10 @@ kafka: setup ## Run a Kafka broker on 127.0.0.1:9092 until Ctrl-C
 	@$(RUN) spark_jobs.contract.jars broker
 	@$(RUN) tests.servers.kafka
 
+.PHONY: env
+env: ## Make up the secrets of docker-compose.yaml in .env, unless it is there
+	@'$(PYTHON)' plugins/tidemill/compose_env.py
+
 .PHONY: lock-jars
 lock-jars: setup ## Find anew what the jars named in jars.lock need, and write every hash
 	@$(RUN) spark_jobs.contract.jars --lock

@@ -16,9 +16,14 @@ from spark_jobs.contract.project import REPOSITORY
 DEADLINE = 30.0
 
 
-def wait_for(condition: Callable[[], object]) -> None:
-    """Go on as soon as a condition holds; a test that waits in vain fails."""
-    give_up = time.monotonic() + DEADLINE
+def wait_for(condition: Callable[[], object], deadline: float = DEADLINE) -> None:
+    """Go on as soon as a condition holds; a test that waits in vain fails.
+
+    Args:
+        condition: Asked again and again.
+        deadline: Seconds, where what is waited for may take long on a busy machine.
+    """
+    give_up = time.monotonic() + deadline
     while not condition():
         assert time.monotonic() < give_up, "waited in vain"
         time.sleep(0.01)

@@ -109,17 +109,9 @@ class Broker(KafkaClient, Server):
         self.password = password or secrets.token_urlsafe(24)
         self.trusted = make_certificate(self.home)
         properties = self._configure()
-        java = (
-            java_home(os.environ) / "bin" / "java",
-            *(*JVM, f"-Dlog4j2.configurationFile={self.home / 'log4j2.properties'}"),
-            *("-cp", os.pathsep.join(str(jar) for jar in jars_of("broker"))),
-        )
-        if not (self.home / "data" / "meta.properties").exists():
-            cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-            first = ("kafka.tools.StorageTool", "format", "-t", cluster, "-c", properties)
-            subprocess.run([*java, *first], check=True, capture_output=True)
+        command = broker_command(self.home, properties)
         KafkaClient.__init__(self, self.bootstrap)
-        Server.__init__(self, [*java, "kafka.Kafka", properties], self.home, temporary=temporary)
+        Server.__init__(self, command, self.home, temporary=temporary)
 
     @property
     def bootstrap(self) -> str:
@@ -160,7 +152,6 @@ class Broker(KafkaClient, Server):
         return found
 
     def _configure(self) -> Path:
-        (self.home / "log4j2.properties").write_text(LOG4J)
         protocols = ("plaintext", "sasl_plaintext", "ssl", "sasl_ssl")
         properties = self.home / "server.properties"
         properties.touch(mode=0o600)
@@ -175,6 +166,36 @@ class Broker(KafkaClient, Server):
             )
         )
         return properties
+
+
+def kafka_java(home: Path, program: str, *arguments: str | Path) -> list[str | Path]:
+    """The command of one of Kafka's programs.
+
+    Args:
+        home: A folder for the settings of its log.
+        program: Its class.
+        arguments: Its own.
+    """
+    log = home / "log4j2.properties"
+    log.write_text(LOG4J)
+    options = (*JVM, f"-Dlog4j2.configurationFile={log}")
+    jars = os.pathsep.join(str(jar) for jar in jars_of("broker"))
+    return [java_home(os.environ) / "bin" / "java", *options, "-cp", jars, program, *arguments]
+
+
+def broker_command(home: Path, properties: Path) -> list[str | Path]:
+    """The command of a broker, whose folder for data is made now if it is not there.
+
+    Args:
+        home: A folder, which holds that of the data as `data`.
+        properties: The broker's.
+    """
+    if not (home / "data" / "meta.properties").exists():
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        options = ("format", "--cluster-id", cluster, "--config", properties)
+        make = kafka_java(home, "kafka.tools.StorageTool", *options)
+        subprocess.run(make, check=True, capture_output=True)
+    return kafka_java(home, "kafka.Kafka", properties)
 
 
 def main() -> int:

@@ -53,19 +53,19 @@ class MariaDB(Server):
     """A server of our own; in a `with` statement it is up.
 
     Args:
-        password: Of the user `tidemill`, who may do everything; made up where not given.
-        settings: Further ones of MariaDB, as `name=value`.
+        user: Who may do everything.
+        password: Of that user; made up where not given.
 
     Attributes:
         trusted: The certificate that clients trust, a PEM file, where they want TLS.
     """
 
-    user = "tidemill"
     host = "127.0.0.1"
 
-    def __init__(self, password: str | None = None, settings: tuple[str, ...] = ()) -> None:
+    def __init__(self, user: str = "tidemill", password: str | None = None) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="tidemill-mariadb-"))
         (self.port,) = free_ports(1)
+        self.user = user
         self.password = password or secrets.token_urlsafe(24)
         self._numbers = itertools.count(1)
         self.trusted = make_certificate(self.home)
@@ -83,7 +83,7 @@ class MariaDB(Server):
             f"ssl-key={self.home / 'server.pem'}",
             "user=root",
         )
-        options = (f"--{each}" for each in (*places, *SETTINGS, *settings))
+        options = (f"--{each}" for each in (*places, *SETTINGS))
         command = [programs / "bin" / "mariadbd", "--no-defaults", *options]
         self._initialise(command, programs / "share")
         super().__init__(command, self.home)

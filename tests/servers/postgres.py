@@ -33,19 +33,19 @@ class Postgres(Server):
     """A server of our own; in a `with` statement it is up.
 
     Args:
-        password: Of the user `tidemill`, who may do everything; made up where not given.
-        settings: Further ones of PostgreSQL, as `name=value`.
+        user: Who may do everything.
+        password: Of that user; made up where not given.
 
     Attributes:
         trusted: The certificate that clients trust, a PEM file, where they want TLS.
     """
 
-    user = "tidemill"
     host = "127.0.0.1"
 
-    def __init__(self, password: str | None = None, settings: tuple[str, ...] = ()) -> None:
+    def __init__(self, user: str = "tidemill", password: str | None = None) -> None:
         self.home = open_folder("tidemill-postgres-")
         (self.port,) = free_ports(1)
+        self.user = user
         self.password = password or secrets.token_urlsafe(24)
         self._numbers = itertools.count(1)
         self.trusted = make_certificate(self.home)
@@ -54,7 +54,7 @@ class Postgres(Server):
         programs = programs_of("postgres", _unpack, instead=self.home / "programs") / "bin"
         self._initialise(programs / "initdb")
         own = (f"port={self.port}", f"ssl_cert_file={certificate}", f"ssl_key_file={certificate}")
-        options = (f"--{each}" for each in (*SETTINGS, *own, *settings))
+        options = (f"--{each}" for each in (*SETTINGS, *own))
         super().__init__(
             [programs / "postgres", "-D", self.home / "data", *options],
             self.home,

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-DEADLINE = 90.0
+DEADLINE = 180.0
 PATIENCE = 20.0
 POLL = 0.05
 
@@ -84,9 +84,14 @@ class Server(ABC):
         Raises:
             ServerFailed: It ended by itself, or did not answer in time.
         """
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start it, and do not wait."""
         assert self._process is None, "it is up already"
         with self.log.open("ab") as log:
-            self._process = process = subprocess.Popen(
+            self._process = subprocess.Popen(
                 self._command,
                 cwd=self.home,
                 env=self._environ,
@@ -98,15 +103,23 @@ class Server(ABC):
             )
         goes = str(self.home) if self._temporary else ""
         self._watch = subprocess.Popen(
-            ["sh", "-c", _WATCH, "watch", self._farewell.name[3:], str(process.pid), goes],
+            ["sh", "-c", _WATCH, "watch", self._farewell.name[3:], str(self.pid), goes],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+
+    def wait(self) -> None:
+        """Return as soon as it answers.
+
+        Raises:
+            ServerFailed: As for `start`.
+        """
+        assert self._process is not None, "it is not launched"
         give_up = time.monotonic() + DEADLINE
         while not self.answers():
-            if process.poll() is not None or time.monotonic() > give_up:
+            if self._process.poll() is not None or time.monotonic() > give_up:
                 self.kill()
                 raise ServerFailed(self.log.read_text(errors="replace")[-4000:])
             time.sleep(POLL)
@@ -139,6 +152,9 @@ class Server(ABC):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        # What it started and did not take with it.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         self._watch.kill()
         self._watch.communicate()
 

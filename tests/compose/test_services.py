@@ -1,0 +1,131 @@
+"""Every service of docker-compose.yaml at work, as processes of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from confluent_kafka.admin import AdminClient
+from deltalake import DeltaTable
+
+from spark_jobs.contract.connection import connection
+from spark_jobs.contract.project import REPOSITORY
+from spark_jobs.samples.shop_orders import write_day
+from tests.compose.composition import Composition, written_env
+from tests.compose.stage import Stage
+from tests.processes import wait_for
+
+pytestmark = [pytest.mark.airflow, pytest.mark.jvm, pytest.mark.slow]
+
+# Seconds; a run starts several Pythons with Airflow in them, and a driver with an executor.
+PATIENCE = 180.0
+ENDED = {"success", "failed"}
+PIPELINES = {path.stem for path in (REPOSITORY / "dags" / "specs").glob("*.yaml")}
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """All of them up."""
+    home = tmp_path_factory.mktemp("compose")
+    stage = Stage(Composition(written_env(home)), home / "data")
+    try:
+        stage.up()
+        yield stage
+    finally:
+        stage.down()
+
+
+@pytest.fixture(scope="module")
+def api(stage: Stage) -> Iterator[httpx.Client]:
+    """Airflow's REST API, for whoever has the password of `.env`."""
+    url = f"http://127.0.0.1:{stage.port('airflow-apiserver', 8080)}"
+    with httpx.Client(base_url=url, timeout=60) as client:
+        made = log_in(client, stage.composition.environ["ADMIN_PASSWORD"])
+        client.headers["Authorization"] = f"Bearer {made.json()['access_token']}"
+        yield client
+
+
+def log_in(client: httpx.Client, password: str) -> httpx.Response:
+    return client.post("/auth/token", json={"username": "admin", "password": password})
+
+
+def test_every_service_comes_up_and_is_healthy(stage: Stage) -> None:
+    assert stage.ended == ["airflow-init"]
+    assert sorted(stage.healthy + stage.ended) == sorted(stage.composition.services)
+    assert stage.is_healthy("postgres")
+
+
+def test_the_password_of_the_env_is_the_login(stage: Stage, api: httpx.Client) -> None:
+    assert log_in(api, "admin").status_code == 401
+    assert (stage.home / "airflow" / "passwords.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_metadata_has_our_pool_and_the_pipelines(api: httpx.Client) -> None:
+    assert api.get("/api/v2/pools/tidemill").json()["slots"] >= 1
+    wait_for(lambda: dags(api) == PIPELINES, PATIENCE)
+
+
+def test_a_run_goes_through_all_of_it_and_publishes(stage: Stage, api: httpx.Client) -> None:
+    write_day(stage.home / "input" / "shop_orders", 1)
+    wait_for(lambda: "shop_orders" in dags(api), PATIENCE)
+    dag = "/api/v2/dags/shop_orders"
+    assert api.patch(dag, json={"is_paused": False}).status_code == 200
+    wait_for(lambda: states(api, f"{dag}/dagRuns", "dag_runs") & ENDED, PATIENCE)
+    assert states(api, f"{dag}/dagRuns/~/taskInstances", "task_instances") == {"success"}
+    (done,) = masters_view(stage)["completedapps"]
+    assert (done["name"], done["state"]) == ("tidemill ingest shop_orders", "FINISHED")
+    table = stage.home / "root" / "shop_orders" / "table"
+    assert DeltaTable(table).to_pyarrow_table().num_rows > 0
+
+
+def test_the_worker_has_joined_the_master_that_the_connection_names(stage: Stage) -> None:
+    named = connection("tidemill_spark", stage.environment("airflow-scheduler")).host
+    seen = masters_view(stage)
+    assert seen["url"] == named
+    assert [worker["state"] for worker in seen["workers"]] == ["ALIVE"]
+
+
+def test_kafka_serves_containers_and_this_machine_each_at_its_own_address(stage: Stage) -> None:
+    settings = connection("kafka", stage.environment("airflow-scheduler")).settings
+    inner, outer = stage.port("kafka", 29092), stage.port("kafka", 9092)
+    assert settings["bootstrap.servers"] == f"127.0.0.1:{inner}"
+    for port in (inner, outer):
+        client = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"})
+        assert {broker.port for broker in client.list_topics(timeout=30).brokers.values()} == {port}
+
+
+def test_the_warehouse_is_a_database_of_its_own(stage: Stage) -> None:
+    found = connection("warehouse", stage.environment("airflow-scheduler"))
+    assert found.password is not None
+    with psycopg.connect(
+        host=found.host,
+        port=found.port,
+        user=found.login,
+        password=found.password.get_secret_value(),
+        dbname=found.schema_,
+    ) as connected:
+        connected.execute("CREATE TABLE made (id int)")
+        assert connected.execute("SELECT current_user, current_database()").fetchone() == (
+            "warehouse",
+            "warehouse",
+        )
+    given = stage.environment("airflow-scheduler")["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"]
+    assert found.password.get_secret_value() not in given
+
+
+def dags(api: httpx.Client) -> set[str]:
+    """The pipelines that the DAG processor has found."""
+    return {dag["dag_id"] for dag in api.get("/api/v2/dags?limit=100").json()["dags"]}
+
+
+def states(api: httpx.Client, path: str, what: str) -> set[str]:
+    """The states of runs or tasks."""
+    return {found["state"] for found in api.get(path).json()[what]}
+
+
+def masters_view(stage: Stage) -> Any:
+    """What Spark's master says of its workers and applications."""
+    return httpx.get(f"http://127.0.0.1:{stage.port('spark-master', 8080)}/json/").json()
