@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.binding import bind, forget, start_of
@@ -32,6 +33,10 @@ from spark_jobs.ledger.looks import looks
 from spark_jobs.ledger.running import clear_dead
 
 Say = Callable[[str], None]
+
+
+class PlanRefused(SpecError):
+    """Spark's analyser refuses a query as a whole; carries `trigger`."""
 
 
 @dataclass(frozen=True)
@@ -165,5 +170,14 @@ def _started(
 ) -> StreamingQuery:
     try:
         return start(planned, pipeline, generation.name, lease, run_id, trigger)
+    except AnalysisException as error:
+        raise PlanRefused(
+            f"{pipeline.spec_file}: Spark does not run this query with the trigger {trigger}: "
+            f"{str(error).splitlines()[0]}",
+            remedy="Change the transform, output.mode or the sink.",
+            path=pipeline.spec_file,
+            field="output",
+            trigger=str(trigger),
+        ) from error
     except PySparkException as error:
         raise of_spark(error) from error

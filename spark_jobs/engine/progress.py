@@ -22,7 +22,7 @@ from spark_jobs.ledger.partition_values import disk_path
 
 # SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
 # syntax, unsupported features.
-HOPELESS = ("22", "38", "39", "42", "0A", "54")
+HOPELESS = ("22", "38", "39", "42", "0A", "54", "P0")
 # Errors that Spark wraps without a SQLSTATE of their own.
 HOPELESS_TEXTS = ("PythonException", "CSV header does not conform to the schema")
 # How Spark names a file that it could not read, in two places.

@@ -31,6 +31,7 @@ from spark_jobs.contract.sink import (
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.kafka_rows import refuse_other_columns
 from spark_jobs.engine.query import ROWS_READ, Plan
+from spark_jobs.engine.read_once import read_once
 from spark_jobs.engine.refusals import refuse_unsupported
 from spark_jobs.engine.rows import REJECT, good, reasons, tag
 from spark_jobs.engine.sink_code import load_foreach, load_foreach_batch
@@ -80,7 +81,7 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline, watch: Watch
     if watch.sample:
         row = F.to_json(F.struct(*[F.col(f"`{name}`") for name in schema.names]))
         rows = rows.observe(SAMPLE, F.max_by(row, F.xxhash64(row), watch.sample).alias("rows"))
-    return Plan(rows, schema)
+    return Plan(read_once(rows), schema)
 
 
 def write(writer: DataStreamWriter, pipeline: Pipeline, sink: Sink) -> DataStreamWriter:

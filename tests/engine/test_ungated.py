@@ -147,6 +147,16 @@ def test_a_batch_that_is_not_kept_is_read_once_for_each_place(
     assert pipeline.batches[0].rows_in == 4
 
 
+def test_a_transform_may_use_its_rows_twice(tmp_path: Path, spark: SparkSession) -> None:
+    code = "def transform(rows):\n    return rows.union(rows.where('number = 1'))\n"
+    pipeline = Sinks(tmp_path, {"kind": "memory"}, code, RULES)
+    pipeline.deliver("a.csv", "one,1", "two,2", "minus,-1")
+    pipeline.run("first")
+    assert sorted(row.word for row in spark.table("words").collect()) == ["one", "one", "two"]
+    (batch,) = pipeline.batches
+    assert (batch.rows_in, batch.rows, batch.reasons) == (3, 3, {"rule positive": 1})
+
+
 def test_a_failing_function_fails_the_batch_which_comes_again(
     tmp_path: Path, spark: SparkSession
 ) -> None:
