@@ -57,7 +57,7 @@ class Storable:
     def _column(self, name: str, column: pa.Array) -> pa.Array:
         nested = json_text.is_nested(column.type)
         if nested:
-            column = json_text.texts(column)
+            column = json_text.json_texts(column)
         found = self._without_place(column, nested)
         count = 0 if found is None else pc.sum(found).as_py() or 0
         if not count:

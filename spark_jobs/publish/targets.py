@@ -35,5 +35,9 @@ def _open(
             from spark_jobs.publish.mariadb_target import MariaDbTarget
 
             return MariaDbTarget(target, pipeline=pipeline.name, epoch=epoch, say=say)
+        case given.KafkaTarget():
+            from spark_jobs.publish.kafka_target import KafkaTarget
+
+            return KafkaTarget(target, pipeline=pipeline.name)
         case _:
             raise NotImplementedError(target.kind)
