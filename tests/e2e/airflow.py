@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+from cryptography.fernet import Fernet
 
 from tidemill.environment import airflow_environment
 from tidemill.processes import end_session
@@ -71,11 +72,11 @@ class Airflow:
         return {task["task_id"]: task["state"] for task in found}
 
 
-PREPARE = "from tidemill.metadata import prepare; prepare()"
-# By standard input: on a command line everybody could read them. In a process of its own: the one
-# that makes up the key of AIRFLOW_HOME does not use it yet.
-STORE = """
+# Connections come by standard input: on a command line everybody could read them.
+PREPARE = """
 import json, sys
+from tidemill.metadata import prepare
+prepare()
 from airflow.models.connection import Connection
 from airflow.utils.session import create_session
 with create_session() as session:
@@ -104,18 +105,19 @@ def running(
         master="local[2]",
         environ=environ,
     )
+    # The `airflow` command makes one up at its first start; what is stored earlier stays readable.
+    variables["AIRFLOW__CORE__FERNET_KEY"] = Fernet.generate_key().decode()
     log = home / "airflow.log"
     with log.open("w") as output:
-        for code, given in ((PREPARE, None), *([(STORE, stored)] if stored else [])):
-            subprocess.run(
-                [sys.executable, "-c", code],
-                env=variables,
-                check=True,
-                input=json.dumps(given and dict(given)),
-                text=True,
-                stdout=output,
-                stderr=output,
-            )
+        subprocess.run(
+            [sys.executable, "-c", PREPARE],
+            env=variables,
+            check=True,
+            input=json.dumps(dict(stored or {})),
+            text=True,
+            stdout=output,
+            stderr=output,
+        )
         process = subprocess.Popen(
             [sys.executable, "-m", "airflow", "standalone"],
             env=variables,
