@@ -15,7 +15,7 @@ def reasons_from_counts(
     """The reasons, none where there is none.
 
     Batches for which nothing came are no empty delivery: Spark runs one without data after the
-    watermark moved, and an increment of only such batches passes.
+    watermark moved, or to note where a topic begins. An increment of only such batches passes.
 
     Args:
         gate: The spec's.
@@ -42,7 +42,15 @@ def reasons_from_counts(
 
 
 def _nothing_came(batches: Sequence[Batch], before: Sequence[Batch]) -> bool:
-    return bool(before) and all(batch.offsets == before[0].offsets for batch in batches)
+    if before and all(batch.offsets == before[0].offsets for batch in batches):
+        return True
+    # An empty file is a delivery; of a topic there is none without records.
+    return not any(batch.rows_in != 0 or _listed_files(batch) for batch in batches)
+
+
+def _listed_files(batch: Batch) -> bool:
+    offsets = batch.offsets.values()
+    return any(isinstance(offset, dict) and "logOffset" in offset for offset in offsets)
 
 
 def _rows_read(sealed: Sealed, batches: Sequence[Batch]) -> int:

@@ -101,3 +101,11 @@ def test_no_input_is_no_empty_delivery(merged: bool) -> None:
 def test_the_first_batch_always_had_input() -> None:
     one = batch(0, 0, 0, 0, 0)
     assert reasons_from_counts(GATE, sealed(0, 0, merged=True), [one], [])
+
+
+def test_a_topic_without_records_is_no_delivery() -> None:
+    first = batch(0, 0, 0, 0, 0).model_copy(update={"offsets": {"orders": {"topic": {"0": 7}}}})
+    assert not reasons_from_counts(GATE, sealed(0, 0, merged=False), [first], [])
+    # What a transform drops was delivered.
+    dropped = first.model_copy(update={"rows_in": 3})
+    assert reasons_from_counts(GATE, sealed(0, 0, merged=False), [dropped], [])
