@@ -25,11 +25,16 @@ from spark_jobs.contract.report import Step
 from tests.checkout import Demo, somebody, up
 from tests.e2e.airflow import until
 from tests.reader import BLOCKS, COMMANDS, LINKS, UNNAMED, Shell
+from tests.servers.kafka_client import Record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.servers.kafka import Broker
+    from tests.servers.postgres import Postgres
+
 TESTED: set[str] = set()
+SHIPPED = {path.stem for path in (REPOSITORY / "dags" / "specs").glob("*.yaml")}
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"
 FEED = "station,level_cm,at\nDover,{level},2026-03-{day:02d} 00:00:00\n"
@@ -55,7 +60,9 @@ def shell(
 ) -> Iterator[Shell]:
     """A shell in the clone in which the demo has run."""
     zone = str(spark.conf.get("spark.sql.session.timeZone"))
-    yield Shell(demo.checkout, tmp_path_factory.mktemp("shell"), somebody())
+    # The clone shares the jars, which are 300 MB.
+    environ = {**somebody(), "TIDEMILL_JARS": str(REPOSITORY / ".jars")}
+    yield Shell(demo.checkout, tmp_path_factory.mktemp("shell"), environ)
     spark.conf.set("spark.sql.session.timeZone", zone)
 
 
@@ -138,6 +145,49 @@ def test_three_files_are_a_pipeline(shell: Shell, demo: Demo, mills: Path) -> No
     )
 
 
+LIVE = [
+    {"station": "Dover", "level_cm": 390, "at": "2026-03-05T00:00:00"},
+    {"station": "Calais", "level_cm": 402, "at": "2026-03-05T00:00:00"},
+    {"station": "Dover", "level_cm": 510, "at": "2026-03-05T01:00:00"},
+]
+
+
+@shows("live", "stream")
+def test_records_reach_a_table_and_a_database(
+    shell: Shell, demo: Demo, mills: Path, broker: Broker, postgres: Postgres
+) -> None:
+    database = postgres.fresh_database()
+    block = BLOCKS["live"].replace("127.0.0.1:9092", broker.bootstrap)
+    given = "postgres://mill:secret@127.0.0.1:5432/warehouse"
+    assert given in block
+    block = block.replace(given, postgres.dsn(database))
+    broker.create_topic("tides")
+    values = [json.dumps(reading) for reading in LIVE]
+    broker.produce("tides", [Record(key=None, value=value) for value in values])
+    ended = shell.run(block)
+    assert ended.commands == [(0, "run"), (0, "sql")]
+    assert re.search(r"Dover\W+5\.10", ended.output)
+    with postgres.connect(database) as connection:
+        rows = connection.execute('SELECT station, level_cm, "offset" FROM tides').fetchall()
+    assert sorted(rows) == [("Calais", 402, 1), ("Dover", 390, 0), ("Dover", 510, 2)]
+    assert [row["offset"] for row in published(demo, "tides_live")] == [0, 1, 2]
+
+    late = json.dumps({**LIVE[0], "level_cm": 333})
+    broker.produce("tides", [Record(key=None, value=late)])
+    export = "".join(line + "\n" for line in block.splitlines() if line.startswith("export"))
+    streamed = shell.run(export + BLOCKS["stream"])
+    assert streamed.commands == [(0, "stream"), (0, "stream")]
+    assert "333" in streamed.output
+
+
+@shows("infer")
+def test_a_sample_gives_a_schema_to_check(shell: Shell, mills: Path) -> None:
+    ended = shell.run(BLOCKS["infer"])
+    assert ended.commands == [(0, "schema")]
+    assert "station" in ended.output
+    assert "at timestamp" in ended.output
+
+
 @shows("read", "read-spark")
 def test_four_engines_read_the_same_rows(
     demo: Demo, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
@@ -209,7 +259,7 @@ def test_the_ui_shows_what_the_demo_left_and_stops_with_all_its_parts(
     with up(demo, BLOCKS["up"], mine) as (make, url):
         assert url, (demo.kept.home / "up.log").read_text()[-2000:]
         api = httpx.Client(base_url=f"{url}/api/v2")
-        dags = {"retail", "shop_orders", "tides"}
+        dags = {*SHIPPED, "tides", "tides_live"}
         until(lambda: {d["dag_id"] for d in api.get("/dags").json()["dags"]} == dags, "DAGs")
         assert api.get("/importErrors").json()["total_entries"] == 0
         runs = api.get("/dags/shop_orders/dagRuns", params={"order_by": "run_after"}).json()
@@ -277,7 +327,7 @@ def test_an_airflow_that_already_runs_takes_it_in(demo: Demo, mills: Path, tmp_p
     connections = database.execute("SELECT conn_id, conn_type, host FROM connection").fetchall()
     assert ("tidemill_spark", "spark", "local[*]") in connections
     dags, errors, apps, aliases = json.loads(parsed.output.splitlines()[-1])
-    assert dags == ["orders_report", "retail", "shop_orders", "tides"]
+    assert dags == sorted({"orders_report", *SHIPPED, "tides", "tides_live"})
     assert errors == {}
     assert "Tidemill" in apps
     assert aliases == ["tidemill.shop_orders"]
