@@ -31,7 +31,7 @@ _SHELL = """
 tidemill() {{
   local code
   case $1 in
-    run|preview)
+    run|preview|stream|schema)
       env -0 > {state}/environ
       {{ printf '%q ' "$@"; printf '\\n%s\\n' "$PWD"; }} >&{requests}
       read -r code <&{answers} ;;
