@@ -20,7 +20,15 @@ from spark_jobs.contract.project import REPOSITORY
 from tidemill.environment import Kept
 
 NOT_COPIED = shutil.ignore_patterns(
-    ".git", ".venv", ".airflow", ".tidemill", ".jars", ".*_cache", "__pycache__", "*.egg-info"
+    ".git",
+    ".env",
+    ".venv",
+    ".airflow",
+    ".tidemill",
+    ".jars",
+    ".*_cache",
+    "__pycache__",
+    "*.egg-info",
 )
 SETTINGS = ("AIRFLOW", "TIDEMILL", "PYSPARK", "SPARK", "MAKE")
 

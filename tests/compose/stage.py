@@ -81,7 +81,7 @@ class Stage:
         self.ended: list[str] = []
         self._ports: dict[tuple[str, str], int] = defaultdict(lambda: free_ports(1)[0])
         self._servers: dict[str, Server] = {}
-        for volume in ("root", "airflow", "input", "kafka"):
+        for volume in ("root", "airflow", "input", "spark-worker", "kafka"):
             (home / volume).mkdir(parents=True)
 
     def up(self) -> None:
