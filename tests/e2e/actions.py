@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import yaml
 
+from spark_jobs.contract.layout import FIRST_GENERATION
 from tests.e2e.mill import NAME, Mill
 from tests.seen import read_rows
 
@@ -32,17 +33,9 @@ SPEC: dict[str, Any] = {
     "output": {"mode": "update", "keys": ["action", "hour"]},
     "gate": {"rejected": {"hold_above": 0.5}},
 }
-SUITE: dict[str, Any] = {
-    "name": NAME,
-    "meta": {"great_expectations_version": "1.24.1"},
-    "expectations": [
-        {
-            "type": "expect_compound_columns_to_be_unique",
-            "kwargs": {"column_list": ["action", "hour"]},
-            "meta": {"tidemill": {"scope": "table"}},
-            "severity": "critical",
-        }
-    ],
+EACH_ONCE = {
+    "type": "expect_compound_columns_to_be_unique",
+    "kwargs": {"column_list": ["action", "hour"]},
 }
 TRANSFORM = """
 from pyspark.sql import functions as F
@@ -69,7 +62,14 @@ class Actions(Mill):
     def __post_init__(self) -> None:
         super().__post_init__()
         (self.home / f"project/spark_jobs/transforms/{NAME}.py").write_text(self.transform)
-        self.suite.write_text(json.dumps(SUITE))
+        self.expect(EACH_ONCE)
+
+    def expect(self, expectation: Mapping[str, Any]) -> None:
+        """Hold what does not keep an expectation, with the table as it would be."""
+        told = {"meta": {"tidemill": {"scope": "table"}}, "severity": "critical", **expectation}
+        meta = {"great_expectations_version": "1.24.1"}
+        suite = {"name": NAME, "meta": meta, "expectations": [told]}
+        self.suite.write_text(json.dumps(suite))
 
     def write_spec(self, **output: Any) -> None:
         """Write the spec anew, with other members of `output`."""
@@ -109,6 +109,13 @@ class Actions(Mill):
             [f"{self.input}/*.json"],
         )
         return Counter(rows.fetchall())
+
+    def forget_commit(self, batch: int) -> None:
+        """Leave things as a driver does that is killed between a manifest and its commit."""
+        commit = self.checkpoint / "commits" / str(batch)
+        commit.unlink()
+        commit.with_name(f".{batch}.crc").unlink()
+        (self.layout.ledger(FIRST_GENERATION) / f"{batch:06d}.json").unlink()
 
     def attempts(self, batch: int) -> list[Path]:
         """The directories of all attempts at a batch."""
