@@ -24,6 +24,7 @@ from spark_jobs.contract.project import Project
 from spark_jobs.contract.report import Report
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger, Start
+from spark_jobs.ledger.clean_source import cleaned_sources
 from spark_jobs.ledger.increments import Increments, Release, Sealed, Verdict
 from spark_jobs.ledger.input_file import hashed_sources
 from spark_jobs.ledger.journal import Event, Journal
@@ -188,6 +189,7 @@ class History(Seen):
                     produced=self.written,
                     at=datetime.now(UTC),
                     hashed=hashed_sources(spec),
+                    cleans=cleaned_sources(spec),
                 )
             )
         return lease.epoch

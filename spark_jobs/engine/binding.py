@@ -14,6 +14,7 @@ from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.query import Plan
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Start
+from spark_jobs.ledger.clean_source import cleaned_sources
 from spark_jobs.ledger.generation import Generation
 from spark_jobs.ledger.input_file import hashed_sources
 from spark_jobs.ledger.lease import Lease
@@ -91,6 +92,7 @@ def start_of(
         at=datetime.now(UTC),
         written=written_by(pipeline.spec.output),
         hashed=hashed_sources(pipeline.spec),
+        cleans=cleaned_sources(pipeline.spec),
     )
 
 

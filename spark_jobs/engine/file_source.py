@@ -26,7 +26,7 @@ Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
 def stream(session: SparkSession, name: str, source: FileSource, spec: Spec) -> DataFrame:
     """The rows of new files."""
     reader = _configured(session.readStream.name(name), source)
-    if spec.trigger is Trigger.AVAILABLE_NOW:
+    if spec.trigger is not Trigger.ONCE:
         if source.maxBytesPerTrigger is not None:
             reader = reader.option("maxBytesPerTrigger", source.maxBytesPerTrigger)
         else:
@@ -35,6 +35,12 @@ def stream(session: SparkSession, name: str, source: FileSource, spec: Spec) -> 
     age = source.maxFileAge
     reader = reader.option("maxFileAge", f"{int(age.total_seconds())}s" if age else ANY_AGE)
     reader = reader.option("latestFirst", source.latestFirst)
+    reader = reader.option("fileNameOnly", source.fileNameOnly)
+    if not spec.published and source.cleanSource != "off":
+        # Where a gate follows, upkeep does it after publishing.
+        reader = reader.option("cleanSource", source.cleanSource)
+        if source.sourceArchiveDir is not None:
+            reader = reader.option("sourceArchiveDir", source.sourceArchiveDir)
     return _with_origin(reader.load(source.path), source)
 
 

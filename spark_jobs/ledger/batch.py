@@ -24,6 +24,7 @@ class Start(BaseModel):
         produced: The last batch in the sink's log when it started; later ones are its own.
         written: How its batches' files are written.
         hashed: The sources whose files are known by their content.
+        cleans: The sources whose files are put away once they are published.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,6 +38,7 @@ class Start(BaseModel):
     at: datetime
     written: Written = Written()
     hashed: tuple[str, ...] = ()
+    cleans: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

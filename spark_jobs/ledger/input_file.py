@@ -42,6 +42,15 @@ class InputFile(BaseModel):
         """Where it lay when it was read."""
         return Path(self.path)
 
+    def is_at(self, path: Path) -> bool:
+        """Whether what lies there is what was read, by size and time."""
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return False
+        then = (self.size, self.modified_ms)
+        return then == (status.st_size, status.st_mtime_ns // 1_000_000)
+
 
 def taken_in(source: str, file: SourceFile, since: datetime, *, hashed: bool) -> InputFile:
     """What a committed batch read of a file.

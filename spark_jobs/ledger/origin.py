@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.layout import PIPELINE_NAME, Layout
-from spark_jobs.ledger.batches import Batch, Ledger, OutputFile
+from spark_jobs.ledger.batches import Batch, InputFile, Ledger, OutputFile
+from spark_jobs.ledger.clean_source import located
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
 from spark_jobs.ledger.partition_values import disk_path
 from spark_jobs.ledger.sink_log import METADATA_DIRECTORY, read_sink_log
@@ -32,6 +33,8 @@ class Origin(BaseModel):
         rejected: Whether a written file holds rejected rows.
         run_id: Of the run that made the batch.
         increment: That holds the batch; None until it is sealed.
+        now: Where an input file lies now, as it may have been archived; None where it is gone or
+            is another, and for one that was written.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,6 +49,7 @@ class Origin(BaseModel):
     run_id: str
     committed: datetime
     increment: IncrementStatus | None
+    now: Path | None = None
 
 
 def origins(root: Path, given: str) -> list[Origin]:
@@ -73,8 +77,10 @@ def _of_pipeline(layout: Layout, wanted: _Wanted) -> Iterator[Origin]:
         ledger = Ledger(layout, folder.name)
         for batch in ledger.batches():
             for read in batch.inputs:
-                if wanted.is_at(path := Path(read.path)):
-                    yield _origin(layout, batch, increments, path)
+                now = located(ledger, batch.batch, read) if _may_be(wanted, read) else None
+                if wanted.is_at(read.on_disk) or (now is not None and wanted.is_at(now)):
+                    origin = _origin(layout, batch, increments, read.on_disk)
+                    yield origin.model_copy(update={"now": now})
             for written in batch.outputs:
                 if wanted.is_at(path := ledger.sink / written.path):
                     yield _origin(layout, batch, increments, path, written)
@@ -100,6 +106,11 @@ def _origin(
         committed=batch.committed,
         increment=next((i for i in own if i.first <= batch.batch <= i.last), None),
     )
+
+
+def _may_be(wanted: _Wanted, read: InputFile) -> bool:
+    """Whether a file can be the one that is looked for: an archive keeps the names."""
+    return read.on_disk.name in (wanted.real.name, wanted.absolute.name)
 
 
 class _Wanted:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.clean_source import clean_sources
 from spark_jobs.ledger.increments import Increment, Increments, State
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from spark_jobs.ledger.lease import hold
@@ -38,7 +40,9 @@ def publish(run: Run) -> Ended:
         done = CatchUp(
             run.pipeline, targets, epoch=lease.epoch, run_id=run.run_id, say=run.say
         ).run()
-    return _ended(run, increments, journal, done)
+        cleaned = clean_sources(run.pipeline, lease, run.say)
+    ended = _ended(run, increments, journal, done)
+    return replace(ended, facts={**ended.facts, "input": cleaned}) if cleaned else ended
 
 
 def _let_out(run: Run, increments: list[Increment], journal: Journal) -> None:
