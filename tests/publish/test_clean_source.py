@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -55,7 +56,9 @@ def test_published_input_is_deleted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verdict", [None, "held"])
-def test_input_that_nobody_sees_yet_stays(tmp_path: Path, verdict: str | None) -> None:
+def test_input_that_nobody_sees_yet_stays(
+    tmp_path: Path, verdict: Literal["held"] | None
+) -> None:
     history = deleting(tmp_path)
     seen = batch_of(history, "seen.csv")
     history.judge(history.seal().increment)
