@@ -63,7 +63,7 @@ LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_{
 USAGE = """\
 Kafka is up at {broker.bootstrap} (Ctrl-C stops it); its topics are kept in {broker.home}.
 As an Airflow connection:
-    export AIRFLOW_CONN_KAFKA='{connection}'
+    export AIRFLOW_CONN_TIDEMILL_KAFKA='{connection}'
 At {broker.sasl_bootstrap}, and at {broker.sasl_ssl_bootstrap} with TLS, it asks for a password:
 the one in server.properties there. Clients trust trusted.pem."""
 LOG4J = """\
