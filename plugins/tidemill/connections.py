@@ -35,12 +35,13 @@ READABLE = (
 )
 # A shorter line of a certificate or key is its last, or padding; masking it hides half the log.
 SHORTEST_LINE = 16
+SERVER = "--conn-host HOST --conn-schema DATABASE --conn-login USER"
 ADD = {
     "kafka": """--conn-type kafka --conn-extra '{"bootstrap.servers": "HOST:9092"}'""",
-    "postgres": "--conn-uri postgres://USER:PASSWORD@HOST:5432/DATABASE",
-    "mariadb": "--conn-uri mysql://USER:PASSWORD@HOST:3306/DATABASE",
+    "postgres": f"--conn-type postgres {SERVER}",
+    "mariadb": f"--conn-type mysql {SERVER}",
 }
-ANY = "--conn-uri URI"
+ANY = "--conn-type TYPE"
 
 
 def connection_variables(spec: Spec, *, only: Collection[str] | None = None) -> dict[str, str]:
@@ -76,7 +77,8 @@ def _fetch(conn_id: str, spec: Spec) -> str:
     except AirflowNotFoundException as error:
         add = f"airflow connections add {conn_id} {ADD.get(_kind(conn_id, spec), ANY)}"
         raise AirflowFailException(
-            f"There is no connection '{conn_id}', which the spec names. Add it: {add}"
+            f"There is no connection '{conn_id}', which the spec names. Add it: {add} "
+            "(a password rather in the UI, where no list of processes shows it)."
         ) from error
     # In one message to the supervisor, which masks the logs that it writes.
     mask_secret(list(secrets_of(connection)))

@@ -160,7 +160,7 @@ def test_a_connection_that_is_missing_is_named_with_the_command_to_add_it(
     monkeypatch.delenv("AIRFLOW_CONN_WAREHOUSE")
     operator = DoctorOperator(task_id="doctor", pipeline=NAME)
     with pytest.raises(
-        AirflowFailException, match="airflow connections add warehouse --conn-uri postgres://"
+        AirflowFailException, match="airflow connections add warehouse --conn-type postgres"
     ):
         operator.execute(context)
 
