@@ -1,4 +1,4 @@
-"""Cores for a continuous query: it holds one for each partition of its source, all at once."""
+"""Cores for a continuous or real-time query: one for each partition of its source, all at once."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Source
+from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.contract.trial_source import RateSource
 
 
 class TooFewCores(UsageError):
-    """A continuous query would wait for ever; carries `cores`, `partitions` and `source`."""
+    """Some partitions would never be read; carries `cores`, `partitions` and `source`."""
 
 
-def refuse_few_cores(session: SparkSession, pipeline: Pipeline) -> None:
-    """Hold the session's cores against the partitions of a continuous query's source.
+def refuse_few_cores(session: SparkSession, pipeline: Pipeline, trigger: StreamTrigger) -> None:
+    """Hold the session's cores against the partitions of a source whose tasks do not end.
 
     With fewer Spark starts what it can and waits, without an error (guide, "Continuous Processing",
-    "Caveats"; on 4.2 it then cannot be stopped either).
+    "Caveats"; a continuous query on 4.2 then cannot be stopped either).
 
     Args:
         session: That would run the query.
-        pipeline: Of one source.
+        pipeline: Whose.
+        trigger: Continuous or real time.
 
     Raises:
         TooFewCores: there are more partitions than cores.
@@ -37,8 +39,8 @@ def refuse_few_cores(session: SparkSession, pipeline: Pipeline) -> None:
         partitions = _partitions(name, source, cores)
         if partitions > cores:
             raise TooFewCores(
-                f"sources.{name} has {partitions} partitions and Spark {cores} cores: a continuous "
-                "query needs a core for each partition, at all times.",
+                f"sources.{name} has {partitions} partitions and Spark {cores} cores: the trigger "
+                f"{trigger} needs a core for each partition, at all times.",
                 remedy="Give Spark more cores (such as TIDEMILL_MASTER=local[8]), or take "
                 "--trigger processing-time=1s.",
                 source=name,

@@ -90,8 +90,8 @@ def ingest(
         forget(pipeline)
     generation = open_generation(pipeline)
     prove_execution(generation, continuous=trigger.continuous)
-    if trigger.continuous:
-        refuse_few_cores(session, pipeline)
+    if not trigger.by_batch:
+        refuse_few_cores(session, pipeline, trigger)
     planned = _planned(session, pipeline, manner, trigger)
     written = _bound(pipeline, generation, planned, trigger, say)
     batches = generation.ledger.batches()
