@@ -92,15 +92,15 @@ def _kind(conn_id: str, spec: Spec) -> str:
 
 
 def _texts(value: Any, name: str = "") -> Iterator[str]:
-    """Every text of an extra, however deep, but for those that are readable."""
+    """Every text and number of an extra, however deep, but for those that are readable."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _texts(item, str(key))
     elif isinstance(value, list):
         for item in value:
             yield from _texts(item, name)
-    elif isinstance(value, str) and name not in READABLE:
-        yield value
+    elif isinstance(value, str | int | float) and name not in READABLE:
+        yield str(value)
 
 
 def _spellings(text: str) -> Iterator[str]:

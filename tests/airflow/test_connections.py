@@ -32,7 +32,10 @@ KAFKA = {
     "conn_type": "kafka",
     "login": "mill",
     "password": PASSWORD,
-    "extra": {"bootstrap.servers": "broker.example:9092", "odd.name": [{"deep": EXTRA_SECRET}]},
+    "extra": {
+        "bootstrap.servers": "broker.example:9092",
+        "odd.name": [{"deep": EXTRA_SECRET}, 4711815],
+    },
 }
 POSTGRES = {"conn_type": "postgres", "host": "db.example", "login": "mill", "password": "canary-pg"}
 SPEC = """
@@ -186,6 +189,7 @@ def test_whatever_a_connection_holds_is_masked_however_it_is_written(
         json.dumps(PASSWORD)[1:-1],
         PASSWORD.replace("\\", "\\\\").replace('"', '\\"'),
         EXTRA_SECRET,
+        "4711815",
         uri,
         "canary-pg",
     )
