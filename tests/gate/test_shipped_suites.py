@@ -80,11 +80,34 @@ def judged(name: str, rows: dict[str, pa.Array], folder: Path) -> Judgement:
     )
 
 
-GOOD = {"shop_orders": shop_orders([1, 2, 3] * 20), "retail": retail([-1] + [6] * 59, 1)}
+def actions_per_hour(counts: list[int]) -> dict[str, pa.Array]:
+    hours = [NOON + datetime.timedelta(hours=number) for number in range(len(counts))]
+    return {
+        "action": pa.array(["open"] * len(counts)),
+        "hour": pa.array(hours, AT),
+        "count": pa.array(counts, pa.int64()),
+    }
+
+
+def word_counts(counts: list[int]) -> dict[str, pa.Array]:
+    return {
+        "word": pa.array([f"word{number}" for number in range(len(counts))]),
+        "count": pa.array(counts, pa.int64()),
+    }
+
+
+GOOD = {
+    "actions_per_hour": actions_per_hour([1, 2, 3]),
+    "retail": retail([-1] + [6] * 59, 1),
+    "shop_orders": shop_orders([1, 2, 3] * 20),
+    "word_count_kafka": word_counts([1, 2, 3]),
+}
 PLANTED = {
     # Two fifths of the quantities are negative; and the feed has lost its minus signs.
     "shop_orders": (shop_orders([1, 2, 3, -1, -2] * 12), ("quantity",)),
     "retail": (retail([1] + [6] * 59, 1), ("quantity", "is_cancellation")),
+    "actions_per_hour": (actions_per_hour([1, -1]), ("count",)),
+    "word_count_kafka": (word_counts([1, 0]), ("count",)),
 }
 
 
