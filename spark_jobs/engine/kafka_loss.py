@@ -26,11 +26,12 @@ from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.progress import of_spark, why
 from spark_jobs.engine.query import plan
 from spark_jobs.engine.sink import start
+from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.kafka_look import KafkaLook
 from spark_jobs.ledger.kafka_loss import Losses, PassedLoss
 from spark_jobs.ledger.kafka_position import initial_offsets_file
-from spark_jobs.ledger.kafka_range import Range, merged
+from spark_jobs.ledger.kafka_range import Range, as_offsets, between, merged
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.metadata_log import read_log_file
 
@@ -58,10 +59,32 @@ def pass_over(
     Returns:
         Whether anything was passed over: what the caller knows of the sources is then out of date.
     """
+    for look in looks:
+        _note_late(pipeline, look, run_id)
     accepted = [look for look in looks if look.accepted is not None]
     for look in accepted:
         _pass_over(session, pipeline, look, lease, run_id, say)
     return bool(accepted)
+
+
+def _note_late(pipeline: Pipeline, look: KafkaLook, run_id: str) -> None:
+    """Of a driver that died after the batch and before the note of it."""
+    losses = Losses(pipeline.layout, FIRST_GENERATION, look.source)
+    loss = losses.waiting()
+    if loss is None or look.read is None or between(look.read.offsets, _ends(loss.ranges)):
+        return
+    after = _ends(loss.ranges)
+    batch = next(
+        (
+            batch.batch
+            for batch in Ledger(pipeline.layout, FIRST_GENERATION).batches()
+            if not between(as_offsets(batch.offsets.get(look.source)), after)
+        ),
+        None,
+    )
+    losses.passed_over(
+        PassedLoss(number=loss.number, batch=batch, run_id=run_id, passed=datetime.now(UTC))
+    )
 
 
 def _pass_over(

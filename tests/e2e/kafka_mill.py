@@ -41,14 +41,6 @@ def spec_of(topic: str, **source: Any) -> dict[str, Any]:
             "orders": {
                 "kind": "kafka",
                 "value": {"format": "json", "schema": SCHEMA},
-                # A test's broker answers at once or not at all.
-                "options": {
-                    "fetchOffset.numRetries": 1,
-                    "fetchOffset.retryIntervalMs": 100,
-                    "kafkaConsumer.pollTimeoutMs": 5000,
-                    "kafka.default.api.timeout.ms": 5000,
-                    "kafka.request.timeout.ms": 4000,
-                },
                 **source,
             }
         },
@@ -127,6 +119,11 @@ class KafkaMill(Mill):
     def assert_orders(self, last: int, first: int = 0) -> None:
         """The orders `first` to `last - 1` were published, each once."""
         assert self.ids() == Counter(f"o{number}" for number in range(first, last))
+
+    def assert_orders_but(self, last: int, first_gone: int, until: int) -> None:
+        """The orders 0 to `last - 1` were published, each once, but some that expired."""
+        there = [n for n in range(last) if not first_gone <= n < until]
+        assert self.ids() == Counter(f"o{number}" for number in there)
 
 
 def order(number: int) -> str:
