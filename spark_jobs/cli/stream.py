@@ -128,8 +128,7 @@ def _table(screen: Screen, batch: Batch, rows: Rows) -> None:
     for row in rows:
         columns += [name for name in row if name not in columns]
     values: list[list[Any]] = [[row.get(name) for name in columns] for row in rows]
-    title = f"batch {batch.batch}: {len(rows)} of {batch.rows:,} rows"
+    # A table's own title is wrapped to the table's width.
+    screen.line(f"batch {batch.batch}: {len(rows)} of {batch.rows:,} rows")
     if rows:
-        screen.table(title, columns, values)
-    else:
-        screen.line(title)
+        screen.table("", columns, values)

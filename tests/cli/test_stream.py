@@ -1,0 +1,185 @@
+"""`tidemill stream` as people use it: a process that runs, and others that look at it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contract.errors import ExitCode, LeaseHeld
+from spark_jobs.ledger import lease
+from spark_jobs.ledger.process import this_process
+from spark_jobs.ledger.running import Running, RunningQuery, running
+from tests.cli.conftest import Tidemill
+from tests.processes import child, wait_for
+from tests.sinks import NAME, Sinks
+
+STREAM = "from spark_jobs.cli import main; main()"
+
+
+@pytest.fixture
+def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sinks:
+    """A pipeline that prints its rows, with the environment of commands set to it."""
+    pipeline = Sinks(tmp_path, {"kind": "console"})
+    for name in ("TIDEMILL_ROOT", "TIDEMILL_PROJECTS", "TIDEMILL_MASTER"):
+        monkeypatch.setenv(name, pipeline.environ[name])
+    return pipeline
+
+
+@pytest.fixture
+def started(words: Sinks) -> Iterator[subprocess.Popen[str]]:
+    """A stream that has taken one batch, and waits an hour for the next."""
+    words.deliver("a.csv", "mill,1")
+    with child(STREAM, "stream", NAME, "--trigger", "processing-time=1h") as process:
+        wait_for(lambda: any(query.plan for query in running(words.layout)), deadline=120)
+        yield process
+
+
+@pytest.mark.jvm
+@pytest.mark.slow
+def test_a_stream_is_listed_watched_explained_and_stopped(
+    words: Sinks, started: subprocess.Popen[str], tidemill: Tidemill
+) -> None:
+    (listed,) = tidemill("stream", "--list", "--json").json
+    assert (listed["pipeline"], listed["trigger"]) == (NAME, "processing-time=3600s")
+    assert (listed["process"]["pid"], listed["last_batch"]) == (started.pid, 0)
+    assert str(started.pid) in tidemill("stream", "--list").stdout
+
+    status = tidemill("stream", NAME, "--status", "--json").json
+    assert status["status"]["message"] == "Waiting for next trigger"
+    assert status["last_progress"]["id"] == listed["query_id"]
+    assert status["last_progress"]["runId"] == listed["query_run_id"]
+    assert tidemill("stream", NAME, "--status").exit_code == ExitCode.DONE
+
+    explained = tidemill("stream", NAME, "--explain", "--json").json
+    assert explained["running"]
+    assert "Physical Plan" in explained["plan"]
+
+    # A scheduled run meanwhile is told who is at work.
+    with (
+        pytest.raises(LeaseHeld) as error,
+        lease.hold(words.layout.lease, step="ingest", run_id="scheduled", patience=0),
+    ):
+        raise AssertionError
+    assert error.value.holder["step"] == "stream"
+    assert f"tidemill stream {NAME} --stop" in error.value.remedy
+
+    stopped = tidemill("stream", NAME, "--stop", "--json")
+    assert stopped.json["query_id"] == listed["query_id"]
+    printed, _ = started.communicate(timeout=60)
+    assert started.returncode == ExitCode.DONE
+    # The console sink prints what it was given.
+    assert "|mill|" in printed.replace(" ", "")
+    assert lease.current_holder(words.layout.lease) is None
+    assert running(words.layout) == []
+    assert words.logged == ([0], [0])
+
+
+@pytest.mark.jvm
+def test_a_signal_ends_a_stream_after_its_batch(
+    words: Sinks, tidemill: Tidemill, spark: Any
+) -> None:
+    words.deliver("a.csv", "mill,1")
+
+    def interrupt() -> None:
+        wait_for(lambda: any(query.batches for query in running(words.layout)), deadline=120)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with ThreadPoolExecutor() as other:
+        sent = other.submit(interrupt)
+        answer = tidemill("stream", NAME, "--trigger", "processing-time=1h", "--json")
+        sent.result()
+    assert answer.exit_code == ExitCode.DONE
+    assert answer.json["facts"]["stopped"] == "stopped by a signal"
+    assert words.logged == ([0], [0])
+
+
+def test_no_query_is_listed_where_none_runs(words: Sinks, tidemill: Tidemill) -> None:
+    assert tidemill("stream", "--list", "--json").json == []
+    for flag in ("--status", "--stop"):
+        answer = tidemill("stream", NAME, flag, "--json")
+        assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "NoRunningQuery")
+
+
+def test_a_killed_stream_is_not_listed(words: Sinks, tidemill: Tidemill) -> None:
+    place = Running(words.layout, "killed")
+    now = datetime.now(UTC)
+    with child("import time; time.sleep(60)") as process:
+        place.write(
+            RunningQuery(
+                pipeline=NAME,
+                run_id="killed",
+                query_id="q",
+                query_run_id="r",
+                process=this_process(process.pid),
+                since=now,
+                trigger="default",
+                written=now,
+            )
+        )
+        (listed,) = tidemill("stream", "--list", "--json").json
+        assert listed["run_id"] == "killed"
+    assert place.document.exists()
+    assert tidemill("stream", "--list", "--json").json == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ((), "UsageError"),
+        ((NAME, "--stop", "--status"), "UsageError"),
+        ((NAME, "--trigger", "hourly"), "TriggerUnknown"),
+        (("unknown", "--status"), "UsageError"),
+    ],
+)
+def test_a_wrong_use_is_told_so(
+    words: Sinks, tidemill: Tidemill, arguments: tuple[str, ...], code: str
+) -> None:
+    answer = tidemill("stream", *arguments, "--json")
+    assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, code)
+
+
+def test_a_trigger_that_the_pipeline_cannot_have_starts_no_jvm(
+    words: Sinks, tidemill: Tidemill
+) -> None:
+    answer = tidemill("stream", NAME, "--trigger", "continuous=1s", "--json")
+    assert answer.exit_code == ExitCode.USAGE
+    assert answer.json["error"]["code"] == "TriggerUnsupported"
+
+
+@pytest.mark.jvm
+def test_a_plan_is_explained_without_being_started(
+    words: Sinks, tidemill: Tidemill, spark: Any
+) -> None:
+    explained = tidemill("stream", NAME, "--explain", "--json").json
+    assert not explained["running"]
+    assert "Physical Plan" in explained["plan"]
+    assert words.logged == ([], [])
+
+
+@pytest.mark.jvm
+def test_batches_are_printed_as_they_come(words: Sinks, tidemill: Tidemill, spark: Any) -> None:
+    words.sink = {"kind": "memory"}
+    words.write()
+    words.deliver("a.csv", "mill,1", "wheel,2")
+    shown = tidemill("stream", NAME, "--trigger", "available-now", "--show")
+    assert shown.exit_code == ExitCode.DONE
+    assert "batch 0: 2 of 2 rows" in shown.stdout
+    assert {"mill", "wheel"} <= set(shown.stdout.split())
+
+
+@pytest.mark.jvm
+def test_a_run_of_such_a_pipeline_has_two_steps(
+    words: Sinks, tidemill: Tidemill, spark: Any
+) -> None:
+    words.deliver("a.csv", "mill,1")
+    answer = tidemill("run", NAME, "--json")
+    assert [report["step"] for report in answer.json["reports"]] == ["doctor", "ingest"]
+    assert answer.json["outcome"] == "done"
