@@ -29,7 +29,7 @@ SECRET = "SingingInTheMine42"
         base64.b64encode(f"{SECRET}, and more".encode()),
         base64.b64encode(f"user:{SECRET}".encode()),
         SECRET.encode().hex().encode(),
-        gzip.compress(f"<td>{SECRET}</td>".encode()),
+        gzip.compress(f"<td>{SECRET}</td>".encode(), mtime=0),
     ],
 )
 def test_a_secret_in_a_file_is_found(tmp_path: Path, content: bytes) -> None:
