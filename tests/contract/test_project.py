@@ -51,7 +51,7 @@ def test_a_folder_that_does_not_exist_holds_no_pipelines(tmp_path: Path) -> None
 
 
 def test_the_shipped_pipelines_are_found() -> None:
-    shipped = {"actions_per_hour", "retail", "shop_orders", "word_count_kafka"}
+    shipped = {"actions_per_hour", "events_kafka", "retail", "shop_orders", "word_count_kafka"}
     assert {path.stem for _, path in spec_files({})} >= shipped
 
 

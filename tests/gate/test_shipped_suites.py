@@ -96,13 +96,28 @@ def word_counts(counts: list[int]) -> dict[str, pa.Array]:
     }
 
 
+def events_kafka(delays: list[int]) -> dict[str, pa.Array]:
+    rows = len(delays)
+    return {
+        "event_id": pa.array([f"{n:08x}-0000" for n in range(rows)]),
+        "visitor": pa.array(["V1"] * rows),
+        "action": pa.array(["view"] * rows),
+        "product": pa.array(["mug"] * rows),
+        "price": pa.array([Decimal("4.10")] * rows, pa.decimal128(10, 2)),
+        "seconds_late": pa.array(delays, pa.int64()),
+    }
+
+
 GOOD = {
     "actions_per_hour": actions_per_hour([1, 2, 3]),
+    "events_kafka": events_kafka([0, 1, -2] * 20),
     "retail": retail([-1] + [6] * 59, 1),
     "shop_orders": shop_orders([1, 2, 3] * 20),
     "word_count_kafka": word_counts([1, 2, 3]),
 }
 PLANTED = {
+    # A quarter of the shops has set its clock wrong.
+    "events_kafka": (events_kafka([1, 1, 1, -3600] * 15), ("seconds_late",)),
     # Two fifths of the quantities are negative; and the feed has lost its minus signs.
     "shop_orders": (shop_orders([1, 2, 3, -1, -2] * 12), ("quantity",)),
     "retail": (retail([1] + [6] * 59, 1), ("quantity", "is_cancellation")),
