@@ -1,0 +1,39 @@
+"""`tidemill sql`: a query over what consumers read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from spark_jobs.cli.screen import Json, Screen
+from spark_jobs.contract.pipeline import root
+from spark_jobs.contract.project import spec_files
+from spark_jobs.ledger.query import answer, tables_of
+
+Query = Annotated[
+    str,
+    Argument(
+        metavar="SELECT",
+        help="In DuckDB's dialect; a pipeline's name is its table, <name>_rejected its rejects.",
+        show_default=False,
+    ),
+]
+Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
+
+
+def sql(query: Query, limit: Limit = 100, json: Json = False) -> None:
+    """Query the published tables of all pipelines; nothing is written."""
+    screen = Screen(json)
+    tables = tables_of(root(), (path.stem for _, path in spec_files()))
+    found = answer(query, tables, limit)
+    if json:
+        screen.document(found.model_dump())
+        return
+    more = ", and there are more (--limit)" if found.more else ""
+    screen.line(f"{len(found.rows)} rows{more}")
+    screen.table(
+        "",
+        found.columns,
+        ([row[column] for column in found.columns] for row in found.rows),
+    )
