@@ -165,7 +165,7 @@ def test_a_file_that_arrives_starts_a_run_of_a_pipeline_without_a_schedule(
     feed = mill.home / "feed"
     mill.deliver("first.csv", ["1,1,2026-03-01 00:00:00"]).rename(feed / "first.csv")
     first = until(lambda: airflow.runs(WOKEN), "the first file woke it")[0]["dag_run_id"]
-    until(lambda: airflow.states(WOKEN, first)["doctor"] == "success", "the run has begun")
+    until(lambda: airflow.states(WOKEN, first)["ingest"] == "success", "the first file is in")
     # What arrives while a run is at work waits for the next, of which there is one.
     for n in (2, 3, 4):
         mill.deliver(f"{n}.csv", [f"{n},1,2026-03-01 00:00:00"]).rename(feed / f"{n}.csv")
@@ -180,7 +180,7 @@ def test_a_file_that_arrives_starts_a_run_of_a_pipeline_without_a_schedule(
     until(lambda: {run["state"] for run in airflow.runs(WOKEN)} == {"success"}, "all runs end")
     runs = airflow.runs(WOKEN)
     assert {run["run_type"] for run in runs} == {"asset_triggered"}
-    assert len(runs) <= 3
+    assert len(runs) in (2, 3)
     events = airflow.get("/assets/events", limit=100)["asset_events"]
     woken = [e["extra"]["payload"] for e in events if e["extra"].get("from_trigger")]
     assert woken[0] == {"new": {"orders": 1}, "trouble": None}
