@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 TESTED: set[str] = set()
 SHIPPED = {path.stem for path in (REPOSITORY / "dags" / "specs").glob("*.yaml")}
+# Commands that run for ever, ask a person, or need a container engine; each has tests of its own.
+ELSEWHERE = {"make test", "make help", "make kafka", "make env", "tidemill accept-loss"}
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"
 FEED = "station,level_cm,at\nDover,{level},2026-03-{day:02d} 00:00:00\n"
@@ -340,7 +342,7 @@ def test_every_block_has_a_test() -> None:
 
 def test_every_command_in_the_text_stands_in_a_block_too() -> None:
     run = {line.split("#")[0].strip() for text in BLOCKS.values() for line in text.splitlines()}
-    known = {" ".join(line.split()[:2]) for line in run} | {"make test", "make help"}
+    known = {" ".join(line.split()[:2]) for line in run} | ELSEWHERE
     assert {" ".join(command.split()[:2]) for command in COMMANDS} <= known
 
 
