@@ -192,7 +192,8 @@ def broker_command(home: Path, properties: Path) -> list[str | Path]:
     """
     if not (home / "data" / "meta.properties").exists():
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        options = ("format", "--cluster-id", cluster, "--config", properties)
+        # As one argument: an id may begin with a hyphen, which would make it an option of its own.
+        options = ("format", f"--cluster-id={cluster}", "--config", properties)
         make = kafka_java(home, "kafka.tools.StorageTool", *options)
         subprocess.run(make, check=True, capture_output=True)
     return kafka_java(home, "kafka.Kafka", properties)
