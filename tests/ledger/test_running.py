@@ -1,0 +1,78 @@
+"""Running queries: documents that are replaced as batches come, and believed only of the living."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.process import ProcessId, this_process
+from spark_jobs.ledger.running import (
+    Running,
+    RunningQuery,
+    clear_dead,
+    running,
+    running_anywhere,
+)
+
+DEAD = this_process().model_copy(update={"started": 0.0})
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(tmp_path, "orders")
+
+
+def write(layout: Layout, run_id: str = "run", process: ProcessId | None = None) -> Running:
+    place = Running(layout, run_id)
+    now = datetime.now(UTC)
+    place.write(
+        RunningQuery(
+            pipeline=layout.name,
+            run_id=run_id,
+            query_id="query",
+            query_run_id="start",
+            process=process or this_process(),
+            since=now,
+            trigger="default",
+            written=now,
+        )
+    )
+    return place
+
+
+def test_a_document_is_replaced_and_cleared(layout: Layout) -> None:
+    place = write(layout)
+    (first,) = running(layout)
+    place.write(first.model_copy(update={"batches": 3}))
+    assert [query.batches for query in running(layout)] == [3]
+    place.clear()
+    assert running(layout) == []
+
+
+def test_a_dead_process_runs_no_query(layout: Layout) -> None:
+    dead = write(layout, "killed", DEAD)
+    alive = write(layout, "alive")
+    assert [query.run_id for query in running(layout)] == ["alive"]
+    clear_dead(layout)
+    assert not dead.document.exists()
+    assert alive.document.exists()
+
+
+def test_asking_to_stop_reaches_the_run_that_is_asked(layout: Layout) -> None:
+    one, other = write(layout, "scheduled__2026-03-01T00:00:00+00:00"), write(layout, "other/run")
+    one.ask_to_stop()
+    assert Running(layout, "scheduled__2026-03-01T00:00:00+00:00").asked_to_stop
+    assert not other.asked_to_stop
+    one.clear()
+    assert not one.asked_to_stop
+
+
+def test_the_queries_of_every_pipeline_are_found(tmp_path: Path) -> None:
+    (tmp_path / "lost+found").mkdir()
+    for name in ("orders", "payments"):
+        write(Layout(tmp_path, name))
+    assert [query.pipeline for query in running_anywhere(tmp_path)] == ["orders", "payments"]
+    assert running_anywhere(tmp_path / "missing") == []
