@@ -166,6 +166,7 @@ class History(Seen):
             checkpoint=self.checkpoint,
             sink=self.sink,
             writes=writes_of(spec),
+            format=spec.output.format,
             mode=spec.output.mode,
             keys=keys_of(spec),
             table_schema=schema,

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 # What both a reader and a writer take.
 _SHARED = {
     "csv": (
-        "charToEscapeQuoteEscaping charset comment dateFormat delimiter emptyValue encoding escape "
+        "charset comment dateFormat delimiter emptyValue encoding escape "
         "header ignoreLeadingWhiteSpace ignoreTrailingWhiteSpace lineSep locale nullValue quote "
         "sep timeFormat timeZone timestampFormat timestampNTZFormat"
     ),
@@ -28,8 +28,8 @@ _SHARED = {
 }
 _READ = {
     "csv": (
-        "columnPruning enableDateTimeParsingFallback enforceSchema inputBufferSize "
-        "maxCharsPerColumn maxColumns multiLine nanValue negativeInf positiveInf "
+        "charToEscapeQuoteEscaping columnPruning enableDateTimeParsingFallback enforceSchema "
+        "inputBufferSize maxCharsPerColumn maxColumns multiLine nanValue negativeInf positiveInf "
         "singleVariantColumn unescapedQuoteHandling"
     ),
     "json": (

@@ -51,6 +51,10 @@ class Layout:
         return self.home / "rejected"
 
     @property
+    def files(self) -> Path:
+        return self.home / "files"
+
+    @property
     def increments(self) -> Path:
         return self.home / "increments"
 

@@ -54,6 +54,7 @@ def bind(
             checkpoint=layout.checkpoint(generation.name),
             sink=layout.sink(generation.name),
             writes=writes_of(spec),
+            format=spec.output.format,
             mode=spec.output.mode,
             keys=keys_of(spec),
             continuous=continuous,

@@ -13,7 +13,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.contract.output import REJECTED
+from spark_jobs.contract.output import MICROSECONDS, REJECTED
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 
@@ -33,7 +33,8 @@ def tag(source: DataFrame, spec: Spec, name: str) -> DataFrame:
         for partition, expression in spec.output.partition_by.items()
     ]
     located = source.select(*columns, CORRUPT, ORIGIN, *partitions)
-    record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns)))
+    # Without the formats Spark would cut microseconds off.
+    record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns), MICROSECONDS))
     reason = _reason(spec, name, located)
     pairs = [
         part

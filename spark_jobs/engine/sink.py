@@ -9,6 +9,7 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.stream_trigger import StreamTrigger
+from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.query import Plan
 from spark_jobs.ledger.lease import Lease
 
@@ -41,8 +42,11 @@ def write(
 ) -> DataStreamWriter:
     """The writer of a query, without a trigger."""
     spec, layout = pipeline.spec, pipeline.layout
+    rows = plan.rows
+    if spec.published and spec.output.mode is OutputMode.APPEND:
+        rows = in_format(rows, plan.table_schema, spec.output, pipeline.transform_file)
     writer = (
-        plan.rows.writeStream.outputMode(spec.output.mode)
+        rows.writeStream.outputMode(spec.output.mode)
         .option("checkpointLocation", str(layout.checkpoint(generation)))
         .queryName(pipeline.name)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -48,7 +48,9 @@ class EngineChoice:
     why: str
 
 
-def choose_engine(uncompressed_bytes: int, limit: int, suite: Suite, columns: str) -> EngineChoice:
+def choose_engine(
+    uncompressed_bytes: int, limit: int, suite: Suite, columns: str, formats: Iterable[str] = ()
+) -> EngineChoice:
     """In-process where the rows fit and pandas is proven to agree with Spark.
 
     Args:
@@ -56,7 +58,11 @@ def choose_engine(uncompressed_bytes: int, limit: int, suite: Suite, columns: st
         limit: The spec's `gate.in_process_max`, in bytes.
         suite: What is judged.
         columns: The good table's schema, as Spark's JSON.
+        formats: Of the files; what Spark wrote in any other than Parquet, Spark reads.
     """
+    other = next((format for format in formats if format != "parquet"), None)
+    if other is not None:
+        return EngineChoice("spark", f"files are {other}")
     parsed = parse_columns(columns)
     for expectation in suite.expectations:
         why = obstacle(expectation, parsed)

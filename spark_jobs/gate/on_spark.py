@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 
 class OnSpark:
@@ -39,20 +40,35 @@ class OnSpark:
         from pyspark.sql.types import StructType
 
         schema = StructType.fromJson(json.loads(sample.columns))
-        by_sink: dict[str, list[str]] = {}
+        alike: dict[tuple[str, str], list[SampleFile]] = {}
         for file in files:
-            by_sink.setdefault(str(file.sink), []).append(str(file.path))
-        # Below its base path Spark reads partition values from the directories' names.
-        reader = self._session.read.schema(schema)
-        parts = [
-            reader.option("basePath", sink).parquet(*paths).select(*schema.names)
-            for sink, paths in by_sink.items()
-        ]
+            way = file.written.model_dump_json()
+            alike.setdefault((str(file.sink), way), []).append(file)
+        parts = [self._read(schema, some).select(*schema.names) for some in alike.values()]
         nothing = self._session.createDataFrame([], schema)
         frame = reduce(DataFrame.unionByName, parts) if parts else nothing
         return frame.select(
             *(judged_form(frame[name], column) for name, column in sample.parsed.items())
         )
+
+    def _read(self, schema: StructType, files: Sequence[SampleFile]) -> DataFrame:
+        """Files of one sink that were written alike."""
+        from pyspark.sql.types import StructType
+
+        written = files[0].written
+        reader = self._session.read.format(written.format)
+        if written.format == "csv":
+            # By position: the last column says why a row was rejected. A text may go over lines.
+            schema = StructType([*schema.fields]).add("_reject", "string")
+            reader = reader.option("multiLine", True).option("enforceSchema", False)
+        if written.format in ("csv", "json"):
+            # What Spark wrote and cannot read back must not become nulls that are then judged.
+            reader = reader.options(**written.options).option("mode", "FAILFAST")
+        elif written.format == "text":
+            reader = reader.option("lineSep", written.option("lineSep", "\n"))
+        # Below its base path Spark reads partition values from the directories' names.
+        reader = reader.schema(schema).option("basePath", str(files[0].sink))
+        return reader.load([str(file.path) for file in files])
 
     def rows(self, frame: Any) -> int:
         return int(frame.count())

@@ -8,21 +8,24 @@ from functools import cached_property
 from pathlib import Path
 
 from spark_jobs.gate.columns import Column, parse_columns
+from spark_jobs.ledger.written import PARQUET, Written
 
 
 @dataclass(frozen=True)
 class SampleFile:
-    """One Parquet file.
+    """One file.
 
     Args:
         path: As it is on disk.
         sink: The directory that its partition directories begin in.
         partition: Partition column -> value as Spark printed it; None is null.
+        written: Its format, and how Spark wrote it.
     """
 
     path: Path
     sink: Path
     partition: Mapping[str, str | None]
+    written: Written = PARQUET
 
 
 @dataclass(frozen=True)

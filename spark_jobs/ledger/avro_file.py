@@ -1,14 +1,21 @@
-"""The header of an Avro file, and the rows that its blocks say they hold.
+"""The header of an Avro file, the rows that its blocks say they hold, and one column of text.
 
-Just what can be told without decoding a row (Apache Avro 1.12 specification, object container
-files): a file begins with a magic, a map of metadata and a marker that ends every block.
+Just as much of the Apache Avro 1.12 specification (object container files): a file begins with a
+magic, a map of metadata and a marker that ends every block.
 """
 
 from __future__ import annotations
 
+import bz2
+import io
 import json
+import lzma
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+
+import pyarrow as pa
 
 MAGIC = b"Obj\x01"
 MARKER_BYTES = 16
@@ -25,7 +32,7 @@ def avro_schema(path: Path) -> Any:
         NotAvro: it is empty, cut off or something else.
     """
     with path.open("rb") as content:
-        return _header(content, path)
+        return _header(content, path)[0]
 
 
 def avro_rows(path: Path) -> int:
@@ -34,22 +41,80 @@ def avro_rows(path: Path) -> int:
     Raises:
         NotAvro: it is empty, cut off or something else.
     """
-    rows = 0
-    size = path.stat().st_size
     with path.open("rb") as content:
-        _header(content, path)
-        content.seek(-MARKER_BYTES, 1)
-        marker = content.read(MARKER_BYTES)
-        while content.tell() < size:
-            rows += _long(content, path)
-            content.seek(_long(content, path), 1)
-            if content.read(MARKER_BYTES) != marker:
-                msg = f"{path} ends within a block"
-                raise NotAvro(msg)
-    return rows
+        return sum(rows for rows, _ in _blocks(content, path))
 
 
-def _header(content: IO[bytes], path: Path) -> Any:
+def avro_texts(path: Path, column: str) -> Iterator[str | None]:
+    """A column of text, of rows in which every other column is null, as with rejected ones.
+
+    Raises:
+        NotAvro: it is cut off, or another column holds something.
+    """
+    with path.open("rb") as content:
+        schema, codec = _header(content, path)
+        content.seek(0)
+        for rows, packed in _blocks(content, path):
+            block = io.BytesIO(_unpacked(packed, codec, path))
+            for _ in range(rows):
+                yield _only_text(block, schema["fields"], column, path)
+
+
+def _only_text(block: IO[bytes], fields: list[Any], column: str, path: Path) -> str | None:
+    found = None
+    for field in fields:
+        kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
+        kind = kinds[_long(block, path) if len(kinds) > 1 else 0]
+        if kind == "string" and field["name"] == column:
+            found = _bytes(block, path).decode()
+        elif kind != "null":
+            msg = f"{path} holds something in column {field['name']}"
+            raise NotAvro(msg)
+    return found
+
+
+def _unpacked(packed: bytes, codec: str, path: Path) -> bytes:
+    if codec == "null":
+        return packed
+    if codec == "deflate":
+        return zlib.decompress(packed, wbits=-15)
+    if codec == "bzip2":
+        return bz2.decompress(packed)
+    if codec == "xz":
+        return lzma.decompress(packed)
+    if codec == "snappy":
+        # A checksum follows; the content begins with its length, as numbers are not in Avro.
+        length = sum((byte & 0x7F) << (7 * at) for at, byte in enumerate(_varint(packed)))
+        return bytes(pa.decompress(packed[:-4], length, codec="snappy", asbytes=True))
+    if codec == "zstandard":
+        with pa.CompressedInputStream(pa.py_buffer(packed), "zstd") as unpacked:
+            return bytes(unpacked.read())
+    msg = f"{path} is packed as {codec}"
+    raise NotAvro(msg)
+
+
+def _varint(head: bytes) -> bytes:
+    length = next(at + 1 for at, byte in enumerate(head) if byte < 0x80)
+    return head[:length]
+
+
+def _blocks(content: IO[bytes], path: Path) -> Iterator[tuple[int, bytes]]:
+    """The rows and the packed content of each block."""
+    size = path.stat().st_size
+    _header(content, path)
+    content.seek(-MARKER_BYTES, 1)
+    marker = content.read(MARKER_BYTES)
+    while content.tell() < size:
+        rows = _long(content, path)
+        packed = content.read(_long(content, path))
+        if content.read(MARKER_BYTES) != marker:
+            msg = f"{path} ends within a block"
+            raise NotAvro(msg)
+        yield rows, packed
+
+
+def _header(content: IO[bytes], path: Path) -> tuple[Any, str]:
+    """The schema, and the name of the codec that blocks are packed with."""
     if content.read(len(MAGIC)) != MAGIC:
         msg = f"{path} does not begin as an Avro file"
         raise NotAvro(msg)
@@ -66,10 +131,11 @@ def _header(content: IO[bytes], path: Path) -> Any:
         msg = f"{path} ends within its header"
         raise NotAvro(msg)
     try:
-        return json.loads(metadata[b"avro.schema"])
+        schema = json.loads(metadata[b"avro.schema"])
     except ValueError as error:
         msg = f"{path} has a schema that is no JSON"
         raise NotAvro(msg) from error
+    return schema, metadata.get(b"avro.codec", b"null").decode()
 
 
 def _bytes(content: IO[bytes], path: Path) -> bytes:

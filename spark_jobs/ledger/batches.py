@@ -89,9 +89,10 @@ class Ledger:
         """The published columns when a batch was written, as Spark's JSON schema."""
         return next(s.table_schema for s in self.starts() if s.epoch == batch.start)
 
-    def written(self, batch: Batch) -> Written:
-        """How a batch's files were written."""
-        return next(s.written for s in self.starts() if s.epoch == batch.start)
+    def written(self, batches: Iterable[Batch]) -> dict[int, Written]:
+        """Batch -> how its files were written."""
+        by_start = {start.epoch: start.written for start in self.starts()}
+        return {batch.batch: by_start[batch.start] for batch in batches}
 
     def start(self, start: Start) -> None:
         """Write down, before a query starts, what it runs with."""

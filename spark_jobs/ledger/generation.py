@@ -55,6 +55,10 @@ class IntervalsChanged(Refused):
     """Partitions or time zone were changed; rows would move to other intervals."""
 
 
+class OutputFormatChanged(Refused):
+    """The spec writes another format than the generation holds; carries `born` and `today`."""
+
+
 class OutputModeChanged(Refused):
     """Output mode, keys or sink were changed: what is written means another thing in each."""
 
@@ -225,6 +229,14 @@ def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
 
 def _prove_output(pipeline: Pipeline, note: Note) -> None:
     spec = pipeline.spec
+    if spec.output.format != note.format:
+        raise OutputFormatChanged(
+            f"{pipeline.spec_file}: output.format is {spec.output.format}, and files of "
+            f"{note.generation} are {note.format}.",
+            remedy="Change it back, or publish under a new pipeline name.",
+            born=note.format,
+            today=spec.output.format,
+        )
     today = (writes_of(spec), spec.output.mode, keys_of(spec))
     born = (note.writes, note.mode, note.keys)
     if today != born:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from spark_jobs.contract.file_source import FileFormat
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.spec import Spec
@@ -32,6 +33,7 @@ class Note(BaseModel):
         sink: The sink directory that belongs to it; Spark's log holds absolute paths.
         writes: What its batches leave there: files of Spark's file sink, attempts with a manifest
             (modes without a file sink), or nothing (a sink of Spark's own).
+        format: Of the file sink's files.
         mode: The output mode.
         keys: In mode `update` the columns that tell its rows apart.
         continuous: Whether its batches are the epochs of a continuous query.
@@ -52,6 +54,7 @@ class Note(BaseModel):
     checkpoint: Path
     sink: Path
     writes: Writes = "files"
+    format: FileFormat = "parquet"
     mode: OutputMode = OutputMode.APPEND
     keys: tuple[str, ...] = ()
     continuous: bool = False

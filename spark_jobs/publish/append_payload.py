@@ -38,7 +38,9 @@ def append_payload(
     good = [one for one in audited if not one.file.rejected and one.file.rows]
     start_of = {batch.batch: batch.start for batch in batches}
     for one in good:
-        check_file(one.path, one.footer, schemas[start_of[one.batch]], partition_by)
+        # Of a format without a footer nothing but the ledger says what its files hold.
+        if one.footer is not None:
+            check_file(one.path, one.footer, schemas[start_of[one.batch]], partition_by)
     # Of code that wrote no good row nobody need know the columns.
     starts = sorted({start_of[one.batch] for one in good}) or [max(schemas)]
     return Payload(
@@ -48,7 +50,8 @@ def append_payload(
         mode=OutputMode.APPEND,
         keys=keys,
         files=tuple(
-            PayloadFile(one.path, one.file.rows, one.batch, one.file.partition) for one in good
+            PayloadFile(one.path, one.file.rows, one.batch, one.file.partition, one.written)
+            for one in good
         ),
         offsets=batches[-1].offsets,
     )

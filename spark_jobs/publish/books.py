@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from spark_jobs.ledger.batches import Batch, OutputFile
 from spark_jobs.ledger.footers import Footer, read_footers
 from spark_jobs.ledger.increments import NetFile, hash_of_files
 from spark_jobs.ledger.journal import Event
+from spark_jobs.ledger.row_counts import count_rows
+from spark_jobs.ledger.written import Written
 from spark_jobs.publish.net_payload import sha256_of
 
 
@@ -20,25 +22,28 @@ class BooksDisagree(Refused):
 
 @dataclass(frozen=True)
 class Audited:
-    """A file of an increment whose footer agrees with the ledger.
+    """A file of an increment whose rows agree with the ledger.
 
     Args:
         batch: That wrote it.
         file: As the ledger has it.
         path: On disk.
-        footer: As it is there.
+        written: How Spark wrote it.
+        footer: Of a Parquet file; None of any other.
     """
 
     batch: int
     file: OutputFile
     path: Path
-    footer: Footer
+    written: Written
+    footer: Footer | None
 
 
 def audit(
     event: Event,
     batches: Sequence[Batch],
     sink: Path,
+    written: Mapping[int, Written],
     net: Sequence[NetFile] | None = None,
     folder: Path | None = None,
 ) -> list[Audited]:
@@ -50,6 +55,7 @@ def audit(
         event: What the journal says goes out.
         batches: The ledger's batches `event.first` to `event.last`.
         sink: The generation's sink directory.
+        written: Batch -> how its files were written.
         net: What the good rows were merged into, in modes `update` and `complete`.
         folder: Of the increment, where those files lie.
 
@@ -65,11 +71,11 @@ def audit(
             remedy="Compare its sealed.json with the ledger; nothing was published.",
             increment=event.increment,
         )
-    audited = _audited(event, batches, sink, merged=net is not None)
-    visible = sum(one.footer.rows for one in audited if not one.file.rejected)
+    audited = _audited(event, batches, sink, written, merged=net is not None)
+    visible = sum(one.file.rows for one in audited if not one.file.rejected)
     if net is not None and folder is not None:
         visible = _audited_net(event, net, folder)
-    rejected = sum(one.footer.rows for one in audited if one.file.rejected)
+    rejected = sum(one.file.rows for one in audited if one.file.rejected)
     if (visible, rejected) != (event.rows, event.rejected):
         raise BooksDisagree(
             f"Increment {event.increment:06d} was judged with {event.rows} rows and "
@@ -82,25 +88,34 @@ def audit(
     return audited
 
 
-def _audited(event: Event, batches: Sequence[Batch], sink: Path, *, merged: bool) -> list[Audited]:
-    written = [
+def _audited(
+    event: Event,
+    batches: Sequence[Batch],
+    sink: Path,
+    written: Mapping[int, Written],
+    *,
+    merged: bool,
+) -> list[Audited]:
+    listed = [
         (batch.batch, file)
         for batch in batches
         for file in batch.outputs
         if file.rejected or not merged
     ]
-    files = [file for _, file in written]
-    paths = [sink / file.path for file in files]
+    paths = [sink / file.path for _, file in listed]
     _prove_there(event, paths, sink)
     # The size first: of a file that was cut off there is no footer to be read.
-    for file, path in zip(files, paths, strict=True):
+    for (_, file), path in zip(listed, paths, strict=True):
         _prove(event, path, "bytes", file.size, path.stat().st_size)
-    audited = [
-        Audited(number, file, path, footer)
-        for (number, file), path, footer in zip(written, paths, read_footers(paths), strict=True)
-    ]
-    for one in audited:
-        _prove(event, one.path, "rows", one.file.rows, one.footer.rows)
+    ways = [written[number] for number, _ in listed]
+    with_footer = [p for p, way in zip(paths, ways, strict=True) if way.format == "parquet"]
+    footers = iter(read_footers(with_footer))
+    audited = []
+    for (number, file), path, way in zip(listed, paths, ways, strict=True):
+        footer = next(footers) if way.format == "parquet" else None
+        rows = count_rows(path, way) if footer is None else footer.rows
+        _prove(event, path, "rows", file.rows, rows)
+        audited.append(Audited(number, file, path, way, footer))
     return audited
 
 

@@ -55,7 +55,9 @@ class Outgoing:
         Raises:
             BooksDisagree: they are not the judged ones.
         """
-        return audit(self.event, self.batches, self.ledger.sink, self.sealed.net, self.folder)
+        written = self.ledger.written(self.batches)
+        net, folder = self.sealed.net, self.folder
+        return audit(self.event, self.batches, self.ledger.sink, written, net, folder)
 
     @cached_property
     def payload(self) -> Payload:

@@ -11,24 +11,27 @@ import pyarrow as pa
 
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.row_chunks import row_chunks
+from spark_jobs.ledger.written import PARQUET, Written
 
 
 @dataclass(frozen=True)
 class PayloadFile:
-    """One Parquet file of published rows.
+    """One file of published rows.
 
     Args:
         path: On disk.
-        rows: In its footer.
+        rows: In it.
         batch: That wrote it; the last of the increment where rows of several were merged.
         partition: Partition column -> value as it is in the directory's name, None for null; empty
             where the file itself holds all columns.
+        written: Its format; of any other than Parquet only a list of files can be made.
     """
 
     path: Path
     rows: int
     batch: int
     partition: Mapping[str, str | None]
+    written: Written = PARQUET
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +21,7 @@ from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit
 from spark_jobs.publish.books import Audited
+from spark_jobs.publish.reject_rows import reject_rows
 from spark_jobs.publish.statistics import delta_statistics
 
 COLUMNS = pa.schema(
@@ -110,7 +110,7 @@ class RejectedTable:
 
 
 def _rows(one: Audited, event: Event) -> pa.Table:
-    reject = _reject_column(one.path)
+    reject = reject_rows(one.path, one.written)
     rows = len(reject)
     constants = {
         "generation": pa.array([event.generation] * rows, pa.string()),
@@ -127,9 +127,3 @@ def _rows(one: Audited, event: Event) -> pa.Table:
             path=one.path,
         )
     return pa.table({**said, **constants}, schema=COLUMNS)
-
-
-def _reject_column(path: Path) -> pa.StructArray:
-    column = pq.ParquetFile(path).read(columns=["_reject"]).column("_reject")
-    combined = column.combine_chunks()
-    return combined if isinstance(combined, pa.StructArray) else combined.chunk(0)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from spark_jobs.contract import targets as given
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.publish.delta_target import DeltaTarget
+from spark_jobs.publish.files_target import FilesTarget
 from spark_jobs.publish.target import Target
 
 
@@ -39,5 +40,5 @@ def _open(
             from spark_jobs.publish.kafka_target import KafkaTarget
 
             return KafkaTarget(target, pipeline=pipeline.name)
-        case _:
-            raise NotImplementedError(target.kind)
+        case given.FilesTarget():
+            return FilesTarget(pipeline.layout, epoch)

@@ -84,7 +84,8 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
     limit = pipeline.spec.gate.in_process_max
     good = [file for batch in batches for file in batch.outputs if not file.rejected]
     size = sum(file.uncompressed_bytes for file in (good if sealed.net is None else sealed.net))
-    choice = choose_engine(size, limit, suite, columns)
+    formats = {written.format for written in ledger.written(batches).values()}
+    choice = choose_engine(size, limit, suite, columns, formats)
     if choice.engine == "spark" and not run.spark:
         return Ended(Outcome.NEEDS_SPARK, choice.why, {"increment": sealed.increment})
     before = ledger.batches(sealed.first - 1, sealed.first - 1) if sealed.first else []

@@ -13,6 +13,7 @@ from spark_jobs.gate.judgement import Judgement
 from spark_jobs.gate.sample import Sample, SampleFile
 from spark_jobs.gate.suite import Suite
 from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import Increments, Sealed
 from spark_jobs.steps.beside import published_beside
 from spark_jobs.steps.step import Run
@@ -60,8 +61,9 @@ def _files(layout: Layout, sealed: Sealed, batches: Sequence[Batch]) -> tuple[Sa
         paths = [folder / file.path for file in sealed.net]
         return tuple(SampleFile(path, path.parent, {}) for path in paths)
     sink = layout.sink(sealed.generation)
+    written = Ledger(layout, sealed.generation).written(batches)
     return tuple(
-        SampleFile(sink / file.path, sink, file.partition)
+        SampleFile(sink / file.path, sink, file.partition, written[batch.batch])
         for batch in batches
         for file in batch.outputs
         if not file.rejected and file.rows

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from spark_jobs.ledger import row_counts
+from spark_jobs.ledger import text_rows
 from spark_jobs.ledger.footers import MissingDataFile
 from spark_jobs.ledger.row_counts import TornOutput, count_rows
 from spark_jobs.ledger.written import Written
@@ -63,7 +63,7 @@ def test_in_csv_a_line_break_inside_quotes_ends_no_row(
 def test_a_row_may_go_on_in_the_next_chunk(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_counts, "CHUNK_BYTES", size)
+    monkeypatch.setattr(text_rows, "CHUNK_BYTES", size)
     content = b'1,"a\nb\n\\"c"\n2,"\n"\n3,d\n'
     assert count_rows(file(tmp_path, "part.csv", content), CSV) == 3
     assert count_rows(file(tmp_path, "part.json", content), JSON) == 6

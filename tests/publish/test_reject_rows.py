@@ -1,0 +1,112 @@
+"""The rejected rows of a file, in whatever way its format could hold them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+
+from spark_jobs.ledger.avro_file import NotAvro, avro_texts
+from spark_jobs.ledger.written import Written
+from spark_jobs.publish.reject_rows import SAID, reject_rows
+from tests.avro import PACK, write_avro
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "reason": "malformed",
+        "file": "file:///in/a.csv",
+        "record": 'a,"b\n\\"',
+        "partition": {"day": "2026-03-01", "shop": None},
+    },
+    {"reason": "rule some", "file": "f", "record": '{"id":"\\u0001\\\\"}', "partition": None},
+]
+
+
+def written(format: str, **options: str) -> Written:
+    return Written.model_validate({"format": format, "options": options})
+
+
+def spelled(row: dict[str, Any]) -> str:
+    """As Spark's `to_json` writes it: without nulls."""
+    return json.dumps({k: v for k, v in row.items() if v is not None}, separators=(",", ":"))
+
+
+def csv_field(text: str, escape: str) -> str:
+    """As Spark's CSV writer quotes a text."""
+    escaped = text if escape == '"' else text.replace(escape, escape * 2)
+    return '"' + escaped.replace('"', f'{escape}"') + '"'
+
+
+def write(path: Path, way: Written) -> None:
+    typed = pa.array(
+        [{**row, "partition": row["partition"] and list(row["partition"].items())} for row in ROWS],
+        SAID,
+    )
+    table = pa.table({"id": pa.nulls(2, pa.string()), "_reject": typed})
+    separator = way.option("lineSep", "\n")
+    if way.format == "parquet":
+        pq.write_table(table, path)
+    elif way.format == "orc":
+        orc.write_table(table, str(path))
+    elif way.format == "avro":
+        fields = {"id": ["null", "string"], "_reject": ["null", "string"]}
+        write_avro(path, fields, [{"id": None, "_reject": spelled(row)} for row in ROWS])
+    elif way.format == "json":
+        lines = [f'{{"_reject":{spelled(row)}}}' for row in ROWS]
+        path.write_text("".join(line + separator for line in lines))
+    elif way.format == "text":
+        path.write_text("".join(spelled(row) + separator for row in ROWS))
+    else:
+        fields_of = [f",{csv_field(spelled(row), way.option('escape', chr(92)))}" for row in ROWS]
+        header = ["id,_reject"] if way.option("header", "false") == "true" else []
+        path.write_text("".join(line + separator for line in [*header, *fields_of]))
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        written("parquet"),
+        written("orc"),
+        written("avro"),
+        written("json"),
+        written("json", lineSep="\r\n"),
+        written("text"),
+        written("csv"),
+        written("csv", header="true", escape='"'),
+    ],
+)
+def test_reasons_and_records_come_back_as_they_were(tmp_path: Path, way: Written) -> None:
+    path = tmp_path / "part"
+    write(path, way)
+    found = reject_rows(path, way)
+    assert found.type == SAID or way.format == "parquet"
+    expected = [
+        {**row, "partition": row["partition"] and list(row["partition"].items())} for row in ROWS
+    ]
+    if way.format not in ("parquet", "orc"):
+        # JSON leaves out what is null, in a map too.
+        expected[0]["partition"] = [("day", "2026-03-01"), ("shop", None)]
+    assert found.to_pylist() == expected
+
+
+@pytest.mark.parametrize("codec", PACK)
+def test_a_column_of_text_is_read_whatever_packs_it(tmp_path: Path, codec: str) -> None:
+    path = tmp_path / "part.avro"
+    texts = [f"text {number} é" * number for number in range(50)]
+    fields = {"id": ["null", "long"], "said": ["null", "string"]}
+    rows = [{"id": None, "said": text or None} for text in texts]
+    write_avro(path, fields, rows, block=7, codec=codec)
+    assert list(avro_texts(path, "said")) == [text or None for text in texts]
+
+
+def test_a_row_that_was_not_rejected_is_not_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "part.avro"
+    fields = {"id": ["null", "long"], "said": ["null", "string"]}
+    write_avro(path, fields, [{"id": 7, "said": "why"}])
+    with pytest.raises(NotAvro):
+        list(avro_texts(path, "said"))
