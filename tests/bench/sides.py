@@ -1,0 +1,84 @@
+"""Where both sides of a comparison put what they make, and the commands of ours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from spark_jobs.contract.java import java_home
+from spark_jobs.contract.load import load_spec
+from spark_jobs.contract.project import REPOSITORY
+from spark_jobs.contract.session_conf import driver_java_options, session_conf
+from tests.bench import orders
+from tests.bench.measure import Command
+
+SCRIPTS = Path(__file__).parent / "scripts"
+MAIN = str(REPOSITORY / "spark_jobs" / "main.py")
+CORES = 2
+SUBMIT = (str(Path(sys.executable).with_name("spark-submit")), "--master", f"local[{CORES}]")
+
+
+class Sides:
+    """One temporary folder with a project and a place for both sides' output."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        orders.write_project(home / "project")
+        self.environ = {
+            **os.environ,
+            "TIDEMILL_PROJECTS": str(home / "project"),
+            "TIDEMILL_ROOT": str(home / "ours"),
+            "ORDERS_INPUT": str(home / "input"),
+            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            "JAVA_HOME": str(java_home(os.environ)),
+        }
+        self.fresh()
+
+    @property
+    def theirs(self) -> Path:
+        return self.home / "theirs"
+
+    def fresh(self) -> None:
+        for side in ("ours", "theirs"):
+            shutil.rmtree(self.home / side, ignore_errors=True)
+            (self.home / side).mkdir()
+
+    def step(self, step: str, run: str = "bench") -> Command:
+        return [sys.executable, "-m", "spark_jobs.main", step, orders.NAME, "--run-id", run]
+
+    def ingest(self, backlog: int) -> Command:
+        """As the Airflow operator submits it."""
+        spec = load_spec(self.home / f"project/dags/specs/{orders.NAME}.yaml", self.environ)
+        conf = [f"--conf={key}={value}" for key, value in session_conf(spec).items()]
+        options = driver_java_options(backlog)
+        java = ["--driver-java-options", options] if options else []
+        return [*SUBMIT, *conf, *java, MAIN, "ingest", orders.NAME, "--run-id", "bench"]
+
+    def whole_run(self, backlog: int) -> list[Command]:
+        return [
+            self.step("doctor"),
+            self.ingest(backlog),
+            [*self.step("gate"), "--no-spark"],
+            self.step("publish"),
+        ]
+
+
+class FileSides(Sides):
+    """Both sides on CSV files."""
+
+    def input(self, *, megabytes: float, files: int) -> None:
+        shutil.rmtree(self.home / "input", ignore_errors=True)
+        orders.write_input(self.home / "input", megabytes=megabytes, files=files)
+
+    def hand_written(self, script: str) -> Command:
+        folders = [str(self.theirs)]
+        if script == "ingest":
+            folders.insert(0, str(self.home / "input"))
+        return [*SUBMIT, str(SCRIPTS / f"{script}.py"), *folders]
+
+    @property
+    def backlog(self) -> int:
+        return sum(file.stat().st_size for file in (self.home / "input").iterdir())
