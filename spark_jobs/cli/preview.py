@@ -37,14 +37,16 @@ def preview(name: PipelineName, input: Input, limit: Limit = 10, json: Json = Fa
                 "rejected": made.rejected,
                 "good": made.good,
                 "refused": made.refused,
-                "gate": made.gate.model_dump(mode="json"),
+                "gate": made.gate and made.gate.model_dump(mode="json"),
             }
         )
     else:
         _table(screen, f"{made.rows:,} rows", made.good)
         _table(screen, f"{made.rejected:,} rejected", made.refused)
-        screen.line(sentence(made.gate))
-    raise Exit(int(made.gate.exit_code))
+        if made.gate is not None:
+            screen.line(sentence(made.gate))
+    if made.gate is not None:
+        raise Exit(int(made.gate.exit_code))
 
 
 def _table(screen: Screen, title: str, rows: tuple[dict[str, Any], ...]) -> None:

@@ -67,9 +67,10 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> Plan:
     fine = {name: good(frame) for name, frame in tagged.items()}
     transform = load_transform(path)
     transformed = apply(transform, fine, spec, path)
-    refuse_unrepeatable(transformed, path, spec.output.mode)
-    refuse_keys(transformed, spec, pipeline.spec_file)
-    refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)
+    if spec.published:
+        refuse_unrepeatable(transformed, path, spec.output.mode)
+        refuse_keys(transformed, spec, pipeline.spec_file)
+        refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)
     rows = None
     if len(sources) == 1:
         (name,) = sources

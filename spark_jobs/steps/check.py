@@ -15,6 +15,7 @@ from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.expressions import misspelt_columns
 from spark_jobs.contract.load import Location, lines_of, load_spec
 from spark_jobs.contract.project import Project, find, search_path
+from spark_jobs.contract.sink import ForeachBatchSink, ForeachSink, Sink
 from spark_jobs.contract.spec import Spec
 from spark_jobs.gate.known_expectations import known_expectations
 from spark_jobs.gate.suite import Expectation, SuiteError, load_suite
@@ -85,8 +86,9 @@ def _of_pipeline(project: Project, path: Path, environ: Mapping[str, str]) -> It
             yield Problem.said(path, one.line, one.what, one.remedy)
         return
     yield from _of_expressions(spec, path)
-    yield from _of_transform(project.transform(spec.transform or path.stem))
-    yield from _of_suite(project.suite(spec.gate.suite or path.stem))
+    yield from _of_transform(project.transform(spec.transform or path.stem), spec.sink)
+    if spec.published:
+        yield from _of_suite(project.suite(spec.gate.suite or path.stem))
 
 
 def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
@@ -105,7 +107,7 @@ def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
             yield Problem(path, lines.get(at), what, f"Did you mean '{meant}'?")
 
 
-def _of_transform(path: Path) -> Iterator[Problem]:
+def _of_transform(path: Path, sink: Sink | None) -> Iterator[Problem]:
     if not path.is_file():
         yield Problem(path, None, "there is no such transform", _write_or_rename(path))
         return
@@ -117,15 +119,22 @@ def _of_transform(path: Path) -> Iterator[Problem]:
     except ValueError as error:
         yield Problem(path, None, f"is no Python: {error}", "Save it as UTF-8 text.")
         return
-    if not {"transform", "*"} & _defined(module):
+    defined = _defined(module)
+    if not {"transform", "*"} & defined:
         yield Problem(path, None, "has no function 'transform'", "Add: def transform(rows): …")
+    if isinstance(sink, ForeachBatchSink) and not {"foreach_batch", "*"} & defined:
+        remedy = "Add: def foreach_batch(rows, batch_id): …"
+        yield Problem(path, None, "has no function 'foreach_batch', which the sink calls", remedy)
+    if isinstance(sink, ForeachSink) and not {"foreach", "ForeachWriter", "*"} & defined:
+        remedy = "Add: def foreach(row): …, or a class ForeachWriter."
+        yield Problem(path, None, "has neither 'foreach' nor 'ForeachWriter' for the sink", remedy)
 
 
 def _defined(module: ast.Module) -> set[str]:
     """The names that a module binds at its top level."""
     names = set()
     for node in module.body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.ImportFrom | ast.Import):
             names.update((alias.asname or alias.name) for alias in node.names)

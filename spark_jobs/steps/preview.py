@@ -48,14 +48,14 @@ class Preview:
         rejected: Rejected ones.
         good: Some good rows, column -> value.
         refused: Some rejected rows: reason, file, record, partition.
-        gate: The gate's report; its links lead nowhere any more.
+        gate: The gate's report, whose links lead nowhere any more; None where there is no gate.
     """
 
     rows: int
     rejected: int
     good: tuple[dict[str, Any], ...]
     refused: tuple[dict[str, Any], ...]
-    gate: Report
+    gate: Report | None
 
 
 def preview(
@@ -117,7 +117,8 @@ def _preview(
     except PySparkException as error:
         raise of_spark(error) from error
     batch = _write_down(pipeline, plan)
-    report = perform("gate", gate, Run(pipeline, RUN_ID, say))
+    judged = pipeline.spec.published
+    report = perform("gate", gate, Run(pipeline, RUN_ID, say)) if judged else None
     return Preview(batch.rows, batch.rejected, good, bad, report)
 
 
