@@ -55,10 +55,10 @@ for command in (
     preview.preview,
     release.release,
     accept_loss.accept_loss,
-    schema.schema,
     stream.stream,
 ):
     app.command()(command)
+app.add_typer(schema.schema, name="schema")
 
 
 def main() -> None:

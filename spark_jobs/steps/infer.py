@@ -1,0 +1,126 @@
+"""A schema from a sample: of a pipeline's source as it lies there, or of any files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.file_options import inference_options, reader_option_refused
+from spark_jobs.contract.file_source import DEFAULT_OPTIONS, FileSource
+from spark_jobs.contract.layout import PIPELINE_NAME, Layout
+from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.project import Project
+from spark_jobs.contract.sink import ConsoleSink
+from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger.listing import list_source
+
+if TYPE_CHECKING:
+    from spark_jobs.engine.infer import Inferred
+
+
+class NothingToInferFrom(UsageError):
+    """There is no file to infer from, or nobody says how to read it."""
+
+
+def infer(
+    given: Sequence[str],
+    *,
+    format: str | None,
+    options: Mapping[str, str],
+    source: str | None,
+    most_files: int,
+    environ: Mapping[str, str] = os.environ,
+) -> tuple[Inferred, list[Path]]:
+    """Let Spark infer a schema.
+
+    Args:
+        given: The name of a pipeline, or files and folders.
+        format: Of the files; a pipeline says it itself.
+        options: For Spark's reader, over those of a pipeline's source.
+        source: Which of a pipeline's.
+        most_files: Of more, the newest are taken.
+        environ: Where pipelines are looked up.
+
+    Returns:
+        The schema, and the files it comes from.
+
+    Raises:
+        NothingToInferFrom: there is no file, no format or no such source.
+        QueryFailed: Spark cannot read them.
+    """
+    if len(given) == 1 and PIPELINE_NAME.fullmatch(given[0]) and not Path(given[0]).exists():
+        pipeline = open_pipeline(given[0], environ)
+        chosen = _source_of(pipeline, source)
+        found = [file.path for file in list_source(chosen).files]
+        format, options = chosen.format, {**chosen.reader_options, **options}
+    else:
+        if format is None:
+            raise NothingToInferFrom("Nobody says what the files are.", remedy="Add --format csv.")
+        found = [file for one in given for file in _files(Path(one))]
+        options = {**DEFAULT_OPTIONS.get(format, {}), **options}
+        pipeline = _alone(format)
+    _refuse_unknown(format, options)
+    if not found:
+        raise NothingToInferFrom(
+            f"There is no file in {', '.join(given)}.", remedy="Give files that hold some rows."
+        )
+    newest = sorted(found, key=lambda path: path.stat().st_mtime)[-most_files:]
+    # The header is not held against a schema that is yet to be found.
+    options = {name: value for name, value in options.items() if name.lower() != "enforceschema"}
+    return _inferred(pipeline, format, options, newest), newest
+
+
+def _inferred(
+    pipeline: Pipeline, format: str, options: Mapping[str, str], files: Sequence[Path]
+) -> Inferred:
+    # Spark is imported here so that a wrong call never loads it.
+    from pyspark.errors import PySparkException
+
+    from spark_jobs.engine import infer as engine
+    from spark_jobs.engine.progress import of_spark
+    from spark_jobs.engine.session import open_session
+
+    session = open_session(pipeline, "infer", sum(path.stat().st_size for path in files))
+    try:
+        return engine.infer(session, format, options, [str(path) for path in files])
+    except PySparkException as error:
+        raise of_spark(error) from error
+
+
+def _source_of(pipeline: Pipeline, name: str | None) -> FileSource:
+    sources = {n: s for n, s in pipeline.spec.sources.items() if isinstance(s, FileSource)}
+    wanted = [name] if name is not None else list(sources)
+    if len(wanted) != 1 or wanted[0] not in sources:
+        raise NothingToInferFrom(
+            f"'{pipeline.name}' has the file sources {', '.join(sources) or 'none'}.",
+            remedy="Name one of them with --source, or give files.",
+        )
+    return sources[wanted[0]]
+
+
+def _files(place: Path) -> list[Path]:
+    if place.is_dir():
+        source = {"format": "text", "path": str(place.resolve()), "schema": "value string"}
+        return [file.path for file in list_source(FileSource.model_validate(source)).files]
+    return [place.resolve()] if place.is_file() else []
+
+
+def _alone(format: str) -> Pipeline:
+    """A pipeline of nothing but a format, for a session that can read it."""
+    source = {"format": format, "path": "/", "schema": "value string"}
+    spec = Spec(
+        sources={"sample": FileSource.model_validate(source)}, sink=ConsoleSink(kind="console")
+    )
+    here = Path.cwd()
+    return Pipeline("sample", spec, Project(here), Layout(here, "sample"))
+
+
+def _refuse_unknown(format: str, options: Mapping[str, str]) -> None:
+    infers = {name.lower() for name in inference_options(format)}
+    for name in options:
+        refused = None if name.lower() in infers else reader_option_refused(name, format)
+        if refused:
+            raise UsageError(f"--option: {refused}.", remedy="Correct it.", option=name)
