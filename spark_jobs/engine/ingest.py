@@ -112,7 +112,9 @@ def ingest(
         query.stop()
     failure = why(query)
     if failure is not None:
-        raise explained(pipeline, failure)
+        failure = explained(pipeline, failure)
+        failure.data |= {"query_id": str(query.id), "query_run_id": str(query.runId)}
+        raise failure
     prove_unchanged(pipeline, generation.name)
     mine = {batch.batch for batch in written}
     before = [batch for batch in batches if batch.batch not in mine]

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.manner import Rows
+from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.query import Plan
 from spark_jobs.ledger.batch import Batch
@@ -42,12 +43,15 @@ def shown_rows(
     files = [sink / file.path for file in batch.outputs if not file.rejected and file.rows]
     if not files:
         return []
-    # An attempt is a directory of its own, below which its partitions begin.
-    within = 0 if spec.output.mode is OutputMode.APPEND else 2
+    on_disk, within = plan.rows, 2
+    if spec.output.mode is OutputMode.APPEND:
+        # An attempt is a directory of its own, below which its partitions begin; this is none.
+        path = pipeline.transform_file
+        on_disk, within = in_format(on_disk, plan.table_schema, spec.output, path), 0
     base = sink.joinpath(*files[0].relative_to(sink).parts[:within])
-    reader = session.read.format(spec.output.format).schema(plan.rows.schema)
-    frame = reader.option("basePath", str(base)).load([str(file) for file in files])
+    reader = session.read.format(spec.output.format).schema(on_disk.schema)
+    reader = reader.options(**spec.output.writer_options).option("basePath", str(base))
+    frame = reader.load([str(file) for file in files]).select(*plan.table_schema.names)
     # Arrow keeps the session's time zone, which collect() turns into this machine's.
-    table = frame.select(*plan.table_schema.names).limit(limit).toArrow()
-    rows: Rows = table.to_pylist(maps_as_pydicts="lossy")
+    rows: Rows = frame.limit(limit).toArrow().to_pylist(maps_as_pydicts="lossy")
     return rows

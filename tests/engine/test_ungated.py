@@ -163,7 +163,10 @@ def test_a_failing_function_fails_the_batch_which_comes_again(
     fails = "def foreach_batch(rows, batch_id):\n    raise ValueError('down')\n"
     pipeline = Sinks(tmp_path, {"kind": "foreach_batch"}, IDENTITY + fails)
     pipeline.deliver("a.csv", "one,1")
-    assert pipeline.run("first").outcome is Outcome.FAILED
+    failed = pipeline.run("first")
+    assert failed.outcome is Outcome.FAILED
+    assert failed.error is not None
+    assert {"query_id", "query_run_id"} <= failed.error["data"].keys()
     pipeline.code = IDENTITY + noting(tmp_path) + "def foreach_batch(rows, batch_id):\n"
     pipeline.code += "    note([batch_id, rows.count()])\n"
     pipeline.write()

@@ -18,7 +18,7 @@ from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.execution import ExecutionChanged
 from spark_jobs.ledger.running import RunningQuery, running
 from spark_jobs.steps.stream import NothingToShow
-from tests.sinks import IDENTITY, Sinks
+from tests.sinks import COUNTS, IDENTITY, Sinks
 
 pytestmark = pytest.mark.jvm
 
@@ -105,6 +105,27 @@ def test_the_next_run_judges_what_a_stream_committed(spark: SparkSession, files:
     files.stream("first", "default", stop=watcher.stop, show=watcher.show)
     doctor = files.run("second", "doctor")
     assert [work["kind"] for work in doctor.facts["work"]] == ["seal"]
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "orc", "text"])
+def test_rows_are_shown_whatever_the_format_of_their_files(
+    tmp_path: Path, spark: SparkSession, format: str
+) -> None:
+    more = {"output": {"format": format}, "publish": [{"kind": "files"}]}
+    code = "def transform(rows):\n    return rows.select('word')\n"
+    pipeline = three(Sinks(tmp_path, None, code, more))
+    watcher = Watcher(lambda _: False)
+    report = pipeline.stream("first", "available-now", show=watcher.show)
+    assert report.outcome is Outcome.DONE
+    assert watcher.words == ["a", "b", "c"]
+
+
+def test_rows_of_the_whole_result_are_shown(tmp_path: Path, spark: SparkSession) -> None:
+    pipeline = three(Sinks(tmp_path, None, COUNTS, {"output": {"mode": "complete"}}))
+    watcher = Watcher(lambda _: False)
+    pipeline.stream("first", "available-now", show=watcher.show)
+    assert [len(rows) for rows in watcher.rows] == [1, 2, 3]
+    assert watcher.rows[-1][0].keys() == {"word", "count"}
 
 
 def test_shown_rows_are_bounded_and_without_the_engines_columns(
