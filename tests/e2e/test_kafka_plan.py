@@ -1,0 +1,46 @@
+"""The plan of a Kafka pipeline: one pass over the records, each value parsed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spark_jobs.contract.kafka_source import KafkaSource
+from spark_jobs.engine.kafka_source import read_batch
+from spark_jobs.engine.query import plan_rows
+from tests.e2e.kafka_mill import KafkaMill
+from tests.servers.kafka import Broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.jvm
+
+PICKY = """
+from pyspark.sql import functions as F
+
+def transform(orders):
+    few = orders.where("quantity > 1").withColumn("twice", F.col("quantity") * 2)
+    return few.where(F.col("twice") < 12)
+"""
+
+
+@pytest.mark.parametrize("transform", ["def transform(orders):\n    return orders\n", PICKY])
+def test_each_record_is_read_and_parsed_once(
+    tmp_path: Path, broker: Broker, spark: SparkSession, transform: str
+) -> None:
+    mill = KafkaMill(tmp_path, broker, transform=transform, partitions=1)
+    mill.produce_orders(0, 20)
+    mill.produce(["malformed"])
+    pipeline = mill.pipeline
+    source = pipeline.spec.sources["orders"]
+    assert isinstance(source, KafkaSource)
+    records = read_batch(spark, source, {}, {mill.topic: {0: 21}}, mill.environ)
+    rows = plan_rows({"orders": records}, pipeline).rows
+    plan = str(rows._jdf.queryExecution().optimizedPlan().toString())
+    assert plan.count("KafkaRelation") == 1
+    assert plan.count("from_json(StructField(id") == 1
+    rejected = [row["_reject"]["record"] for row in rows.collect() if row["_reject"]]
+    assert rejected == ["malformed"]
