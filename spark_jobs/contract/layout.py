@@ -51,8 +51,9 @@ class Layout:
         return self.home / "rejected"
 
     @property
-    def files(self) -> Path:
-        return self.home / "files"
+    def published(self) -> Path:
+        """The lists of files that passed, where a pipeline publishes files."""
+        return self.home / "published"
 
     @property
     def increments(self) -> Path:

@@ -40,6 +40,9 @@ class Project:
     def data_source(self, module: str) -> Path:
         return self.home / "spark_jobs" / "data_sources" / f"{module}.py"
 
+    def target(self, module: str) -> Path:
+        return self.home / "spark_jobs" / "targets" / f"{module}.py"
+
     def suite(self, name: str) -> Path:
         return self.expectations / "suites" / f"{name}.json"
 

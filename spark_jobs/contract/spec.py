@@ -147,7 +147,8 @@ class Spec(Model):
     def connections(self) -> tuple[str, ...]:
         """The Airflow connections of sources, targets and sink, each once."""
         users = (*self.sources.values(), *self.publish, *([self.sink] if self.sink else []))
-        return tuple(dict.fromkeys(u.conn_id for u in users if hasattr(u, "conn_id")))
+        named = (getattr(user, "conn_id", None) for user in users)
+        return tuple(dict.fromkeys(conn_id for conn_id in named if conn_id is not None))
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from spark_jobs.contract.model import Column, Disagreement, Model, PlainName
 from spark_jobs.contract.output import Output, OutputMode
+from spark_jobs.contract.source import OptionValue
 
 # Quoted all the same; this keeps names that need no thought in logs, errors and other tools.
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
@@ -137,8 +138,28 @@ class KafkaTarget(Model):
         return self
 
 
+class PythonTarget(Model):
+    """A target of one's own, as `publish/target.py` describes it.
+
+    Attributes:
+        target: `module:Class` in the project's `spark_jobs/targets/module.py`, or a class of an
+            installed package, `package.module:Class`.
+        conn_id: An Airflow connection that it wants to find in its environment.
+        options: For the class.
+    """
+
+    kind: Literal["python"]
+    target: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
+    conn_id: PlainName | None = None
+    options: dict[str, OptionValue] = {}
+
+    @property
+    def name(self) -> str:
+        return _name("python", self.target.replace(":", "."), *filter(None, [self.conn_id]))
+
+
 Target = Annotated[
-    DeltaTarget | FilesTarget | PostgresTarget | MariaDbTarget | KafkaTarget,
+    DeltaTarget | FilesTarget | PostgresTarget | MariaDbTarget | KafkaTarget | PythonTarget,
     Field(discriminator="kind"),
 ]
 

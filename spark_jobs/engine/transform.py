@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from traceback import extract_tb
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import cast
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
+from spark_jobs.contract import uncached
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.model import ENGINE_PREFIX
 from spark_jobs.contract.spec import Spec
@@ -43,23 +43,10 @@ def load_module(path: Path) -> ModuleType:
     """
     if not path.is_file():
         raise _error(path, "does not exist", "Write it, with a function transform(rows).")
-    name = f"tidemill_transform_{path.stem}"
-    module = ModuleType(name)
     try:
-        _Uncached(name, str(path)).exec_module(module)
+        return uncached.load_module(f"tidemill_transform_{path.stem}", path)
     except Exception as error:
         raise _error(path, f"does not import ({error!r})", "Mend it.") from error
-    return module
-
-
-class _Uncached(SourceFileLoader):
-    """Reads the source each time, and leaves no bytecode in the user's folder.
-
-    It may be read-only; and bytecode goes stale when a source is changed twice within a second.
-    """
-
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def apply(transform: Transform, rows: Mapping[str, DataFrame], spec: Spec, path: Path) -> DataFrame:

@@ -1,41 +1,49 @@
 """A list of the files that passed: for formats that no table can name, and readers of plain files.
 
-`files/000007.json` names the files of journal event 7; all of these together are what consumers
+`published/000007.json` names the files of journal event 7; all of these together are what consumers
 read. Files beside them in the sink may be held, rejected or left by a driver that died.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from deltalake import Schema
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.journal import Event
-from spark_jobs.ledger.lease import newest_epoch
+from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.written import Written
-from spark_jobs.publish.payload import Payload
-from spark_jobs.publish.target import NotOurTurn
+from spark_jobs.publish.payload import Payload, PayloadFile
+from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
 
 
 class PublishedFile(BaseModel):
     """One file of published rows.
 
     Attributes:
-        path: On disk.
+        path: Relative to the pipeline's folder, as it is on disk.
+        size: In bytes.
         rows: In it.
-        partition: Column -> value; the file itself does not hold it.
+        batch: That wrote it.
+        partition: Column -> value as it is in the directory's name; the file itself does not hold
+            it.
         written: Its format, and the options of Spark's writer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    path: Path
+    path: str
+    size: int
     rows: int
+    batch: int
     partition: dict[str, str | None]
     written: Written
 
@@ -44,7 +52,10 @@ class PublishedFiles(BaseModel):
     """The files of one event.
 
     Attributes:
-        columns: Of the rows, with the partitions, as Arrow names their types.
+        seq: Its number in the journal.
+        files_hash: Of the event.
+        table_schema: The columns with the partitions, as Spark's JSON schema.
+        epoch: Of the lease it was written under.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,9 +65,12 @@ class PublishedFiles(BaseModel):
     generation: str
     first: int
     last: int
+    files_hash: str
     rows: int
-    columns: dict[str, str]
+    table_schema: dict[str, Any]
     files: tuple[PublishedFile, ...]
+    epoch: int
+    run_id: str
     at: datetime
 
 
@@ -71,67 +85,99 @@ class FilesTarget:
 
     layout: Layout
     epoch: int
-
-    @property
-    def name(self) -> str:
-        return "files"
+    name: str = "files"
 
     def find(self, event: Event) -> int | None:
-        return event.seq if self._place(event.seq).exists() else None
+        there = self._read(event.seq)
+        return event.seq if there is not None and _is_of(there, event) else None
 
     def apply(self, event: Event, payload: Payload) -> int:
-        """Write an event's list; its number is the version.
+        """Write an event's list, unless it is there; its number is the version.
 
         Raises:
             NotOurTurn: the list of the event before is missing.
+            HeadUnexplained: its place is taken by a list of other files.
             LeaseLost: a newer epoch took over.
         """
-        head = max((number for number, _ in documents.numbered(self.layout.files)), default=0)
-        if event.seq != head + 1 and head:
+        head = max((number for number, _ in documents.numbered(self.layout.published)), default=0)
+        before = self._read(event.seq - 1)
+        if event.seq > 1 and before is None:
             raise NotOurTurn(
-                f"Event {event.seq} was offered to {self.layout.files}, whose head is {head}.",
-                remedy="Restore the missing list from a backup.",
+                f"Event {event.seq} was offered to {self.layout.published}, whose head is {head}.",
+                remedy="Restore the missing list from a backup; or remove the folder, and the "
+                "files *.files.json in journal/, and the next run fills it anew.",
                 head=head,
                 first=event.first,
             )
-        self._fence()
-        published = PublishedFiles(
+        self._fence(before)
+        documents.put_if_absent(self._place(event.seq), self._list(event, payload))
+        there = self._read(event.seq)
+        if there is None or not _is_of(there, event):
+            raise HeadUnexplained(
+                f"{self._place(event.seq)} lists other files than increment "
+                f"{event.increment:06d} has.",
+                remedy="Restore journal/ and published/ from one backup.",
+                path=self._place(event.seq),
+                increment=event.increment,
+                head=head,
+            )
+        return event.seq
+
+    def _list(self, event: Event, payload: Payload) -> PublishedFiles:
+        return PublishedFiles(
             seq=event.seq,
             increment=event.increment,
             generation=event.generation,
             first=event.first,
             last=event.last,
+            files_hash=event.files_hash,
             rows=payload.rows,
-            columns={field.name: str(field.type) for field in payload.schema},
-            files=tuple(
-                PublishedFile(
-                    path=file.path,
-                    rows=file.rows,
-                    partition=dict(file.partition),
-                    written=file.written,
-                )
-                for file in payload.files
-            ),
+            table_schema=json.loads(Schema.from_arrow(payload.schema).to_json()),
+            files=tuple(self._file(file) for file in payload.files),
+            epoch=self.epoch,
+            run_id=event.run_id,
             at=datetime.now(UTC),
         )
-        documents.put_if_absent(self._place(event.seq), published)
-        return event.seq
 
-    def _fence(self) -> None:
-        newest = newest_epoch(self.layout.lease)
-        if newest > self.epoch:
+    def _file(self, file: PayloadFile) -> PublishedFile:
+        return PublishedFile(
+            path=str(file.path.relative_to(self.layout.home)),
+            size=file.path.stat().st_size,
+            rows=file.rows,
+            batch=file.batch,
+            partition=dict(file.partition),
+            written=file.written,
+        )
+
+    def _fence(self, before: PublishedFiles | None) -> None:
+        Lease(self.layout.lease, self.epoch).check()
+        if before is not None and before.epoch > self.epoch:
             raise LeaseLost(
-                f"Epoch {self.epoch} of the lease was taken over by epoch {newest}.",
+                f"{self.layout.published} was written under epoch {before.epoch}, and this process "
+                f"holds {self.epoch}.",
                 remedy="Nothing to do: the newer run carries on.",
                 epoch=self.epoch,
-                newer=newest,
+                newer=before.epoch,
             )
 
+    def _read(self, seq: int) -> PublishedFiles | None:
+        return documents.read(self._place(seq), PublishedFiles)
+
     def _place(self, seq: int) -> Path:
-        return self.layout.files / f"{seq:06d}.json"
+        return self.layout.published / f"{seq:06d}.json"
 
 
 def published_files(layout: Layout) -> list[PublishedFiles]:
     """All lists of a pipeline, in order."""
-    found = (documents.read(path, PublishedFiles) for _, path in documents.numbered(layout.files))
+    folder = layout.published
+    found = (documents.read(path, PublishedFiles) for _, path in documents.numbered(folder))
     return [one for one in found if one is not None]
+
+
+def _is_of(there: PublishedFiles, event: Event) -> bool:
+    return (there.generation, there.first, there.last, there.files_hash) == (
+        event.generation,
+        event.first,
+        event.last,
+        event.files_hash,
+    )

@@ -1,7 +1,14 @@
 """What a publish target is: something that applies the journal's events in order, each once.
 
-To add one, write `publish/<kind>_target.py` with a class that has these three members; its kind
-gets a model in `contract/targets.py` and a line in `publish/targets.py`.
+A target of one's own is one file, `spark_jobs/targets/<module>.py` in the project, with a class
+that has the members `find` and `apply`, and is named in the spec as
+
+    publish: [{kind: delta}, {kind: python, target: "<module>:<Class>", options: {…}}]
+
+It is made anew for each publish, with `options` as a mapping and the keyword arguments `pipeline`
+(its name), `epoch` (of the lease) and `say` (takes a line for the task log). A kind that Tidemill
+brings along is a file `publish/<kind>_target.py`, a model in `contract/targets.py` and a line in
+`publish/targets.py`.
 
 A target that can keep its head beside its rows compares and commits both at once: an event it has
 is a no-op, one that is not its next is refused (`NotOurTurn`), an epoch older than the newest it

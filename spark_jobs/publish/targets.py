@@ -8,6 +8,7 @@ from spark_jobs.contract import targets as given
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.files_target import FilesTarget
+from spark_jobs.publish.python_target import PythonTarget
 from spark_jobs.publish.target import Target
 
 
@@ -36,6 +37,8 @@ def _open(
             from spark_jobs.publish.mariadb_target import MariaDbTarget
 
             return MariaDbTarget(target, pipeline=pipeline.name, epoch=epoch, say=say)
+        case given.PythonTarget():
+            return PythonTarget(target, pipeline, epoch, say)
         case given.KafkaTarget():
             from spark_jobs.publish.kafka_target import KafkaTarget
 

@@ -56,9 +56,7 @@ def test_published_input_is_deleted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verdict", [None, "held"])
-def test_input_that_nobody_sees_yet_stays(
-    tmp_path: Path, verdict: Literal["held"] | None
-) -> None:
+def test_input_that_nobody_sees_yet_stays(tmp_path: Path, verdict: Literal["held"] | None) -> None:
     history = deleting(tmp_path)
     seen = batch_of(history, "seen.csv")
     history.judge(history.seal().increment)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.generation import OutputFormatChanged, open_generation
 from spark_jobs.ledger.lease import hold
 from spark_jobs.publish.files_target import FilesTarget, published_files
-from spark_jobs.publish.target import NotOurTurn
-from tests.histories import History, reject, rows
+from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
+from tests.histories import History, reject, row, rows
 
 LISTED = "publish: [{kind: files}]\n"
 
@@ -38,9 +40,10 @@ def test_only_what_passed_is_listed(listed: History) -> None:
     (published,) = published_files(listed.layout)
     assert (published.increment, published.rows, published.seq) == (1, 2, 1)
     good = [path for path in listed.files(0) if "HIVE_DEFAULT" not in str(path)]
-    assert [file.path for file in published.files] == good
+    assert [listed.layout.home / file.path for file in published.files] == good
     assert [file.written.format for file in published.files] == ["parquet"] * len(good)
-    assert list(published.columns) == [*listed.columns.names, *listed.partitions]
+    columns = [field["name"] for field in published.table_schema["fields"]]
+    assert columns == [*listed.columns.names, *listed.partitions]
 
 
 def test_an_event_is_listed_once(listed: History) -> None:
@@ -60,17 +63,73 @@ def test_lists_have_no_gaps(listed: History) -> None:
     listed.publish()
     first, *_, last = listed.journal.events()
     for number in (2, 3):
-        (listed.layout.files / f"{number:06d}.json").unlink()
+        (listed.layout.published / f"{number:06d}.json").unlink()
     with pytest.raises(NotOurTurn):
         FilesTarget(listed.layout, 99).apply(last, listed.payload(last))
     assert [one.seq for one in published_files(listed.layout)] == [first.seq]
+
+
+def test_a_file_is_listed_with_rows_batch_and_partition(listed: History) -> None:
+    listed.batch(rows(1))
+    listed.batch([row(2), row(3, day=date(2024, 1, 2))])
+    listed.judge(listed.seal().increment)
+    listed.publish()
+    (published,) = published_files(listed.layout)
+    assert sorted((f.batch, f.rows, f.partition["day"]) for f in published.files) == [
+        (0, 1, "2024-01-01"),
+        (1, 1, "2024-01-01"),
+        (1, 1, "2024-01-02"),
+    ]
+
+
+def test_a_list_that_the_journal_does_not_know_is_left_as_it_is(listed: History) -> None:
+    increment(listed, 1)
+    listed.publish()
+    before = published_files(listed.layout)
+    (listed.layout.journal / "000001.files.json").unlink()
+    assert listed.publish().outcome is Outcome.DONE
+    assert published_files(listed.layout) == before
+
+
+def test_a_list_of_other_files_is_not_taken_for_ours(listed: History) -> None:
+    increment(listed, 1)
+    listed.publish()
+    (event,) = listed.journal.events()
+    other = event.model_copy(update={"files_hash": "0" * 64})
+    target = FilesTarget(listed.layout, 99)
+    assert target.find(other) is None
+    with pytest.raises(HeadUnexplained):
+        target.apply(other, listed.payload(event))
+
+
+def test_a_folder_that_was_emptied_is_not_begun_in_the_middle(listed: History) -> None:
+    increment(listed, 1)
+    listed.publish()
+    shutil.rmtree(listed.layout.published)
+    increment(listed, 2)
+    report = listed.publish()
+    assert report.error is not None
+    assert (report.error["code"], report.error["data"]["head"]) == ("NotOurTurn", 0)
+
+
+def test_an_epoch_older_than_that_of_the_list_before_is_fenced_out(listed: History) -> None:
+    increment(listed, 1)
+    increment(listed, 2)
+    listed.publish()
+    place = listed.layout.published / "000001.json"
+    first = published_files(listed.layout)[0].model_copy(update={"epoch": 100})
+    place.write_text(first.model_dump_json())
+    (listed.layout.published / "000002.json").unlink()
+    _, second = listed.journal.events()
+    with pytest.raises(LeaseLost):
+        FilesTarget(listed.layout, 99).apply(second, listed.payload(second))
 
 
 def test_whoever_lost_the_lease_lists_nothing(listed: History) -> None:
     increment(listed, 1)
     listed.publish()
     (event,) = listed.journal.events()
-    (listed.layout.files / "000001.json").unlink()
+    (listed.layout.published / "000001.json").unlink()
     with hold(listed.layout.lease, step="publish", run_id="later") as lease:
         payload = listed.payload(event)
         with pytest.raises(LeaseLost):

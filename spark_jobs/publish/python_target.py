@@ -1,0 +1,88 @@
+"""A target of one's own: a class in the project, or of an installed package."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.targets import PythonTarget as Given
+from spark_jobs.contract.uncached import load_module
+from spark_jobs.ledger.journal import Event
+from spark_jobs.publish.payload import Payload
+
+
+class PythonTarget:
+    """What the class that a spec names makes of events; it is looked for at the first one.
+
+    Args:
+        given: The target in the spec.
+        pipeline: The pipeline.
+        epoch: Of the lease.
+        say: Gets lines for the task log.
+    """
+
+    def __init__(
+        self, given: Given, pipeline: Pipeline, epoch: int, say: Callable[[str], None]
+    ) -> None:
+        self.given = given
+        self.pipeline = pipeline
+        self.epoch = epoch
+        self.say = say
+        self._own: Any = None
+
+    @property
+    def name(self) -> str:
+        return self.given.name
+
+    def find(self, event: Event) -> int | None:
+        found: int | None = self._target().find(event)
+        return found
+
+    def apply(self, event: Event, payload: Payload) -> int:
+        return int(self._target().apply(event, payload))
+
+    def _target(self) -> Any:
+        if self._own is None:
+            self._own = self._load()(
+                dict(self.given.options),
+                pipeline=self.pipeline.name,
+                epoch=self.epoch,
+                say=self.say,
+            )
+        return self._own
+
+    def _load(self) -> Callable[..., Any]:
+        """The class.
+
+        Raises:
+            SpecError: there is none, its file does not import, or it lacks a member.
+        """
+        named, _, class_name = self.given.target.partition(":")
+        path = self.pipeline.project.target(named)
+        try:
+            if path.is_file():
+                module = load_module(f"tidemill_target_{path.stem}", path)
+            else:
+                module = importlib.import_module(named)
+        except Exception as error:
+            raise self._error(f"does not import ({error!r})", path) from error
+        found: Any = getattr(module, class_name, None)
+        if not isinstance(found, type):
+            raise self._error("is no class", path)
+        missing = [member for member in ("find", "apply") if not hasattr(found, member)]
+        if missing:
+            raise self._error(f"has no `{missing[0]}`", path)
+        return found
+
+    def _error(self, what: str, path: Path) -> SpecError:
+        return SpecError(
+            f"publish: the target '{self.given.target}' {what}.",
+            remedy=f"Write the class in {path} as spark_jobs/publish/target.py says, or install "
+            "its package.",
+            path=path,
+            field="publish.target",
+        )
