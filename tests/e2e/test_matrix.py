@@ -15,11 +15,13 @@ import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from pyspark.errors import AnalysisException
 from pyspark.sql.avro.functions import to_avro
 
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome
+from spark_jobs.steps import stream as stream_step
 from tests.e2e.combination import WORDS, Combination, kafka_connection, rows_in_ledger
 from tests.servers.kafka_client import Record
 
@@ -32,6 +34,8 @@ pytestmark = pytest.mark.jvm
 
 MATRIX = yaml.safe_load((Path(__file__).parents[1] / "matrix.yaml").read_text())
 DDL = "word string"
+# How a query ends that Spark will not run.
+FAILURES = {"ModeUnsupported", "PlanRefused", "QueryFailed", "QueryInterrupted"}
 AVRO = json.dumps(
     {"type": "record", "name": "r", "fields": [{"name": "word", "type": ["null", "string"]}]}
 )
@@ -211,6 +215,22 @@ def test_a_source_is_refused(
     assert report.error["data"]["at"] == "sources.one"
 
 
+@rows_of("sources", "refuse")
+def test_spark_alone_refuses_a_source_too(
+    row: dict[str, Any],
+    tmp_path: Path,
+    spark: SparkSession,
+    source: Callable[..., tuple[dict[str, Any], str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert row["by"] == "spark"
+    monkeypatch.setattr(stream_step, "refuse_unsupported", lambda *_: None)
+    combination = of_source(row, tmp_path, source)
+    report = combination.run(lambda pipeline: enough(pipeline, spark))
+    assert report.error is not None
+    assert report.error["code"] in FAILURES
+
+
 # -- the sinks -------------------------------------------------------------------------------------
 
 
@@ -299,11 +319,34 @@ def test_a_sink_is_refused(
     # What the transform does is known to Spark only.
     aggregates = row["mode"] == "update" and row["trigger"] == "continuous"
     if aggregates and row["sink"] in ("kafka", "console", "memory"):
-        assert report.error["code"] == "QueryFailed"
-        assert "Aggregate" in report.error["what"]
+        assert report.error["code"] == "PlanRefused"
     else:
         assert report.error["code"] == "TriggerUnsupported"
         assert report.error["data"]["at"] in ("publish", "sink", "output.mode")
+
+
+@rows_of("sinks", "refuse")
+def test_spark_alone_refuses_a_sink_too(
+    row: dict[str, Any],
+    tmp_path: Path,
+    spark: SparkSession,
+    broker: Broker,
+    source: Callable[..., tuple[dict[str, Any], str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert row["by"] == "spark"
+    if row["sink"] in FORMATS and row["mode"] != "append":
+        rows = spark.readStream.format("rate").name("one").load()
+        counted = rows.groupBy("value").count().selectExpr("CAST(value AS STRING) AS word")
+        writer = counted.writeStream.format(row["sink"]).outputMode(row["mode"])
+        with pytest.raises(AnalysisException):
+            writer.option("checkpointLocation", str(tmp_path / "c")).start(str(tmp_path / "o"))
+        return
+    monkeypatch.setattr(stream_step, "refuse_unsupported", lambda *_: None)
+    combination = of_sink(row, tmp_path, source, broker)
+    report = combination.run(lambda pipeline: arrived_in(combination, pipeline, spark, broker))
+    assert report.error is not None
+    assert report.error["code"] in FAILURES
 
 
 # -- what may be published -------------------------------------------------------------------------
