@@ -64,7 +64,7 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> Plan:
     """What becomes of the sources' rows; the same for streams and for batches of them."""
     spec, path = pipeline.spec, pipeline.transform_file
     tagged = {name: tag(frame, spec, name) for name, frame in sources.items()}
-    fine = {name: good(frame) for name, frame in tagged.items()}
+    fine = {name: good(frame, spec, name) for name, frame in tagged.items()}
     transform = load_transform(path)
     transformed = apply(transform, fine, spec, path)
     if spec.published:
@@ -78,7 +78,7 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> Plan:
     if rows is None:
         # Spark's own count of rows read has each of them twice here.
         counted = {name: _counted(name, frame) for name, frame in tagged.items()}
-        fine = {name: good(frame) for name, frame in counted.items()}
+        fine = {name: good(frame, spec, name) for name, frame in counted.items()}
         rows = two_passes(tagged.values(), apply(transform, fine, spec, path))
     refuse_unsupported(rows, path, spec.output.mode)
     return Plan(read_once(committed(rows, spec)), transformed.schema)

@@ -49,18 +49,20 @@ def tag(source: DataFrame, spec: Spec, name: str) -> DataFrame:
         partition.cast("map<string, string>").alias("partition"),
     )
     reject = F.when(reason.isNotNull(), reject)
-    tagged = located.select(*columns, *spec.output.partition_by, reject.alias(REJECT))
-    if time is None or time.watermark is None:
-        return tagged
-    return tagged.withWatermark(time.column, f"{int(time.watermark.total_seconds())} seconds")
+    return located.select(*columns, *spec.output.partition_by, reject.alias(REJECT))
 
 
-def good(tagged: DataFrame) -> DataFrame:
-    """What the transform sees."""
+def good(tagged: DataFrame, spec: Spec, name: str) -> DataFrame:
+    """What the transform sees of one source: its good rows, under its watermark."""
     # A rejected row always has a record, which is made of every source column. Asked for `_reject`
     # alone, Spark would not parse the columns that the transform leaves out, and a row that is
     # malformed there would be good here and rejected in the other pass.
-    return tagged.where(F.col(f"{REJECT}.record").isNull()).drop(REJECT)
+    fine = tagged.where(F.col(f"{REJECT}.record").isNull()).drop(REJECT)
+    time = spec.event_time_of(name)
+    if time is None or time.watermark is None:
+        return fine
+    # Not before: a rejected row from the far future would make every good one a late one.
+    return fine.withWatermark(time.column, f"{int(time.watermark.total_seconds())} seconds")
 
 
 def two_passes(tagged: Iterable[DataFrame], transformed: DataFrame) -> DataFrame:

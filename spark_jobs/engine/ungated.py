@@ -68,7 +68,7 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline, watch: Watch
     spec, path = pipeline.spec, pipeline.transform_file
     tagged = {name: tag(frame, spec, name) for name, frame in sources.items()}
     fine = {
-        name: good(_strict(frame) if watch.continuous else _counted(frame, spec, name))
+        name: good(_strict(frame) if watch.continuous else _counted(frame, spec, name), spec, name)
         for name, frame in tagged.items()
     }
     rows = apply(load_transform(path), fine, spec, path)

@@ -49,7 +49,7 @@ def data(report: Report) -> dict[str, Any]:
 
 def rejected(hours: int) -> Counter[tuple[Any, ...]]:
     """The events without an action, one an hour."""
-    records = [{"time": f"2026-03-01T{hour:02d}:00:00.000Z"} for hour in range(hours)]
+    records = [{"time": f"2026-03-01T{hour:02d}:00:00.000000Z"} for hour in range(hours)]
     texts = [json.dumps(record, separators=(",", ":")) for record in records]
     return Counter(("rule action_known", text) for text in texts)
 
@@ -83,6 +83,8 @@ def test_partitions_and_a_watermark_with_a_batch_of_its_own(tmp_path: Path, spar
     del mill.spec["sources"]["events"]["maxFilesPerTrigger"]
     mill.write_spec(partition_by={"day": "to_date(time)"}, keys=["action", "hour", "day"])
     mill.arrive_hours(3, 4, 5)
+    # Rejected, it must not make late what is not.
+    mill.arrive("future.json", [("2099-01-01T00:00:00", None)])
     assert mill.step("ingest", "first").facts["batches"] == [0, 1]
     # As if it had been killed in the second, which Spark runs because the watermark moved.
     mill.forget_commit(1)

@@ -89,8 +89,8 @@ def rejected(rows: DataFrame) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NARROW)
-def test_one_pass_equals_two(name: str, tagged: DataFrame) -> None:
-    fine = good(tagged)
+def test_one_pass_equals_two(name: str, tagged: DataFrame, spec: Spec) -> None:
+    fine = good(tagged, spec, "orders")
     transformed = NARROW[name](fine)
     once = one_pass(tagged, fine, transformed)
     assert once is not None
@@ -99,8 +99,8 @@ def test_one_pass_equals_two(name: str, tagged: DataFrame) -> None:
 
 
 @pytest.mark.parametrize("name", WIDE)
-def test_what_cannot_be_guarded_takes_two_passes(name: str, tagged: DataFrame) -> None:
-    fine = good(tagged)
+def test_what_cannot_be_guarded_takes_two_passes(name: str, tagged: DataFrame, spec: Spec) -> None:
+    fine = good(tagged, spec, "orders")
     transformed = WIDE[name](fine)
     assert one_pass(tagged, fine, transformed) is None
     assert rejected(two_passes([tagged], transformed)) == REASONS

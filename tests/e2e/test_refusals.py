@@ -14,6 +14,7 @@ from spark_jobs.engine.refusals import (
     refuse_unrepeatable,
 )
 from spark_jobs.engine.rows import good, tag
+from spark_jobs.engine.session import open_session
 from spark_jobs.engine.source import read_stream
 from tests.e2e.mill import Mill
 
@@ -26,7 +27,10 @@ pytestmark = pytest.mark.jvm
 @pytest.fixture
 def orders(mill: Mill, spark: SparkSession) -> DataFrame:
     spec = mill.pipeline.spec
-    return good(tag(read_stream(spark, mill.pipeline, "orders"), spec, "orders"))
+    # The session of the tests, with the settings of the engine.
+    session = open_session(mill.pipeline, "ingest")
+    tagged = tag(read_stream(session, mill.pipeline, "orders"), spec, "orders")
+    return good(tagged, spec, "orders")
 
 
 def test_randomness_and_clocks_are_refused(mill: Mill, orders: DataFrame) -> None:
