@@ -8,6 +8,7 @@ from datetime import datetime
 from spark_jobs.cli.screen import Screen
 from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.pipeline import Pipeline, root
+from spark_jobs.ledger.lease import STREAM, current_holder
 from spark_jobs.ledger.running import Running, RunningQuery, running, running_anywhere
 
 POLL_SECONDS = 0.2
@@ -77,7 +78,7 @@ def stop(pipeline: Pipeline, screen: Screen) -> ExitCode:
     place = Running(pipeline.layout, query.run_id)
     place.ask_to_stop()
     screen.line(f"{query.run_id}: asked to stop, waiting for its batch to end")
-    while any(one.query_run_id == query.query_run_id for one in running(pipeline.layout)):
+    while _at_work(pipeline, query):
         time.sleep(POLL_SECONDS)
     if query.process.gone and place.document.exists():
         place.clear()
@@ -106,6 +107,16 @@ def explain(pipeline: Pipeline, screen: Screen) -> ExitCode:
     else:
         screen.line(plan)
     return ExitCode.DONE
+
+
+def _at_work(pipeline: Pipeline, query: RunningQuery) -> bool:
+    """Whether a query's process still runs it, or holds the lease that it runs under."""
+    if any(one.query_run_id == query.query_run_id for one in running(pipeline.layout)):
+        return True
+    holder = current_holder(pipeline.layout.lease)
+    if holder is None or holder.process.gone or holder.step not in (STREAM, "ingest"):
+        return False
+    return (holder.process, holder.run_id) == (query.process, query.run_id)
 
 
 def _the_one(pipeline: Pipeline) -> RunningQuery:

@@ -73,11 +73,11 @@ def test_a_stream_is_listed_watched_explained_and_stopped(
 
     stopped = tidemill("stream", NAME, "--stop", "--json")
     assert stopped.json["query_id"] == listed["query_id"]
+    assert lease.current_holder(words.layout.lease) is None
     printed, _ = started.communicate(timeout=60)
     assert started.returncode == ExitCode.DONE
     # The console sink prints what it was given.
     assert "|mill|" in printed.replace(" ", "")
-    assert lease.current_holder(words.layout.lease) is None
     assert running(words.layout) == []
     assert words.logged == ([0], [0])
 

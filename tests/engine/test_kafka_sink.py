@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contract.report import Outcome
 from spark_jobs.engine.cores import TooFewCores
 from spark_jobs.ledger.running import running
+from spark_jobs.steps.stream import explain
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.sinks import COUNTS, IDENTITY, Sinks, noting
@@ -108,6 +109,36 @@ def test_a_budget_bounds_a_run_over_kafka(
     assert pipeline.logged == ([0, 1], [0, 1])
     second = pipeline.run("second").facts
     assert (second["rows"], second["stopped"]) == (1, None)
+
+
+def test_nothing_that_is_written_of_a_running_query_shows_its_login(
+    tmp_path: Path,
+    spark: SparkSession,
+    broker: Broker,
+    topic: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    login = {"conn_type": "kafka", "extra": broker.settings("SASL_PLAINTEXT")}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps(login))
+    broker.create_topic(f"{topic}-out")
+    broker.produce(topic, [Record(None, "1")])
+    sink = {"kind": "kafka", "topic": f"{topic}-out"}
+    pipeline = Sinks(tmp_path, sink, source=source(topic))
+    written: list[str] = []
+
+    def stop() -> str | None:
+        written.extend(query.model_dump_json() for query in running(pipeline.layout))
+        return committed(pipeline)()
+
+    assert pipeline.stream("first", "default", stop=stop).outcome is Outcome.DONE
+    assert "Physical Plan" in written[-1]
+    planned = explain(pipeline.pipeline)
+    # A plan that is not started names the options, and shows not their values.
+    assert "kafka.sasl.jaas.config" in planned
+    written.append(planned)
+    assert not any(broker.password in text for text in written)
+    files = [path for path in pipeline.root.rglob("*") if path.is_file()]
+    assert not any(broker.password.encode() in path.read_bytes() for path in files)
 
 
 # -- triggers -------------------------------------------------------------------------------------
