@@ -10,7 +10,7 @@ from typer import Argument
 from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.pipeline import root
+from spark_jobs.contract.pipeline import open_pipeline, root
 from spark_jobs.contract.project import find, spec_files
 from spark_jobs.ledger.increment_status import IncrementStatus
 from spark_jobs.ledger.published import Head
@@ -24,7 +24,7 @@ def status(name: Name = None, json: Json = False) -> None:
     screen = Screen(json)
     if name is not None:
         find(name)
-        one = read_status(Layout(root(), name))
+        one = read_status(Layout(root(), name), _targets(name))
         screen.document(one.model_dump(mode="json")) if json else _show(one, screen)
         return
     every = [_read(Layout(root(), path.stem)) for _, path in spec_files()]
@@ -44,10 +44,18 @@ def status(name: Name = None, json: Json = False) -> None:
 
 def _read(layout: Layout) -> tuple[Layout, PipelineStatus | TidemillError]:
     try:
-        return layout, read_status(layout)
+        return layout, read_status(layout, _targets(layout.name))
     except TidemillError as error:
         # One pipeline's damage must not hide the others.
         return layout, error
+
+
+def _targets(name: str) -> list[str]:
+    try:
+        return [target.name for target in open_pipeline(name).spec.publish]
+    except TidemillError:
+        # What was done with an older spec can be shown while the new one does not load.
+        return []
 
 
 def _line(name: str, found: PipelineStatus | TidemillError) -> tuple[object, ...]:
@@ -66,7 +74,10 @@ def _line(name: str, found: PipelineStatus | TidemillError) -> tuple[object, ...
 
 def _show(one: PipelineStatus, screen: Screen) -> None:
     table = one.table
-    if table is None:
+    published = len(one.increments) - len(one.unpublished)
+    if table is None and published:
+        screen.line(f"{one.pipeline}: {published} increments published")
+    elif table is None:
         screen.line(f"{one.pipeline}: nothing published yet")
     else:
         rejected = _rows(one.rejected) or "0"
@@ -76,6 +87,8 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
         )
     screen.line(f"batches: {one.batches} committed, {one.unsealed} of them not yet at the gate")
     screen.line(f"unpublished: {_unpublished(one) or 'none'}")
+    for target, lag in one.lagging.items():
+        screen.line(f"{target}: {lag} increments behind")
     screen.line(f"last run: {_last_run(one) or 'none'}")
     if one.writer is not None:
         state = "gone" if one.writer.gone else "at work"

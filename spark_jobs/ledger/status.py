@@ -6,6 +6,7 @@ Read from files only, so that the command line and Airflow's pages say the same 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import get_args
@@ -17,6 +18,7 @@ from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
+from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import current_holder
 from spark_jobs.ledger.published import Head, read_head
 
@@ -58,6 +60,7 @@ class PipelineStatus(_Model):
         unsealed: Those of them that no increment holds yet.
         table: None until something is published.
         rejected: The table of rejected rows.
+        lagging: Target -> increments that went out and that it has still to apply.
         writer: None where nobody holds the lease.
     """
 
@@ -67,6 +70,7 @@ class PipelineStatus(_Model):
     increments: tuple[IncrementStatus, ...]
     table: Head | None
     rejected: Head | None
+    lagging: dict[str, int]
     last_run: LastRun | None
     writer: Writer | None
 
@@ -79,13 +83,17 @@ class PipelineStatus(_Model):
         return tuple(i for i in self.increments if i.state == "held")
 
 
-def read_status(layout: Layout) -> PipelineStatus:
+def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
     """Where a pipeline stands; one that never ran has nothing of everything.
+
+    Args:
+        layout: Of the pipeline.
+        targets: Their names, as the spec has them.
 
     Raises:
         TornDocument: one of our documents is damaged.
     """
-    increments = read_increments(layout)
+    increments, journal = read_increments(layout), Journal(layout.journal)
     latest = Ledger(layout, FIRST_GENERATION).latest()
     sealed = max((i.last for i in increments), default=-1)
     return PipelineStatus(
@@ -95,6 +103,7 @@ def read_status(layout: Layout) -> PipelineStatus:
         increments=increments,
         table=read_head(layout.table),
         rejected=read_head(layout.rejected),
+        lagging={name: lag for name in targets if (lag := len(journal.behind(name)))},
         last_run=_last_run(layout.runs),
         writer=_writer(layout),
     )

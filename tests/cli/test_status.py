@@ -32,9 +32,31 @@ def test_a_pipeline_that_never_ran_has_nothing_of_everything(tidemill: Tidemill)
         "increments": [],
         "table": None,
         "rejected": None,
+        "lagging": {},
         "last_run": None,
         "writer": None,
     }
+
+
+def test_a_target_that_lags_is_named(tidemill: Tidemill, history: History) -> None:
+    target = "{kind: postgres, conn_id: warehouse, table: orders}"
+    history.write_spec(more=f"publish: [{{kind: delta}}, {target}]")
+    for number in (1, 2):
+        history.increment(rows(number))
+    # There is no such connection.
+    history.publish()
+    found = tidemill("status", "orders", "--json").json
+    assert found["lagging"] == {"postgres.warehouse.orders": 2}
+    assert [one["state"] for one in found["increments"]] == ["published", "published"]
+    assert "postgres.warehouse.orders: 2 increments behind" in tidemill("status", "orders").stdout
+
+
+def test_a_spec_that_does_not_load_hides_nothing(tidemill: Tidemill, history: History) -> None:
+    history.increment(rows(1))
+    history.publish()
+    history.project.spec("orders").write_text("publish: [")
+    found = tidemill("status", "orders", "--json").json
+    assert (found["table"]["rows"], found["lagging"]) == (1, {})
 
 
 def test_every_increment_says_where_it_stands(tidemill: Tidemill, history: History) -> None:
