@@ -58,6 +58,7 @@ def announce(pipeline: Pipeline, numbers: Iterable[int]) -> None:
 
 def _extra(event: Event, applied: Applied) -> dict[str, Any]:
     return {
+        "target": applied.target,
         "version": applied.version,
         "increment": event.increment,
         "generation": event.generation,

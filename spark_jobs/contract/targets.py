@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from spark_jobs.contract.model import Column, Disagreement, Model, PlainName
 from spark_jobs.contract.output import Output, OutputMode
@@ -23,6 +23,8 @@ DATABASE_MODES: dict[OutputMode, tuple[DatabaseMode, ...]] = {
     OutputMode.UPDATE: ("upsert",),
     OutputMode.COMPLETE: ("replace",),
 }
+# What we need for ourselves beside the tables.
+RESERVED = ("tidemill_heads", "tidemill_staging")
 # Of a target's name, which is a part of file names in the journal.
 LONGEST_NAME = 120
 
@@ -58,7 +60,7 @@ class DatabaseTarget(Model):
             where not given.
         mode: `append`, `upsert` by `output.keys`, or `replace`; by the output mode where not given.
         unstorable: What becomes of values that the database has no place for (a NUL in PostgreSQL's
-            texts; NaN and infinity in MariaDB): `refuse` the increment, or store `null`.
+            texts; NaN and infinity in MariaDB): `refuse` the increment, or store null (`as_null`).
     """
 
     kind: str
@@ -66,12 +68,20 @@ class DatabaseTarget(Model):
     table: Identifier
     schema_: Identifier | None = Field(default=None, alias="schema")
     mode: DatabaseMode | None = None
-    unstorable: Literal["refuse", "null"] = "refuse"
+    unstorable: Literal["refuse", "as_null"] = "refuse"
 
     @property
     def name(self) -> str:
         # Another server or schema is another target, which gets everything from the beginning.
         return _name(self.kind, self.conn_id, *([self.schema_] if self.schema_ else []), self.table)
+
+    @field_validator("table")
+    @classmethod
+    def _is_not_ours(cls, table: str) -> str:
+        if table.lower() in RESERVED:
+            msg = f"'{table}' is kept for Tidemill's own use; give the table another name"
+            raise ValueError(msg)
+        return table
 
     def mode_for(self, output: OutputMode) -> DatabaseMode:
         return self.mode or DATABASE_MODES[output][0]

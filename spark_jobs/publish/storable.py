@@ -39,7 +39,7 @@ class Storable:
         nulled: Column -> values for which null was stored.
     """
 
-    otherwise: Literal["refuse", "null"]
+    otherwise: Literal["refuse", "as_null"]
     nul: bool = True
     not_finite: bool = True
     any_year: bool = True
@@ -67,8 +67,8 @@ class Storable:
             raise Unstorable(
                 f"Column '{name}' has {count} values that are {why}, which the database has no "
                 "place for.",
-                remedy="Set `unstorable: null` at the target to store null for them, or clean them "
-                "in the transform; to this target nothing was published.",
+                remedy="Set `unstorable: as_null` at the target to store null for them, or clean "
+                "them in the transform; to this target nothing was published.",
                 column=name,
                 values=count,
                 why=why,

@@ -71,6 +71,7 @@ def test_an_event_says_what_went_out(layout: Layout, outlet: Outlet, context: Co
         (
             table_asset(NAME),
             {
+                "target": "delta",
                 "version": 2,
                 "increment": 3,
                 "generation": "live-0001",

@@ -188,6 +188,11 @@ DISAGREEING = {
     "output: {mode: update, keys: [id]}\n"
     f"publish: [{{kind: delta}}, {POSTGRES % ', mode: append'}]": "publish.1.mode",
     f"output: {{mode: complete}}\npublish: [{POSTGRES % ', mode: upsert'}]": "publish.0.mode",
+    f"publish: [{POSTGRES % ', schema: s'}, {POSTGRES % ', schema: s'}]": "publish",
+    "publish: [{kind: mariadb, conn_id: w, table: Tidemill_Heads}]": "publish.0.table",
+    "publish: [{kind: postgres, conn_id: w, table: 'a.b'}]": "publish.0.table",
+    "publish: [{kind: postgres, conn_id: w, table: t, unstorable: null}]": "publish.0.unstorable",
+    "publish: [{kind: python, target: shelf}]": "publish.0.target",
     "publish: [{kind: kafka}]": "publish.0",
     "publish: [{kind: kafka, topic: a, topic_column: b}]": "publish.0",
     "publish: [{kind: kafka, topic: 'a/b'}]": "publish.0.topic",

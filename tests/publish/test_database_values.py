@@ -208,7 +208,7 @@ def test_a_value_without_a_place_is_null_where_the_spec_says_so(
     make_history: Make, warehouse: Warehouse
 ) -> None:
     kind, bad, good = HAS_NO_PLACE[warehouse.kind]
-    history = make(make_history, warehouse.target(unstorable="'null'"), ("value", kind))
+    history = make(make_history, warehouse.target(unstorable="as_null"), ("value", kind))
     history.increment([{"id": 1, "value": good}, {"id": 2, "value": bad}])
     assert history.publish().outcome is Outcome.DONE
     assert dict(warehouse.rows("id", "value").elements()) == {1: good, 2: None}
