@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.output import REJECTED
 from spark_jobs.ledger.footers import read_footers
-from spark_jobs.ledger.partition_values import partition_values
+from spark_jobs.ledger.partition_values import is_rejected, partition_values
 from spark_jobs.ledger.row_counts import count_rows
 from spark_jobs.ledger.sink_log import SinkFile
 from spark_jobs.ledger.written import PARQUET, Written
@@ -56,7 +56,7 @@ def output_files(
                 size=file.size,
                 rows=rows,
                 uncompressed_bytes=uncompressed,
-                rejected=_rejected(values),
+                rejected=is_rejected(values),
                 partition={k: v for k, v in values.items() if k != REJECTED},
             )
         )
@@ -71,10 +71,3 @@ def _counted(files: Sequence[SinkFile], written: Written) -> Iterator[tuple[int,
         return
     for file in files:
         yield count_rows(file.path, written), file.size
-
-
-def _rejected(values: Mapping[str, str | None]) -> bool:
-    """Whether a sink partition is that of rejected rows (see `Output.sink_partitions`)."""
-    if REJECTED in values:
-        return values[REJECTED] == "true"
-    return all(value is None for value in values.values())

@@ -114,9 +114,11 @@ def _preview(
         fine = written.where(f"{REJECT} IS NULL").select(*plan.table_schema.names)
         refused = written.where(f"{REJECT} IS NOT NULL").select(f"{REJECT}.*")
         good, bad = _first(fine, limit), _first(refused, limit)
+        # Of an aggregation's rows nobody can tell how many went into it.
+        read = sum(frame.count() for frame in rows.values())
     except PySparkException as error:
         raise of_spark(error) from error
-    batch = _write_down(pipeline, plan)
+    batch = _write_down(pipeline, plan, read)
     judged = pipeline.spec.published
     report = perform("gate", gate, Run(pipeline, RUN_ID, say)) if judged else None
     return Preview(batch.rows, batch.rejected, good, bad, report)
@@ -170,7 +172,7 @@ def _first(frame: DataFrame, limit: int) -> tuple[dict[str, Any], ...]:
     return tuple(frame.limit(limit).toArrow().to_pylist(maps_as_pydicts="lossy"))
 
 
-def _write_down(pipeline: Pipeline, plan: Plan) -> Batch:
+def _write_down(pipeline: Pipeline, plan: Plan, rows_in: int) -> Batch:
     """Enter the written files into the scratch root's ledger, for the gate to find."""
     ledger = Ledger(pipeline.layout, FIRST_GENERATION)
     now = datetime.now(UTC)
@@ -191,7 +193,7 @@ def _write_down(pipeline: Pipeline, plan: Plan) -> Batch:
         offsets={},
         inputs=(),
         outputs=files,
-        rows_in=None,
+        rows_in=rows_in,
         rows=sum(file.rows for file in files if not file.rejected),
         rejected=sum(file.rows for file in files if file.rejected),
         watermark_before_ms=0,
