@@ -1,0 +1,195 @@
+"""What may run in which output mode, told before a query starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.output import OutputMode
+from spark_jobs.contract.spec import Spec
+from spark_jobs.engine.keys import (
+    KeyChanges,
+    KeyIncomplete,
+    KeyUnknown,
+    RowsVanish,
+    refuse_keys,
+)
+from spark_jobs.engine.refusals import (
+    ModeUnsupported,
+    TransformKeepsState,
+    TransformNotRepeatable,
+    refuse_unrepeatable,
+    refuse_unsupported,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.jvm
+
+FILE = Path("orders.yaml")
+UPDATE, COMPLETE = OutputMode.UPDATE, OutputMode.COMPLETE
+Transform = Callable[[DataFrame], DataFrame]
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    schema = "time timestamp, action string, door string, n int, day date"
+    return spark.readStream.schema(schema).json(str(tmp_path_factory.mktemp("events")))
+
+
+def spec(mode: OutputMode, *keys: str, partition_by: tuple[str, ...] = ()) -> Spec:
+    columns = "time timestamp, action string, door string, n int"
+    source = {"kind": "file", "format": "json", "path": "/nowhere", "schema": columns}
+    return Spec.model_validate(
+        {
+            "sources": {"events": source},
+            "event_time": {"column": "time"},
+            "output": {
+                "mode": mode,
+                "keys": keys,
+                "partition_by": {name: f"expr({name})" for name in partition_by},
+            },
+        }
+    )
+
+
+def check(rows: DataFrame, given: Spec) -> None:
+    refuse_unrepeatable(rows, FILE, given.output.mode)
+    refuse_keys(rows, given, FILE)
+    refuse_unsupported(rows, FILE, given.output.mode)
+
+
+def by_hour(events: DataFrame) -> DataFrame:
+    counts = events.groupBy("action", F.window("time", "1 hour")).count()
+    return counts.select("action", F.col("window.start").alias("hour"), "count")
+
+
+FINE: dict[str, tuple[Transform, Spec]] = {
+    "counts in a window": (by_hour, spec(UPDATE, "action", "hour")),
+    "counts under a watermark": (
+        lambda e: by_hour(e.withWatermark("time", "1 hour")),
+        spec(UPDATE, "action", "hour"),
+    ),
+    "counts by something computed": (
+        lambda e: e.groupBy(F.upper("action").alias("a")).agg(F.sum("n").alias("n")),
+        spec(UPDATE, "a"),
+    ),
+    "counts with a column of the group made afterwards": (
+        lambda e: e.groupBy("action").count().withColumn("a", F.upper("action")),
+        spec(UPDATE, "action"),
+    ),
+    "sorted collections": (
+        lambda e: e.groupBy("action").agg(F.sort_array(F.collect_set("n")).alias("n")),
+        spec(UPDATE, "action"),
+    ),
+    "rows as they come": (lambda e: e.drop("day"), spec(UPDATE, "door")),
+    "counts of partitions": (
+        lambda e: e.groupBy("day", "action").count(),
+        spec(UPDATE, "day", "action", partition_by=("day",)),
+    ),
+    "the whole result": (by_hour, spec(COMPLETE)),
+    "its first rows": (
+        lambda e: e.groupBy("action").count().orderBy(F.desc("count"), "action").limit(3),
+        spec(COMPLETE),
+    ),
+    "one row": (lambda e: e.groupBy().count(), spec(COMPLETE)),
+}
+
+WRONG: dict[str, tuple[Transform, Spec, type[SpecError]]] = {
+    "complete without an aggregation": (lambda e: e, spec(COMPLETE), ModeUnsupported),
+    "sorted updates": (
+        lambda e: e.groupBy("action").count().orderBy("action"),
+        spec(UPDATE, "action"),
+        ModeUnsupported,
+    ),
+    "sessions": (
+        lambda e: (
+            e.withWatermark("time", "1 hour")
+            .groupBy("door", F.session_window("time", "1 minute").alias("w"))
+            .count()
+        ),
+        spec(UPDATE, "door", "w"),
+        ModeUnsupported,
+    ),
+    "two aggregations": (
+        lambda e: e.groupBy("action", "door").count().groupBy("action").count(),
+        spec(UPDATE, "action"),
+        ModeUnsupported,
+    ),
+    "counts of different values": (
+        lambda e: e.groupBy("action").agg(F.count_distinct("door").alias("doors")),
+        spec(UPDATE, "action"),
+        ModeUnsupported,
+    ),
+    "a limit of updates": (
+        lambda e: e.groupBy("action").count().limit(3),
+        spec(UPDATE, "action"),
+        TransformKeepsState,
+    ),
+    "first seen": (lambda e: e.dropDuplicates(["door"]), spec(UPDATE, "door"), TransformKeepsState),
+    "whatever comes first": (
+        lambda e: e.groupBy("action").agg(F.first("n").alias("n")),
+        spec(UPDATE, "action"),
+        TransformNotRepeatable,
+    ),
+    "unsorted collections": (
+        lambda e: e.groupBy("action").agg(F.collect_list("n").alias("n")),
+        spec(COMPLETE),
+        TransformNotRepeatable,
+    ),
+    "a misspelt key": (by_hour, spec(UPDATE, "action", "hours"), KeyUnknown),
+    "a key less": (by_hour, spec(UPDATE, "action"), KeyIncomplete),
+    "a partition that is no key": (
+        lambda e: e.drop("door"),
+        spec(UPDATE, "action", partition_by=("day",)),
+        KeyIncomplete,
+    ),
+    "a count as key": (by_hour, spec(UPDATE, "action", "hour", "count"), KeyChanges),
+    "what is made of a count as key": (
+        lambda e: by_hour(e).withColumn("many", F.col("count") > 3),
+        spec(UPDATE, "action", "hour", "many"),
+        KeyChanges,
+    ),
+    "counts that are filtered": (
+        lambda e: by_hour(e).where("count > 3"),
+        spec(UPDATE, "action", "hour"),
+        RowsVanish,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_what_is_fine(events: DataFrame, name: str) -> None:
+    transform, given = FINE[name]
+    check(transform(events), given)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_refused(events: DataFrame, name: str) -> None:
+    transform, given, error = WRONG[name]
+    with pytest.raises(error):
+        check(transform(events), given)
+
+
+def test_the_reason_is_sparks_own(events: DataFrame) -> None:
+    with pytest.raises(ModeUnsupported) as refused:
+        refuse_unsupported(events, FILE, COMPLETE)
+    assert refused.value.reason.startswith("[STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION]")
+    assert (refused.value.mode, refused.value.field) == ("complete", "output.mode")
+
+
+def test_what_is_wrong_with_keys_is_said_by_name(events: DataFrame) -> None:
+    with pytest.raises(KeyUnknown) as unknown:
+        refuse_keys(by_hour(events), spec(UPDATE, "action", "hours"), FILE)
+    assert unknown.value.column == "hours"
+    assert "'hour'" in unknown.value.remedy
+    with pytest.raises(KeyIncomplete) as incomplete:
+        refuse_keys(by_hour(events), spec(UPDATE, "action"), FILE)
+    assert incomplete.value.missing == ["window"]
