@@ -137,6 +137,7 @@ def test_a_line_break_in_text_would_be_two_rows_and_is_an_error(tmp_path: Path, 
     failed = mill.step("ingest", "first")
     assert failed.outcome is Outcome.FAILED
     assert failed.error is not None
+    assert (failed.error["code"], failed.error["transient"]) == ("QueryFailed", False)
     assert "line break" in failed.reason
 
 
