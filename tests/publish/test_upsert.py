@@ -284,7 +284,7 @@ Batches = list[list[tuple[str, int, int]]]
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     increments=st.lists(
