@@ -130,8 +130,9 @@ def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
 
 
 def _due(ledger: Ledger, first: int, last: int) -> Iterator[Batch]:
+    done = {number for number, _ in documents.numbered(ledger.folder / "cleaned", ".done")}
     for number in range(first, last + 1):
-        if not _done(ledger, number).exists():
+        if number not in done:
             yield from ledger.batches(number, number)
 
 
