@@ -104,6 +104,11 @@ class AttemptLog:
             for file in manifest.files
         )
 
+    @property
+    def files(self) -> tuple[SinkFile, ...]:
+        """The files of all valid attempts."""
+        return tuple(file for batch in _batches(self.sink) for file in self.files_of(batch))
+
     def rows_in(self, batch: int) -> int | None:
         """The rows that a batch read, as its writer counted them."""
         return self.manifest(batch).rows_in
@@ -128,9 +133,7 @@ def read_attempts(sink: Path) -> AttemptLog:
         ManifestMissing: one between the first and the last has none.
         TornDocument: that of the last cannot be read.
     """
-    written = sorted(
-        int(path.parent.name.removeprefix(BATCH)) for path in sink.glob(f"{BATCH}*/{MANIFEST}")
-    )
+    written = _batches(sink)
     # Superseded batches may be cleared away from the front; a hole is something else.
     for before, after in pairwise(written):
         if after != before + 1:
@@ -177,6 +180,12 @@ def new_attempt(epoch: int) -> str:
 def folder_of(sink: Path, batch: int) -> Path:
     """Where the attempts at a batch lie."""
     return sink / f"{BATCH}{batch}"
+
+
+def _batches(sink: Path) -> list[int]:
+    """The batches that have a manifest, in order."""
+    found = sink.glob(f"{BATCH}*/{MANIFEST}")
+    return sorted(int(path.parent.name.removeprefix(BATCH)) for path in found)
 
 
 def _missing(sink: Path, batch: int) -> ManifestMissing:

@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.layout import PIPELINE_NAME, Layout
+from spark_jobs.ledger.attempts import read_attempts
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger, OutputFile
 from spark_jobs.ledger.clean_source import located
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
 from spark_jobs.ledger.partition_values import disk_path
-from spark_jobs.ledger.sink_log import METADATA_DIRECTORY, read_sink_log
+from spark_jobs.ledger.sink_log import METADATA_DIRECTORY, SinkFile, read_sink_log
 
 
 class UnknownFile(UsageError):
@@ -140,12 +141,17 @@ def _pipelines(root: Path) -> list[str]:
     )
 
 
+def _written(sink: Path) -> tuple[SinkFile, ...]:
+    """What a sink's record names, whichever kind of record it has."""
+    return read_attempts(sink).files or read_sink_log(sink).files
+
+
 def _unknown(wanted: _Wanted, layouts: list[Layout]) -> UnknownFile:
     for sink in (folder for layout in layouts for folder in layout.table.glob("_*-*/")):
         below = wanted.real.is_relative_to(sink.resolve())
         if not below or not wanted.real.is_file() or METADATA_DIRECTORY in wanted.real.parts:
             continue
-        if any(wanted.is_at(file.path) for file in read_sink_log(sink).files):
+        if any(wanted.is_at(file.path) for file in _written(sink)):
             return UnknownFile(
                 f"{wanted.given} is committed, and its batch is not in the ledger yet.",
                 remedy="The next run writes it down before it does anything else.",

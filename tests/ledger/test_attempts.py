@@ -21,6 +21,7 @@ from spark_jobs.ledger.generation import (
     OutputModeChanged,
     SinkLost,
 )
+from spark_jobs.ledger.origin import UnknownFile, origins
 from tests.histories import reject
 from tests.ledger.generations import LAST, open_, remove
 from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
@@ -66,6 +67,17 @@ def test_an_attempt_without_a_manifest_is_nowhere(run: NetHistory) -> None:
 
     assert open_(run).written == LAST
     assert read_attempts(run.sink).latest == LAST
+
+
+def test_a_file_is_told_from_what_an_attempt_left(run: NetHistory) -> None:
+    left = run.attempt(LAST + 1, [count("open", 1, 99)])
+    run.batch([count("open", 5, 1)], commit=False)
+    found = {}
+    for path in (run.sink / f"batch={LAST + 1}").glob("attempt-*/*/*.parquet"):
+        with pytest.raises(UnknownFile) as unknown:
+            origins(run.root, str(path))
+        found[path.parent.parent.name == left] = unknown.value.uncommitted
+    assert found == {True: True, False: False}
 
 
 def test_a_batch_that_is_written_and_not_committed_is_no_reason_to_refuse(run: NetHistory) -> None:
