@@ -11,7 +11,9 @@ import pytest
 
 from spark_jobs.contract.jars import jars_of
 from spark_jobs.contract.java import java_home
+from spark_jobs.contract.session_conf import engine_conf
 from tests.checkout import Demo, make_demo
+from tests.specs import minimal, parse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +47,23 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def settings_of_one_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a step sets in the shared session goes with the test that ran it."""
+    if "spark" not in request.fixturenames:
+        yield
+        return
+    session: SparkSession = request.getfixturevalue("spark")
+    names = [name for name in engine_conf(parse(minimal())) if session.conf.isModifiable(name)]
+    before = {name: session.conf.get(name, None) for name in names}
+    yield
+    for name, value in before.items():
+        if value is None:
+            session.conf.unset(name)
+        else:
+            session.conf.set(name, value)
 
 
 @pytest.fixture(scope="session")
