@@ -205,3 +205,18 @@ def test_a_csv_header_of_another_schema_fails_with_the_file(mill: Mill, spark: o
     assert (failed.outcome, code(failed)) == (Outcome.FAILED, "FileUnreadable")
     assert failed.error is not None
     assert failed.error["data"]["file"] == str(other)
+
+
+def test_what_is_published_is_archived_and_later_runs_go_on_without_it(
+    tmp_path: Path, spark: object
+) -> None:
+    mill = mill_of(tmp_path, cleanSource="archive", sourceArchiveDir=str(tmp_path / "archive"))
+    first = mill.deliver("a.csv", ["a,1,2026-03-01 00:00:00"])
+    mill.deliver("b.csv", ["b,1,2026-03-01 00:00:00"])
+    assert mill.run("first")["publish"].facts["input"] == {"archived": 2, "deleted": 0, "kept": 0}
+    assert (tmp_path / "archive" / first.relative_to("/")).exists()
+    assert mill.step("doctor", "second").outcome is Outcome.SKIPPED
+    mill.deliver("c.csv", ["c,1,2026-03-01 00:00:00"])
+    assert mill.run("third")["publish"].facts["input"]["archived"] == 1
+    assert ids(mill) == ["a", "b", "c"]
+    assert list(mill.input.iterdir()) == []
