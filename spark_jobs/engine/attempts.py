@@ -6,23 +6,22 @@ whoever first puts the manifest has written the batch; every later call finds it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming import DataStreamWriter
-from pyspark.sql.types import StructType
 
 from spark_jobs.contract.errors import TidemillError
-from spark_jobs.contract.output import Output, OutputMode
+from spark_jobs.contract.output import Output
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine import raised
-from spark_jobs.engine.progress import QueryFailed, of_spark
+from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import ROWS_READ
+from spark_jobs.engine.replaceable import refuse_irreplaceable
 from spark_jobs.ledger.attempts import (
     AttemptFile,
     Manifest,
@@ -33,22 +32,10 @@ from spark_jobs.ledger.attempts import (
     read_manifest,
 )
 from spark_jobs.ledger.footers import read_footer
-from spark_jobs.ledger.keyed_rows import KeyedFile, doubled, without_key
+from spark_jobs.ledger.keyed_rows import KeyedFile
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
 from spark_jobs.ledger.partition_values import is_rejected, partition_values
-
-
-class KeyTwice(QueryFailed):
-    """A batch has several rows of one key; carries `batch`, `keys`, `example` and `rows`."""
-
-
-class KeyNull(QueryFailed):
-    """A row has no value in one of the key columns; carries `batch`, `keys` and `example`."""
-
-
-class TooManyRows(QueryFailed):
-    """The whole result is larger than the spec allows; carries `batch`, `rows` and `max_rows`."""
 
 
 def write(
@@ -128,7 +115,7 @@ class Attempts:
             .parquet(str(folder))
         )
         files = tuple(_files(folder))
-        self._refuse(folder, files, rows.schema, batch)
+        refuse_irreplaceable(_good(folder, files), rows.schema, self.output, batch)
         self.lease.check()
         manifest = self._manifest(planned, attempt, files)
         if not put_manifest(self.sink, manifest):
@@ -156,52 +143,6 @@ class Attempts:
             written=datetime.now(UTC),
         )
 
-    def _refuse(
-        self, folder: Path, files: tuple[AttemptFile, ...], schema: StructType, batch: int
-    ) -> None:
-        good = [
-            (file, KeyedFile(folder / file.path, values))
-            for file in files
-            if not is_rejected(values := partition_values(folder / file.path, folder))
-        ]
-        rows = sum(file.rows for file, _ in good)
-        if self.output.mode is OutputMode.COMPLETE and rows > self.output.max_rows:
-            raise TooManyRows(
-                f"Batch {batch} has {rows:,} rows, and output.max_rows is "
-                f"{self.output.max_rows:,}.",
-                remedy="Raise it, or use output.mode update, which writes changed rows only.",
-                batch=batch,
-                rows=rows,
-                max_rows=self.output.max_rows,
-            )
-        if self.output.keys:
-            self._refuse_keys([file for _, file in good], schema, batch)
-
-    def _refuse_keys(self, files: list[KeyedFile], schema: StructType, batch: int) -> None:
-        names = self.output.keys
-        keys = to_arrow_schema(StructType([schema[name] for name in names]), timezone="UTC")
-        nowhere = without_key(files, keys)
-        if nowhere is not None:
-            raise KeyNull(
-                f"Batch {batch} has a row without a key: {dict(nowhere)}. Null tells no row from "
-                "another, and no database takes it for a key.",
-                remedy="Reject such rows by a row rule, or give them a value in the transform.",
-                batch=batch,
-                keys=names,
-                example=dict(nowhere),
-            )
-        twice = doubled(files, keys)
-        if twice is not None:
-            raise KeyTwice(
-                f"Batch {batch} has {twice.rows} rows with the key {dict(twice.key)}, and which "
-                "of them is the last nobody can say.",
-                remedy="Aggregate to one row per key in the transform, or name more output.keys.",
-                batch=batch,
-                keys=names,
-                example=dict(twice.key),
-                rows=twice.rows,
-            )
-
     def _rows_read(self) -> int | None:
         """The rows that the batch read, counted as they were; None where nothing counts them."""
         names = {query.name: query for query in self.session.streams.active}
@@ -215,6 +156,13 @@ class Attempts:
             if metrics.contains(name)
         ]
         return sum(counts) if counts else None
+
+
+def _good(folder: Path, files: Iterable[AttemptFile]) -> list[KeyedFile]:
+    """The files of rows that are not rejected, with their partitions."""
+    paths = [folder / file.path for file in files]
+    found = [KeyedFile(path, partition_values(path, folder)) for path in paths]
+    return [file for file in found if not is_rejected(file.partition)]
 
 
 def _files(folder: Path) -> Iterator[AttemptFile]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -115,13 +117,17 @@ def rows_at(
     file: KeyedFile, places: pa.Array, schema: pa.Schema, *, inverted: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """The rows at some places of a file, or all others, in their order."""
+    numbers = places.to_numpy(zero_copy_only=False)
     start = 0
     for chunk in row_chunks(file.path, file.partition, schema):
-        wanted = pc.is_in(_numbers(start, chunk.num_rows), value_set=places)
-        found = chunk.filter(pc.invert(wanted) if inverted else wanted)
+        end = start + chunk.num_rows
+        here = numbers[np.searchsorted(numbers, start) : np.searchsorted(numbers, end)] - start
+        wanted = np.full(chunk.num_rows, inverted)
+        wanted[here] = not inverted
+        found = chunk.filter(pa.array(wanted))
         if found.num_rows:
             yield found
-        start += chunk.num_rows
+        start = end
 
 
 def _keyed(files: Sequence[KeyedFile], keys: pa.Schema) -> pa.RecordBatchReader:
@@ -152,9 +158,12 @@ def _numbers(start: int, count: int) -> pa.Array:
 
 def _places(connection: duckdb.DuckDBPyConnection, query: str) -> Places:
     found = connection.sql(query).arrow().read_all()
+    files, starts = np.unique(found["file"].to_numpy(), return_index=True)
+    bounds = pairwise([*starts, found.num_rows])
+    rows = found["row"].combine_chunks()
     return {
-        number: found.filter(pc.equal(found["file"], number))["row"].combine_chunks()
-        for number in pc.unique(found["file"]).to_pylist()
+        int(file): rows.slice(start, end - start)
+        for file, (start, end) in zip(files, bounds, strict=True)
     }
 
 

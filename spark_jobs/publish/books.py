@@ -10,10 +10,10 @@ from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger.batches import Batch, OutputFile
 from spark_jobs.ledger.footers import Footer, read_footers
 from spark_jobs.ledger.increments import NetFile, hash_of_files
+from spark_jobs.ledger.input_file import sha256_of
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.row_counts import count_rows
 from spark_jobs.ledger.written import Written
-from spark_jobs.publish.net_payload import sha256_of
 
 
 class BooksDisagree(Refused):

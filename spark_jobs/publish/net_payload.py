@@ -7,7 +7,6 @@ judged and published as it is.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import uuid
 from collections.abc import Iterator, Sequence
@@ -16,14 +15,21 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.footers import read_footer
+from spark_jobs.ledger.footers import Footer, read_footer
 from spark_jobs.ledger.increments import NetFile
+from spark_jobs.ledger.input_file import sha256_of
 from spark_jobs.ledger.keyed_rows import KeyedFile, last_of_each, rows_at
+from spark_jobs.ledger.output_file import OutputFile
 from spark_jobs.ledger.row_chunks import row_chunks
 from spark_jobs.publish.table_schema import born_schema, check_file, together
+
+
+class AttemptChanged(Refused):
+    """A batch's file is not the one it committed; carries `path`, `committed` and `found`."""
 
 
 def write_net_payload(
@@ -52,6 +58,7 @@ def write_net_payload(
         The files, each whole on disk; none where no row changed.
 
     Raises:
+        AttemptChanged: a file is not the one that its batch has committed.
         SchemaChanged: a file holds other columns than its batch's code said.
     """
     merged = batches if mode is OutputMode.UPDATE else batches[-1:]
@@ -84,12 +91,6 @@ def payload_schema(ledger: Ledger, batches: Sequence[Batch]) -> pa.Schema:
     return pa.schema(together(schemas).to_arrow())
 
 
-def sha256_of(path: Path) -> str:
-    """Of a file's content."""
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
 def _good_files(
     ledger: Ledger, batches: Sequence[Batch], partition_by: Sequence[str]
 ) -> Iterator[KeyedFile]:
@@ -98,8 +99,23 @@ def _good_files(
         for file in batch.outputs:
             if not file.rejected and file.rows:
                 path = ledger.sink / file.path
-                check_file(path, read_footer(path), said, partition_by)
+                footer = read_footer(path)
+                _prove(path, file, footer)
+                check_file(path, footer, said, partition_by)
                 yield KeyedFile(path, file.partition)
+
+
+def _prove(path: Path, file: OutputFile, footer: Footer) -> None:
+    committed, found = (file.size, file.rows), (footer.size, footer.rows)
+    if found != committed:
+        raise AttemptChanged(
+            f"{path} has {footer.rows} rows in {footer.size} bytes, and was committed with "
+            f"{file.rows} in {file.size}.",
+            remedy="Restore the file from a backup; nothing was sealed.",
+            path=path,
+            committed=committed,
+            found=found,
+        )
 
 
 def _described(path: Path, folder: Path) -> NetFile:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.generation import GenerationUnbound
@@ -79,7 +78,7 @@ class Outgoing:
             )
         # Proved first: a payload of merged rows takes none of the batches' own files.
         audited = self.audited
-        if note.mode is OutputMode.APPEND:
+        if self.sealed.net is None:
             return append_payload(
                 self.ledger,
                 self.batches,
@@ -95,7 +94,7 @@ class Outgoing:
             keys=note.keys or output.keys,
             files=tuple(
                 PayloadFile(self.folder / file.path, file.rows, self.event.last, {})
-                for file in self.sealed.net or ()
+                for file in self.sealed.net
             ),
             offsets=self.batches[-1].offsets,
         )

@@ -12,6 +12,7 @@ from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import Increments, NetFile, Sealed, hash_of_files
 from spark_jobs.ledger.lease import Lease
+from spark_jobs.ledger.note import read_note
 from spark_jobs.publish.net_payload import write_net_payload
 
 
@@ -58,14 +59,17 @@ def _net(
 ) -> tuple[NetFile, ...] | None:
     """What the batches come to, where a later one replaces rows of an earlier one."""
     output = pipeline.spec.output
-    if output.mode is OutputMode.APPEND:
+    note = read_note(pipeline.layout, ledger.generation)
+    # As the batches were written, should the spec have changed since; a preview has no note.
+    mode = output.mode if note is None else note.mode
+    if mode is OutputMode.APPEND:
         return None
     return write_net_payload(
         ledger,
         batches,
         folder,
-        mode=output.mode,
-        keys=output.keys,
-        partition_by=tuple(output.partition_by),
+        mode=mode,
+        keys=output.keys if note is None else note.keys,
+        partition_by=tuple(output.partition_by if note is None else note.partition_by),
         epoch=lease.epoch,
     )

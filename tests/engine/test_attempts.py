@@ -15,7 +15,8 @@ from pyspark.sql import functions as F
 from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.engine import raised
-from spark_jobs.engine.attempts import Attempts, KeyNull, KeyTwice, TooManyRows
+from spark_jobs.engine.attempts import Attempts
+from spark_jobs.engine.replaceable import KeyNull, KeyTwice, TooManyRows
 from spark_jobs.engine.rows import REJECT_TYPE
 from spark_jobs.ledger.attempts import (
     Manifest,

@@ -17,6 +17,7 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.books import BooksDisagree
 from spark_jobs.publish.delta_target import DeltaTarget
+from spark_jobs.publish.net_payload import AttemptChanged
 from tests.histories import reject
 from tests.net_histories import NetHistory, count, hour
 
@@ -222,6 +223,28 @@ def test_a_payload_that_is_gone_is_not_published(history: NetHistory) -> None:
     assert report.error is not None
     assert report.error["code"] == BooksDisagree.__name__
     assert report.error["data"]["missing"] == [file.path]
+
+
+def test_a_file_that_changed_since_its_commit_is_not_sealed(history: NetHistory) -> None:
+    history.batch([count("open", 1, 1)])
+    (path,) = history.files(0)
+    pq.write_table(pa.concat_tables([pq.read_table(path)] * 2), path)
+
+    with pytest.raises(AttemptChanged) as refused:
+        history.seal()
+    assert refused.value.path == path
+    assert history.increments.numbers() == []
+
+
+def test_a_mode_that_the_spec_says_too_late_changes_nothing(history: NetHistory) -> None:
+    history.batch([count("open", 1, 1)])
+    history.output = ""
+    history.write_spec()
+    history.seal()
+    history.judge(1)
+    history.publish()
+
+    assert history.table() == [("open", hour(1), 1)]
 
 
 def test_superseded_attempts_need_not_be_there_any_more(history: NetHistory) -> None:
