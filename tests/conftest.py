@@ -52,7 +52,9 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(autouse=True)
 def settings_of_one_test(request: pytest.FixtureRequest) -> Iterator[None]:
     """What a step sets in the shared session goes with the test that ran it."""
-    if "spark" not in request.fixturenames:
+    given = getattr(request.node, "callspec", None)
+    parameters = given.params if given else {}
+    if "spark" not in request.fixturenames or "spark" in parameters:
         yield
         return
     session: SparkSession = request.getfixturevalue("spark")

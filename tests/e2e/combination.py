@@ -119,18 +119,14 @@ class Combination:
         """Run it until its rows have arrived, or to its end where its trigger has one."""
         pipeline = self.open()
         trigger = self.stream_trigger
-        asked = 0
 
         def stop() -> str | None:
-            nonlocal asked
-            asked += 1
             if trigger.ends:
                 return None
             return "rows arrived" if arrived(pipeline) else None
 
         run = Run(pipeline, "matrix", lambda _: None)
-        report = perform("ingest", lambda one: stream(one, Manner(trigger, stop)), run)
-        return report
+        return perform("ingest", lambda one: stream(one, Manner(trigger, stop)), run)
 
 
 def rows_in_ledger(pipeline: Pipeline) -> int:
