@@ -18,7 +18,7 @@ from pyspark.sql.streaming import DataStreamReader
 
 from spark_jobs.contract.connection import connection
 from spark_jobs.contract.kafka_connection import spark_options
-from spark_jobs.contract.kafka_source import EARLIEST, KafkaSource, Offsets
+from spark_jobs.contract.kafka_source import KafkaSource, Offsets
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.kafka_value import fits, parse, raw
 from spark_jobs.engine.source import CORRUPT, ORIGIN
@@ -69,13 +69,13 @@ def read_batch(
         session: With the Kafka jars.
         source: For its options and its format.
         starting: Topic -> partition -> first offset; a partition that is missing here was added
-            during the range and is read from its beginning.
+            during the range and is read from 0, as Spark does in a stream.
         ending: Topic -> partition -> the offset after the last, such as a ledger batch's.
         environ: For the connection.
     """
     options = {n: v for n, v in source.reader_options.items() if not n.startswith(OF_A_STREAM)}
     first = {
-        topic: {partition: starting.get(topic, {}).get(partition, EARLIEST) for partition in ends}
+        topic: {partition: starting.get(topic, {}).get(partition, 0) for partition in ends}
         for topic, ends in ending.items()
     }
     if source.minPartitions is not None:

@@ -16,8 +16,8 @@ from pyspark.sql.avro.functions import from_avro
 from spark_jobs.contract.kafka_value import READER_SCHEMA, KafkaValue
 from spark_jobs.engine.source import CORRUPT, schema_of
 
-# What follows the end of an object where another one follows; elsewhere only in pretty print.
-MORE = ("}{", "} ", "}\n", "}\r", "}\t")
+# What is seldom within one object in a record; text and pretty print may hold it.
+MORE = ("}{", "} ", "\n", "\r", "\t")
 
 
 def parse(value: KafkaValue) -> Column | None:
@@ -54,10 +54,14 @@ def fits(value: KafkaValue, parsed: str) -> Column:
         rest = ~F.endswith(F.rtrim(text), F.lit("}"))
         for sign in MORE:
             rest |= F.contains(text, F.lit(sign))
-        listed = F.from_json(
-            F.concat(F.lit("["), text, F.lit("]")), "array<string>", _lenient(value)
-        )
-        one = F.coalesce(F.size(listed) == 1, F.lit(False))
+        listed = F.concat(F.lit("["), text, F.lit("]"))
+        if any(name.lower().startswith("allow") for name in value.options):
+            # What is no JSON but for Spark's parser, only that one can judge.
+            count = F.size(F.from_json(listed, "array<string>", _lenient(value)))
+        else:
+            # Generated code, other than `from_json`, which would make all of it interpreted.
+            count = F.json_array_length(listed)
+        one = F.coalesce(count == 1, F.lit(False))
     else:
         line = _line(text)
         rest = F.contains(line, F.lit("\n")) | F.contains(line, F.lit("\r")) | (F.trim(line) == "")
