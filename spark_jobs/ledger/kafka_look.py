@@ -127,7 +127,11 @@ def look(
         last_arrival=_time(broker.newest_ms(partitions)),
         problems=tuple(problem for problem in problems if problem is not None),
         facts=_facts(today, start, ends, gone, accepted)
-        | {"lag": new, "oldest_unread": oldest.isoformat() if oldest else None},
+        | {
+            "lag": new,
+            "oldest_unread": oldest.isoformat() if oldest else None,
+            "oldest_unread_seconds": (now - oldest).total_seconds() if oldest else None,
+        },
         today=today,
         read=read,
         gone=gone,

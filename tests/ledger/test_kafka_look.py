@@ -16,6 +16,7 @@ from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.kafka_client import BrokerRefuses, BrokerUnreachable
 from spark_jobs.ledger.kafka_look import KafkaLook, look
+from spark_jobs.ledger.kafka_pace import RUNS, Arrivals, record_arrivals
 from spark_jobs.ledger.kafka_start import record
 from spark_jobs.ledger.kafka_starting import StartingOffsetsMisfit
 from spark_jobs.ledger.kafka_topics import TopicDropped, TopicMissing, TopicRecreated
@@ -79,6 +80,7 @@ def test_what_was_never_read_is_new(mill: Make) -> None:
     assert before < found.last_arrival < datetime.now(UTC) + timedelta(seconds=1)
     assert found.facts["lag"] == 10
     assert datetime.fromisoformat(found.facts["oldest_unread"]) <= found.last_arrival
+    assert 0 <= found.facts["oldest_unread_seconds"] < 60
 
 
 def test_an_empty_topic_has_nothing_new(mill: Make) -> None:
@@ -262,6 +264,25 @@ def test_a_compacted_topic_is_a_warning_where_nothing_is_published(mill: Make) -
     del spec["gate"], spec["output"]
     orders.write_spec(spec)
     assert codes(look_at(orders)) == [("TopicCompacted", Rating.WARN)]
+
+
+@pytest.mark.parametrize("rating", ["warn", "hold"])
+def test_a_source_that_falls_behind_is_rated(mill: Make, rating: str) -> None:
+    orders = mill(partitions=1, source={"falling_behind": rating})
+    orders.produce_orders(0, 100)
+    read_up_to(orders, 20)
+    for number in range(RUNS):
+        seen = Arrivals(
+            at=datetime.now(UTC) - timedelta(hours=RUNS - number),
+            ends={orders.topic: {0: 20 + 10 * number}},
+            position={orders.topic: {0: 5 * number}},
+            epoch=number,
+        )
+        assert codes(look_at(orders)) == []
+        record_arrivals(orders.layout, FIRST_GENERATION, "orders", seen)
+    found = look_at(orders)
+    assert codes(found) == [("FallingBehind", Rating(rating))]
+    assert found.problems[0].error.lag == 80
 
 
 def test_unread_records_are_said_when_half_of_their_time_is_over(mill: Make) -> None:
