@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from tests.servers.mariadb import MariaDB
     from tests.servers.postgres import Postgres
 
+# The one session, and the settings that it began with.
+SHARED = pytest.StashKey[tuple["SparkSession", dict[str, str | None]]]()
+
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
     """One small Spark for all tests marked `jvm`."""
     from pyspark.sql import SparkSession
 
@@ -45,22 +48,22 @@ def spark() -> Iterator[SparkSession]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
+    names = [name for name in engine_conf(parse(minimal())) if session.conf.isModifiable(name)]
+    before = {name: session.conf.get(name, None) for name in names}
+    pytestconfig.stash[SHARED] = (session, before)
     yield session
+    del pytestconfig.stash[SHARED]
     session.stop()
 
 
 @pytest.fixture(autouse=True)
-def settings_of_one_test(request: pytest.FixtureRequest) -> Iterator[None]:
+def settings_of_one_test(pytestconfig: pytest.Config) -> Iterator[None]:
     """What a step sets in the shared session goes with the test that ran it."""
-    given = getattr(request.node, "callspec", None)
-    parameters = given.params if given else {}
-    if "spark" not in request.fixturenames or "spark" in parameters:
-        yield
-        return
-    session: SparkSession = request.getfixturevalue("spark")
-    names = [name for name in engine_conf(parse(minimal())) if session.conf.isModifiable(name)]
-    before = {name: session.conf.get(name, None) for name in names}
     yield
+    shared = pytestconfig.stash.get(SHARED, None)
+    if shared is None:
+        return
+    session, before = shared
     for name, value in before.items():
         if value is None:
             session.conf.unset(name)
