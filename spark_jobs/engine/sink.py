@@ -9,6 +9,7 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.stream_trigger import StreamTrigger
+from spark_jobs.engine import raised
 from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.query import Plan
 from spark_jobs.ledger.lease import Lease
@@ -32,6 +33,8 @@ def start(
         run_id: Of the DAG run.
         trigger: When it takes its batches.
     """
+    # What an earlier query of this process left is not this one's error.
+    raised.take(pipeline.name)
     writer = write(plan, pipeline, generation, lease, run_id)
     arguments: dict[str, Any] = trigger.arguments
     return (writer.trigger(**arguments) if arguments else writer).start()

@@ -126,7 +126,7 @@ def test_a_header_that_does_not_match_the_schema_is_an_error_and_not_swapped_col
     reports = mill.run("first")
     assert reports["ingest"].outcome is Outcome.FAILED
     assert reports["ingest"].error is not None
-    assert reports["ingest"].error["code"] == "QueryFailed"
+    assert reports["ingest"].error["code"] == "FileUnreadable"
     mill.deliver("swapped.csv", ["a,1,2026-03-01 00:00:00"])
     assert mill.run("second")["publish"].outcome is Outcome.DONE
     mill.assert_whole()
