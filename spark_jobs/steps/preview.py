@@ -190,7 +190,8 @@ def _write_down(pipeline: Pipeline, plan: Plan, rows_in: int) -> Batch:
     batch = Batch(
         generation=FIRST_GENERATION,
         batch=0,
-        offsets={},
+        # As of a source of files, for which an empty delivery is no pass.
+        offsets={source: {"logOffset": 0} for source in pipeline.spec.sources},
         inputs=(),
         outputs=files,
         rows_in=rows_in,

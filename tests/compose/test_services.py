@@ -89,7 +89,7 @@ def test_the_worker_has_joined_the_master_that_the_connection_names(stage: Stage
 
 
 def test_kafka_serves_containers_and_this_machine_each_at_its_own_address(stage: Stage) -> None:
-    settings = connection("kafka", stage.environment("airflow-scheduler")).settings
+    settings = connection("tidemill_kafka", stage.environment("airflow-scheduler")).settings
     inner, outer = stage.port("kafka", 29092), stage.port("kafka", 9092)
     assert settings["bootstrap.servers"] == f"127.0.0.1:{inner}"
     for port in (inner, outer):
