@@ -16,7 +16,7 @@ DONE   := $(VENV)/.done
 
 # Half of a test's time is waiting. A file stays with one process, for the sake of its fixtures, and
 # those that take longest come first.
-PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
 # An Airflow, a Spark or an environment of the caller's own must not leak into ours.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONSAFEPATH PIP_USER PIP_TARGET PIP_PREFIX UV_SYSTEM_PYTHON

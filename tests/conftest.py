@@ -11,7 +11,7 @@ import pytest
 
 from spark_jobs.contract.jars import jars_of
 from spark_jobs.contract.java import java_home
-from spark_jobs.contract.session_conf import engine_conf
+from spark_jobs.contract.session_conf import QUICK_START, engine_conf
 from tests.checkout import Demo, make_demo
 from tests.specs import minimal, parse
 
@@ -44,6 +44,8 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         .config("spark.sql.ansi.enabled", "true")
+        # As in a small increment: most code runs a few times only, and compiling it is half the cost.
+        .config("spark.driver.extraJavaOptions", QUICK_START)
         .config("spark.jars", ",".join(str(jar) for jar in jars_of("kafka", "avro")))
         .getOrCreate()
     )
