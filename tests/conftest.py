@@ -44,7 +44,7 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         .config("spark.sql.ansi.enabled", "true")
-        # As in a small increment: most code runs a few times only, and compiling it is half the cost.
+        # As in a small increment: most code runs a few times, and compiling it is half the cost.
         .config("spark.driver.extraJavaOptions", QUICK_START)
         .config("spark.jars", ",".join(str(jar) for jar in jars_of("kafka", "avro")))
         .getOrCreate()
