@@ -13,7 +13,9 @@ from pathlib import Path
 
 from spark_jobs.contract.project import REPOSITORY
 
-DEADLINE = 30.0
+DEADLINE = 120.0
+# Seconds between two looks, first and at most: a look may cost what is waited for its time.
+PAUSE, LONGEST_PAUSE = 0.01, 0.25
 
 
 def wait_for(condition: Callable[[], object], deadline: float = DEADLINE) -> None:
@@ -23,10 +25,11 @@ def wait_for(condition: Callable[[], object], deadline: float = DEADLINE) -> Non
         condition: Asked again and again.
         deadline: Seconds, where what is waited for may take long on a busy machine.
     """
-    give_up = time.monotonic() + deadline
+    give_up, pause = time.monotonic() + deadline, PAUSE
     while not condition():
         assert time.monotonic() < give_up, "waited in vain"
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(1.5 * pause, LONGEST_PAUSE)
 
 
 @contextmanager

@@ -98,7 +98,7 @@ def airflow_environment(
         # Airflow forgets a spec's import error at each refresh and finds it again at the next
         # parse, so parses come more often.
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "60",
-        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "15",
         "AIRFLOW_CONN_TIDEMILL_SPARK": json.dumps({"conn_type": "spark", "host": master}),
         "TIDEMILL_ROOT": str(root),
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), environ.get("PATH", ""))),

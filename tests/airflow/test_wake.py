@@ -26,7 +26,7 @@ from tests.specs import minimal
 from tidemill.wake import ArrivalTrigger
 
 POKE = 0.02
-LIMIT = 30.0
+LIMIT = 120.0
 
 
 class Supervisor:

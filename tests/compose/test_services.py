@@ -21,7 +21,7 @@ from tests.processes import wait_for
 pytestmark = [pytest.mark.airflow, pytest.mark.jvm, pytest.mark.slow]
 
 # Seconds; a run starts several Pythons with Airflow in them, and a driver with an executor.
-PATIENCE = 180.0
+PATIENCE = 600.0
 ENDED = {"success", "failed"}
 PIPELINES = {path.stem for path in (REPOSITORY / "dags" / "specs").glob("*.yaml")}
 

@@ -127,13 +127,13 @@ def running(
         )
     try:
         airflow = Airflow(f"http://127.0.0.1:{port}", log)
-        until(airflow.healthy, "Airflow is healthy", seconds=180)
+        until(airflow.healthy, "Airflow is healthy", seconds=600)
         yield airflow
     finally:
         end_session(process.pid)
 
 
-def until(question: Callable[[], Answer], what: str, *, seconds: float = 240) -> Answer:
+def until(question: Callable[[], Answer], what: str, *, seconds: float = 600) -> Answer:
     """Ask until the answer is true.
 
     Raises:
