@@ -22,6 +22,7 @@ State = tuple[frozenset[tuple[tuple[Any, ...], int]], ...]
 
 POSTGRES_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 MARIADB_SNAPSHOT = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+PAUSE = 0.003
 # MariaDB's numbers: no such table; it was created or altered after the snapshot began.
 NO_TABLE, TOO_NEW = 1146, 1412
 
@@ -92,6 +93,8 @@ class ConcurrentReader:
                     if not self.states or state != self.states[-1]:
                         self.states.append(state)
                     self.looks += 1
+                    # The writers may run in this process, under the same lock of Python's.
+                    self._done.wait(PAUSE)
             finally:
                 connected.close()
         except BaseException as error:  # noqa: BLE001 - raised where the block ends
