@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import base64
 import gzip
+import os
 import sqlite3
 import threading
+import time
 import zlib
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 PAUSE = 0.02
+# Seconds in which a process is read at each pass; passes after which all are.
+YOUNG, ALL_EVERY = 1.0, 100
 
 
 def spellings(secret: str) -> tuple[bytes, ...]:
@@ -95,9 +99,17 @@ class CommandLines:
         return [line for line in self._seen.copy() if is_in(line, secret)]
 
     def _watch(self) -> None:
+        born: dict[str, float] = {}
+        passes = 0
         while not self._done.wait(PAUSE):
-            for path in Path("/proc").glob("[0-9]*/cmdline"):
-                try:
-                    self._seen.add(path.read_bytes())
-                except OSError:
-                    continue
+            now, there = time.monotonic(), [name for name in os.listdir("/proc") if name.isdigit()]
+            born = {pid: born.get(pid, now) for pid in there}
+            # Who is new may still become another program; to read all of them takes a core.
+            for pid in there if passes % ALL_EVERY == 0 else _young(born, now):
+                with suppress(OSError):
+                    self._seen.add(Path("/proc", pid, "cmdline").read_bytes())
+            passes += 1
+
+
+def _young(born: Mapping[str, float], now: float) -> list[str]:
+    return [pid for pid, since in born.items() if now - since < YOUNG]

@@ -24,7 +24,7 @@ def kill_at(process: subprocess.Popen[bytes], near: Path, reached: Callable[[], 
     Args:
         process: The leader of its own process group.
         near: What appears shortly before; asked for with pauses, so that the group gets the cores.
-        reached: Cheap to ask; asked without pause from then on.
+        reached: Cheap to ask; asked all the time from then on.
 
     Raises:
         NeverReached: the process ended first.
@@ -33,6 +33,8 @@ def kill_at(process: subprocess.Popen[bytes], near: Path, reached: Callable[[], 
         time.sleep(0.02)
     while process.poll() is None:
         if not reached():
+            # Shorter than the point lasts, and long enough to leave the group a core.
+            time.sleep(0.002)
             continue
         os.killpg(process.pid, signal.SIGSTOP)
         if reached():

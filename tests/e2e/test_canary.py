@@ -48,7 +48,7 @@ def spec(kafka: str, postgres: str, events: Path) -> dict[str, Any]:
     """From a topic to a table, with Spark telling as much as it can of what it does."""
     return {
         **spec_of(TOPIC, conn_id=kafka),
-        "wake": {"kafka": {"poke": "1s"}},
+        "wake": {"kafka": {"poke": "5s"}},
         "publish": [
             {"kind": "delta"},
             {"kind": "postgres", "conn_id": postgres, "table": f"orders_by_{kafka}"},
