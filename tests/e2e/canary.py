@@ -102,7 +102,8 @@ class CommandLines:
         born: dict[str, float] = {}
         passes = 0
         while not self._done.wait(PAUSE):
-            now, there = time.monotonic(), [name for name in os.listdir("/proc") if name.isdigit()]
+            now = time.monotonic()
+            there = [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]
             born = {pid: born.get(pid, now) for pid in there}
             # Who is new may still become another program; to read all of them takes a core.
             for pid in there if passes % ALL_EVERY == 0 else _young(born, now):
