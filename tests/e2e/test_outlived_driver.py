@@ -39,7 +39,7 @@ class Census(threading.Thread):
         self.seen: set[int] = set()
 
     def run(self) -> None:
-        while not self._done.wait(0.05):
+        while not self._done.wait(0.2):
             alive = drivers(self._mill)
             self.seen |= alive
             self.most = max(self.most, len(alive))
