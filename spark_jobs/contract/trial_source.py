@@ -90,3 +90,8 @@ class SocketSource(TrialSource):
     @property
     def origin(self) -> str:
         return f"socket:{self.host}:{self.port}"
+
+    @property
+    def reader_options(self) -> dict[str, str]:
+        # The others have a default of Spark's own; a host it wants to be told.
+        return {"host": self.host, **super().reader_options}

@@ -46,6 +46,12 @@ def source(text: str) -> TrialSource:
             ("value", "timestamp"),
             "socket:localhost:9999",
         ),
+        (
+            "kind: socket, port: 9999",
+            {"host": "127.0.0.1", "port": "9999"},
+            ("value",),
+            "socket:127.0.0.1:9999",
+        ),
     ],
 )
 def test_what_is_given_goes_to_spark(text: str, options: Any, columns: Any, origin: str) -> None:
