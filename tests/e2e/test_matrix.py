@@ -338,7 +338,7 @@ def test_spark_alone_refuses_a_sink_too(
 ) -> None:
     assert row["by"] == "spark"
     if row["sink"] in FORMATS and row["mode"] != "append":
-        rows = spark.readStream.format("rate").name("one").load()
+        rows = spark.readStream.format("rate").load()
         counted = rows.groupBy("value").count().selectExpr("CAST(value AS STRING) AS word")
         writer = counted.writeStream.format(row["sink"]).outputMode(row["mode"])
         with pytest.raises(AnalysisException):
