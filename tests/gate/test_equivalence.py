@@ -43,11 +43,18 @@ Verdict = tuple[bool | str, int | None, float | None, Any]
 
 
 @pytest.fixture(scope="module")
-def on_spark(spark: SparkSession) -> Iterator[Engine]:
+def session(spark: SparkSession) -> SparkSession:
+    """One of its own: the settings of the shared one go with each test."""
+    own = spark.newSession()
+    own.conf.set("spark.sql.session.timeZone", matrix.ZONE)
+    return own
+
+
+@pytest.fixture(scope="module")
+def on_spark(session: SparkSession) -> Engine:
     from spark_jobs.gate.on_spark import OnSpark
 
-    with _settings(spark, {"spark.sql.session.timeZone": matrix.ZONE}):
-        yield OnSpark(spark)
+    return OnSpark(session)
 
 
 @contextmanager
@@ -79,13 +86,13 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
 
 @pytest.fixture(scope="module")
 def verdicts(
-    sample: Sample, suite: Suite, on_spark: Engine, spark: SparkSession
+    sample: Sample, suite: Suite, on_spark: Engine, session: SparkSession
 ) -> Mapping[str, list[Verdict]]:
     """What each engine says of every case."""
     in_process = InProcess()
     rows = in_process.frame(sample, sample.files)
     said = [v for part in _parts(suite) for v in _say(sample, rows, part, in_process)]
-    with _settings(spark, QUICK_FOR_FEW_ROWS):
+    with _settings(session, QUICK_FOR_FEW_ROWS):
         # One task a job and a short plan.
         few = on_spark.frame(sample, sample.files).coalesce(1).localCheckpoint()
         sparks = [v for part in _parts(suite) for v in _say(sample, few, part, on_spark)]
