@@ -92,7 +92,7 @@ def test_a_mode_arrives_at_a_target(
             values = values[-1:]
         rows = sorted((value["action"], 1, value["count"]) for value in values)
     elif target == "files":
-        documents = sorted(history.layout.files.glob("[0-9]*.json"))
+        documents = sorted(history.layout.published.glob("[0-9]*.json"))
         assert len(documents) == len(INCREMENTS)
         listed = [
             file["rows"] for one in documents for file in json.loads(one.read_text())["files"]
