@@ -39,7 +39,7 @@ class Census(threading.Thread):
         self.seen: set[int] = set()
 
     def run(self) -> None:
-        while not self._done.wait(0.2):
+        while not self._done.wait(0.05):
             alive = drivers(self._mill)
             self.seen |= alive
             self.most = max(self.most, len(alive))
@@ -54,13 +54,15 @@ def drivers(mill: Mill) -> set[int]:
     found = set()
     for process in psutil.process_iter():
         try:
-            command = process.cmdline()
-            ours = process.environ().get("TIDEMILL_ROOT") == str(mill.root)
             # The JVM forks itself for a moment to run small commands; the driver leads a session.
-            leads = os.getsid(process.pid) == process.pid
+            # Few do, and whoever does not need not be read.
+            if os.getsid(process.pid) != process.pid:
+                continue
+            submits = "org.apache.spark.deploy.SparkSubmit" in process.cmdline()
+            ours = submits and process.environ().get("TIDEMILL_ROOT") == str(mill.root)
         except (psutil.NoSuchProcess, psutil.AccessDenied, ProcessLookupError):
             continue
-        if ours and leads and "org.apache.spark.deploy.SparkSubmit" in command:
+        if ours:
             found.add(process.pid)
     return found
 
