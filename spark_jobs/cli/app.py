@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from spark_jobs.cli import (
     accept_loss,
     check,
+    flush,
     preview,
     release,
     rows,
@@ -55,6 +56,7 @@ for command in (
     preview.preview,
     release.release,
     accept_loss.accept_loss,
+    flush.flush,
     stream.stream,
 ):
     app.command()(command)

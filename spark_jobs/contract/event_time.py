@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from spark_jobs.contract.model import Model
 from spark_jobs.contract.quantities import Duration
 
@@ -16,3 +18,8 @@ class EventTime(Model):
 
     column: str
     watermark: Duration | None = None
+
+
+def as_time(milliseconds: int) -> str:
+    """A watermark, in milliseconds since the epoch, for people."""
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

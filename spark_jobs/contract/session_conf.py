@@ -16,6 +16,7 @@ from spark_jobs.contract.sink import KafkaSink
 from spark_jobs.contract.spec import Spec
 
 JARS = "spark.jars"
+STATE = "org.apache.spark.sql.execution.streaming.state"
 RETAINED_BATCHES = 1000
 
 # Small increments end before the optimising compiler pays: C1 alone halves the CPU-seconds.
@@ -27,9 +28,11 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
     """Settings that no spec may change.
 
     Args:
-        spec: For its time zone.
-        cores: Shuffle partitions of a new generation; the machine's cores where not given.
+        spec: For its time zone, its watermarks' policy and its state.
+        cores: Shuffle partitions of a new generation where the spec names none; the machine's cores
+            where not given.
     """
+    partitions = spec.state.shuffle_partitions or cores or os.cpu_count() or 1
     return {
         # Dates are cut in the spec's zone, whatever machine the driver runs on.
         "spark.sql.session.timeZone": spec.timezone,
@@ -38,7 +41,11 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         # A wrong cast or an overflow is an error, never a silent null.
         "spark.sql.ansi.enabled": "true",
         # 200 partitions cost ten seconds and 400 files a run; a generation keeps its first number.
-        "spark.sql.shuffle.partitions": str(cores or os.cpu_count() or 1),
+        "spark.sql.shuffle.partitions": str(partitions),
+        # State beyond the JVM's heap, of which each batch uploads what changed, not all of it.
+        "spark.sql.streaming.stateStore.providerClass": f"{STATE}.RocksDBStateStoreProvider",
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.multipleWatermarkPolicy": spec.multipleWatermarkPolicy,
         # Spark's logs must outlive whatever one run may commit before our ledger has it.
         "spark.sql.streaming.minBatchesToRetain": str(RETAINED_BATCHES),
         # Sources go by name in the checkpoint, so that one can be added or dropped.

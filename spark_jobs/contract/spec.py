@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -29,6 +29,7 @@ from spark_jobs.contract.output import Output
 from spark_jobs.contract.python_source import PythonSource
 from spark_jobs.contract.quantities import Duration, Size
 from spark_jobs.contract.sink import Sink
+from spark_jobs.contract.state import State
 from spark_jobs.contract.targets import DeltaTarget, Target
 from spark_jobs.contract.trial_source import RateMicroBatchSource, RateSource, SocketSource
 from spark_jobs.contract.trigger import Budget, Trigger
@@ -120,6 +121,8 @@ class Spec(Model):
     trigger: Trigger = Trigger.AVAILABLE_NOW
     budget: Budget | None = None
     event_time: EventTime | None = None
+    multipleWatermarkPolicy: Literal["min", "max"] = "min"
+    state: State = State()
     row_rules: dict[Name, Annotated[str, StringConstraints(min_length=1)]] = {}
     transform: Name | None = None
     output: Output = Output()

@@ -29,6 +29,7 @@ from spark_jobs.ledger.note import (
 from spark_jobs.ledger.written import written_by
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+STATE_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 
 
 def bind(
@@ -59,6 +60,7 @@ def bind(
             keys=keys_of(spec),
             continuous=continuous,
             shuffle_partitions=int(str(conf.get(SHUFFLE_PARTITIONS))),
+            pipeline_class=planned.pipeline_class,
             table_schema=planned.table_schema.jsonValue(),
             partition_by=spec.output.partition_by,
             timezone=spec.timezone,
@@ -67,6 +69,7 @@ def bind(
             born=datetime.now(UTC),
         )
         documents.put_if_absent(layout.note(generation.name), note)
+    conf.set(STATE_ENCODING, planned.state_encoding)
     # The machine may have other cores than the one that the generation was born on.
     conf.set(SHUFFLE_PARTITIONS, str(note.shuffle_partitions or conf.get(SHUFFLE_PARTITIONS)))
     if generation.checkpoint.query_id is None:

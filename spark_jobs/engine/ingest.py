@@ -10,10 +10,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.event_time import as_time
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.binding import bind, forget, start_of
 from spark_jobs.engine.cores import refuse_few_cores
+from spark_jobs.engine.due import plan_due
 from spark_jobs.engine.follow import Following
 from spark_jobs.engine.kafka_ready import explained, make_ready, prove_unchanged
 from spark_jobs.engine.manner import Manner
@@ -101,6 +103,9 @@ def ingest(
     lease.check()
     generation.ledger.start(start_of(pipeline, generation, planned, lease, run_id))
     found = make_ready(session, pipeline, generation.name, found, lease, run_id, say)
+    due = plan_due(open_generation(pipeline), found)
+    if due is not None:
+        say(f"a batch without input works off what is due at the watermark {as_time(due)}")
     backlog = {look.source: look for look in found}
     query = _started(planned, pipeline, generation, lease, run_id, trigger)
     following = Following(

@@ -11,9 +11,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.engine.keys import refuse_keys
 from spark_jobs.engine.one_pass import one_pass
 from spark_jobs.engine.partition_types import refuse_unfaithful_types
+from spark_jobs.engine.partitions import with_partitions
+from spark_jobs.engine.pipeline_class import class_of, state_encoding
 from spark_jobs.engine.read_once import read_once
 from spark_jobs.engine.refusals import refuse_unrepeatable, refuse_unsupported
 from spark_jobs.engine.rows import committed, good, tag, two_passes
@@ -33,10 +36,14 @@ class Plan:
     Args:
         rows: What the sink writes: good and rejected rows.
         table_schema: The published columns.
+        pipeline_class: How the rows depend on the batches.
+        state_encoding: Of what is kept between them.
     """
 
     rows: DataFrame
     table_schema: StructType
+    pipeline_class: PipelineClass
+    state_encoding: str
 
 
 def plan(session: SparkSession, pipeline: Pipeline, watch: Watch | None = None) -> Plan:
@@ -66,7 +73,7 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> Plan:
     tagged = {name: tag(frame, spec, name) for name, frame in sources.items()}
     fine = {name: good(frame, spec, name) for name, frame in tagged.items()}
     transform = load_transform(path)
-    transformed = apply(transform, fine, spec, path)
+    transformed = with_partitions(apply(transform, fine, spec, path), pipeline)
     if spec.published:
         refuse_unrepeatable(transformed, path, spec.output.mode)
         refuse_keys(transformed, spec, pipeline.spec_file)
@@ -79,9 +86,15 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> Plan:
         # Spark's own count of rows read has each of them twice here.
         counted = {name: _counted(name, frame) for name, frame in tagged.items()}
         fine = {name: good(frame, spec, name) for name, frame in counted.items()}
-        rows = two_passes(tagged.values(), apply(transform, fine, spec, path))
+        result = with_partitions(apply(transform, fine, spec, path), pipeline)
+        rows = two_passes(tagged.values(), result)
     refuse_unsupported(rows, path, spec.output.mode)
-    return Plan(read_once(committed(rows, spec)), transformed.schema)
+    return Plan(
+        read_once(committed(rows, spec)),
+        transformed.schema,
+        class_of(transformed),
+        state_encoding(transformed),
+    )
 
 
 def _counted(source: str, rows: DataFrame) -> DataFrame:

@@ -1,9 +1,8 @@
-"""What a transform may not hold: state, values that differ from run to run, what Spark forbids.
+"""What a transform may not hold: values that differ from run to run, and what Spark forbids.
 
-Published rows equal the transform run once as a batch job over the input. A random number or the
-current time has no such equal. State has one in mode `append` only with bookkeeping that is not
-built yet; in the modes `update` and `complete` an aggregation has it, because each batch gives the
-changed rows, or all of them, anew.
+Published rows equal the transform run once as a batch job over the input. A random number, the
+current time, or any rows of many up to a limit have no such equal. Nor have timers of processing
+time: in scheduled runs they are all due at the next run, whatever they were set to.
 """
 
 from __future__ import annotations
@@ -18,20 +17,8 @@ from pyspark.sql import DataFrame
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind
+from spark_jobs.engine.pipeline_class import nodes
 
-STATEFUL = frozenset(
-    {
-        "Aggregate",
-        "Deduplicate",
-        "DeduplicateWithinWatermark",
-        "Distinct",
-        "FlatMapGroupsInPandasWithState",
-        "FlatMapGroupsWithState",
-        "GlobalLimit",
-        "TransformWithState",
-        "TransformWithStateInPySpark",
-    }
-)
 # Spark calls these deterministic, because each has one value in a batch; the next run has another.
 CLOCKS = frozenset({"CurrentDate", "CurrentTimestamp", "CurrentTime", "LocalTimestamp", "Now"})
 
@@ -39,24 +26,14 @@ CLOCKS = frozenset({"CurrentDate", "CurrentTimestamp", "CurrentTime", "LocalTime
 # They give what they meet first or last, or in that order; Spark 4.2 calls them deterministic.
 ORDERED = frozenset({"AnyValue", "CollectList", "CollectSet", "First", "Last", "ListAgg"})
 SORTED = frozenset({"ArraySort", "SortArray"})
-# In mode complete a limit cuts the whole result anew in each batch, and keeps nothing.
-ALLOWED = {
-    OutputMode.APPEND: frozenset[str](),
-    OutputMode.UPDATE: frozenset({"Aggregate"}),
-    OutputMode.COMPLETE: frozenset({"Aggregate", "GlobalLimit"}),
-}
 
 
 class ModeUnsupported(SpecError):
     """Spark does not run such a query in the output mode; carries `mode` and `reason`, Spark's."""
 
 
-class TransformKeepsState(SpecError):
-    """The transform needs state; carries `operator`, Spark's name of what needs it."""
-
-
 class TransformNotRepeatable(SpecError):
-    """The transform would give other rows the next time; carries `expression`."""
+    """The transform would give other rows the next time; carries `expression`, what makes it so."""
 
 
 def refuse_unrepeatable(
@@ -70,21 +47,12 @@ def refuse_unrepeatable(
         mode: The output mode.
 
     Raises:
-        TransformKeepsState: it deduplicates, joins two streams or, depending on the mode,
-            aggregates or limits.
-        TransformNotRepeatable: it uses the clock, randomness or the like, or an aggregation that
-            depends on the order of rows.
+        TransformNotRepeatable: it uses the clock, randomness or the like, a timer of processing
+            time, a limit, or an aggregation that depends on the order of rows.
     """
-    for node in _nodes(analysed(transformed)):
-        if node.isStreaming() and _keeps_state(node) and kind(node) not in ALLOWED[mode]:
-            raise TransformKeepsState(
-                f"{path}: the transform needs state between batches ({node.nodeName()}), and "
-                f"output.mode is {mode}.",
-                remedy="Work row by row here, or aggregate in output.mode update or complete.",
-                path=path,
-                field="transform",
-                operator=node.nodeName(),
-            )
+    for node in nodes(analysed(transformed)):
+        if node.isStreaming():
+            _refuse_node(node, path, mode)
         for expression in _all(node.expressions()):
             if _unrepeatable(expression, node.isStreaming()):
                 raise TransformNotRepeatable(
@@ -97,6 +65,40 @@ def refuse_unrepeatable(
                     field="transform",
                     expression=expression.prettyName(),
                 )
+
+
+def _refuse_node(node: Any, path: Path, mode: OutputMode) -> None:
+    # In mode complete a limit cuts the whole result anew in each batch.
+    if kind(node) == "GlobalLimit" and mode is not OutputMode.COMPLETE:
+        raise TransformNotRepeatable(
+            f"{path}: the transform takes a limited number of rows, and which ones depends on the "
+            "order in which they come.",
+            remedy="Filter by what the rows hold, or sort and limit in output.mode complete.",
+            path=path,
+            field="transform",
+            expression="limit",
+        )
+    clock = _clock_of(node)
+    if clock is not None:
+        raise TransformNotRepeatable(
+            f"{path}: the transform keeps state by the clock ({clock}). Between two scheduled runs "
+            "every timer comes due, so that each run would fire all of them.",
+            remedy="Use event time: timeMode EventTime or GroupStateTimeout.EventTimeTimeout.",
+            path=path,
+            field="transform",
+            expression=clock,
+        )
+
+
+def _clock_of(node: Any) -> str | None:
+    """By which clock a node of a user's own state goes, if it goes by that of the machine."""
+    if kind(node) in ("TransformWithState", "TransformWithStateInPySpark"):
+        mode = kind(node.timeMode()).rstrip("$")
+        return "timeMode ProcessingTime" if mode.startswith("ProcessingTime") else None
+    if kind(node) in ("FlatMapGroupsWithState", "FlatMapGroupsInPandasWithState"):
+        timeout = kind(node.timeout()).rstrip("$")
+        return timeout if timeout.startswith("ProcessingTime") else None
+    return None
 
 
 def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
@@ -137,18 +139,6 @@ def _unrepeatable(expression: Any, streaming: bool) -> bool:
     return not expression.deterministic() and all(
         child.deterministic() for child in items(expression.children())
     )
-
-
-def _keeps_state(node: Any) -> bool:
-    if kind(node) == "Join":
-        return bool(node.left().isStreaming() and node.right().isStreaming())
-    return kind(node) in STATEFUL
-
-
-def _nodes(plan: Any) -> Iterator[Any]:
-    yield plan
-    for child in items(plan.children()):
-        yield from _nodes(child)
 
 
 def _all(expressions: Any) -> Iterator[Any]:

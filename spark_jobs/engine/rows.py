@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.contract.output import MICROSECONDS, REJECTED
 from spark_jobs.contract.spec import Spec
+from spark_jobs.engine.partitions import of_sources
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 
 REJECT = "_reject"
@@ -23,6 +24,7 @@ REJECT_TYPE = "struct<reason: string, file: string, record: string, partition: m
 
 def tag(source: DataFrame, spec: Spec, name: str) -> DataFrame:
     """The rows of one source with their partition columns, and `_reject` (null for a good row)."""
+    cut = of_sources(spec)
     columns = [F.col(column) for column in spec.sources[name].columns]
     time = spec.event_time_of(name)
     has_time = F.col(CORRUPT).isNull()
@@ -30,16 +32,14 @@ def tag(source: DataFrame, spec: Spec, name: str) -> DataFrame:
         has_time &= F.col(time.column).isNotNull()
     partitions = [
         F.when(has_time, F.expr(expression)).alias(partition)
-        for partition, expression in spec.output.partition_by.items()
+        for partition, expression in cut.items()
     ]
     located = source.select(*columns, CORRUPT, ORIGIN, *partitions)
     # Without the formats Spark would cut microseconds off.
     record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns), MICROSECONDS))
     reason = _reason(spec, name, located)
     pairs = [
-        part
-        for partition in spec.output.partition_by
-        for part in (F.lit(partition), F.col(partition).cast("string"))
+        part for partition in cut for part in (F.lit(partition), F.col(partition).cast("string"))
     ]
     partition = F.create_map(*pairs) if pairs else F.lit(None)
     reject = F.struct(
@@ -49,7 +49,7 @@ def tag(source: DataFrame, spec: Spec, name: str) -> DataFrame:
         partition.cast("map<string, string>").alias("partition"),
     )
     reject = F.when(reason.isNotNull(), reject)
-    return located.select(*columns, *spec.output.partition_by, reject.alias(REJECT))
+    return located.select(*columns, *cut, reject.alias(REJECT))
 
 
 def good(tagged: DataFrame, spec: Spec, name: str) -> DataFrame:
@@ -90,7 +90,7 @@ def committed(rows: DataFrame, spec: Spec) -> DataFrame:
 def reasons(spec: Spec, source: str) -> tuple[str, ...]:
     """Every reason for which a row of a source can be rejected."""
     time = ["no event time"] if spec.event_time_of(source) is not None else []
-    partitions = [f"no partition {name}" for name in spec.output.partition_by]
+    partitions = [f"no partition {name}" for name in of_sources(spec)]
     rules = [f"rule {name}" for name in spec.row_rules_of(source)]
     return ("malformed", *time, *partitions, *rules)
 
@@ -102,7 +102,7 @@ def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
     if time is not None:
         reason = reason.when(F.col(time.column).isNull(), F.lit("no event time"))
     text = {field.name for field in located.schema.fields if field.dataType.typeName() == "string"}
-    for name in spec.output.partition_by:
+    for name in of_sources(spec):
         # Spark writes '' as the null partition, which no interval covers.
         missing = (
             F.col(name).isNull() | (F.col(name) == "") if name in text else F.col(name).isNull()

@@ -17,6 +17,7 @@ from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.model import ENGINE_PREFIX
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.catalyst import analysed, items
+from spark_jobs.engine.partitions import of_sources
 
 Transform = Callable[..., DataFrame]
 
@@ -70,7 +71,7 @@ def apply(transform: Transform, rows: Mapping[str, DataFrame], spec: Spec, path:
         raise _error(path, f"returns column '{reserved[0]}'", "Names with '_' are the engine's.")
     before = [_identities(frame) for frame in rows.values()]
     after = _identities(result)
-    for name in spec.output.partition_by:
+    for name in of_sources(spec):
         if after.get(name) not in [columns[name] for columns in before]:
             raise _error(
                 path,

@@ -30,6 +30,7 @@ from spark_jobs.contract.sink import (
 )
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.kafka_rows import refuse_other_columns
+from spark_jobs.engine.pipeline_class import class_of, state_encoding
 from spark_jobs.engine.query import ROWS_READ, Plan
 from spark_jobs.engine.read_once import read_once
 from spark_jobs.engine.refusals import refuse_unsupported
@@ -75,13 +76,13 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline, watch: Watch
     refuse_unsupported(rows, path, spec.output.mode)
     if isinstance(spec.sink, KafkaSink):
         refuse_other_columns(rows, path, topic_given=spec.sink.topic is not None)
-    schema = rows.schema
+    schema, pipeline_class, encoding = rows.schema, class_of(rows), state_encoding(rows)
     if not watch.continuous:
         rows = rows.observe(ROWS_OUT, F.count(F.lit(1)).alias("rows"))
     if watch.sample:
         row = F.to_json(F.struct(*[F.col(f"`{name}`") for name in schema.names]))
         rows = rows.observe(SAMPLE, F.max_by(row, F.xxhash64(row), watch.sample).alias("rows"))
-    return Plan(read_once(rows), schema)
+    return Plan(read_once(rows), schema, pipeline_class, encoding)
 
 
 def write(writer: DataStreamWriter, pipeline: Pipeline, sink: Sink) -> DataStreamWriter:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.spec import Gate
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.increments import Sealed
 
 
 def reasons_from_counts(
-    gate: Gate, sealed: Sealed, batches: Sequence[Batch], before: Sequence[Batch]
+    gate: Gate,
+    sealed: Sealed,
+    batches: Sequence[Batch],
+    before: Sequence[Batch],
+    kind: PipelineClass = PipelineClass.MAP,
 ) -> list[str]:
     """The reasons, none where there is none.
 
@@ -22,15 +27,19 @@ def reasons_from_counts(
         sealed: The increment.
         batches: Its batches.
         before: The batch before them, if there is one.
+        kind: Of the pipeline. With state, what a batch reads may come out of a later one.
     """
+    # Rows may all be late, or wait for others; only totals that never close change with each row.
+    totals = sealed.net is not None and kind is PipelineClass.UNBOUNDED
+    keeps = kind is not PipelineClass.MAP and not totals
     if _nothing_came(batches, before):
         return []
-    read = _rows_read(sealed, batches)
+    read = _rows_read(sealed, batches, of_state=keeps or sealed.net is not None)
     if not read:
         return ["empty: no row was committed, and empty is never a pass"]
     if sealed.rejected >= read:
         return [f"all {sealed.rejected:,} rows were rejected"]
-    if not sealed.rows:
+    if not sealed.rows and not keeps:
         return [f"empty: {read:,} rows were read, and none of them changed anything"]
     share = sealed.rejected / read
     if share > gate.rejected.hold_above:
@@ -53,11 +62,11 @@ def _listed_files(batch: Batch) -> bool:
     return any(isinstance(offset, dict) and "logOffset" in offset for offset in offsets)
 
 
-def _rows_read(sealed: Sealed, batches: Sequence[Batch]) -> int:
+def _rows_read(sealed: Sealed, batches: Sequence[Batch], *, of_state: bool) -> int:
     """The rows that the rejected ones are a share of."""
-    if sealed.net is None:
+    if not of_state:
         return sealed.rows + sealed.rejected
-    # Of an aggregation there are fewer rows than went into it.
+    # Of an aggregation come fewer rows than went into it, and from earlier batches too.
     return sum(
         batch.rows + batch.rejected if batch.rows_in is None else batch.rows_in for batch in batches
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
 from spark_jobs.ledger.checkpoint import (
@@ -145,6 +146,8 @@ class Ledger:
                 batch = _counted(batch, counts[number])
             if note is not None and note.continuous:
                 batch = self._named(batch)
+            if note is not None and note.pipeline_class is not PipelineClass.MAP:
+                batch = _waking(batch)
             if self._inspect is not None:
                 self._inspect(batch.inputs)
             documents.put_if_absent(self.folder / f"{number:06d}.json", batch)
@@ -219,6 +222,12 @@ def _counted(batch: Batch, counts: Counts) -> Batch:
     reasons = {reason: rows for reason, rows in counts.rejected.items() if rows}
     update = {"rows": counts.rows, "rejected": sum(reasons.values()), "reasons": reasons}
     return batch.model_copy(update=update)
+
+
+def _waking(batch: Batch) -> Batch:
+    """A batch of a query with state: what it moved the watermark past is for a batch to come."""
+    due = batch.watermark_after_ms > batch.watermark_before_ms
+    return batch.model_copy(update={"wake": "next_run"}) if due else batch
 
 
 def _file_sources(planned: Iterable[OffsetEntry]) -> list[str]:

@@ -16,6 +16,7 @@ from spark_jobs.ledger.attempts import AttemptLog
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
 from spark_jobs.ledger.committed import Committed, read_committed
+from spark_jobs.ledger.flush import Flush, read_flush
 from spark_jobs.ledger.inputs import inspect
 from spark_jobs.ledger.note import Note, keys_of, read_note, writes_of
 
@@ -102,6 +103,19 @@ class Generation:
     def unfinished(self) -> bool:
         """Whether a planned batch awaits its commit."""
         return self.planned > self.committed
+
+    @property
+    def due(self) -> bool:
+        """Whether windows, outer rows or timers are due that no batch has worked off."""
+        if self.unfinished:
+            return False
+        latest = self.ledger.latest()
+        return latest >= 0 and self.ledger.batches(latest)[-1].wake == "next_run"
+
+    @property
+    def flush(self) -> Flush | None:
+        """The flush that awaits its batch."""
+        return read_flush(self.ledger.layout, self.name, self.planned + 1)
 
 
 def open_generation(pipeline: Pipeline, name: str = FIRST_GENERATION) -> Generation:

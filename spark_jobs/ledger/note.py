@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from spark_jobs.contract.file_source import FileFormat
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 
@@ -39,6 +40,7 @@ class Note(BaseModel):
         continuous: Whether its batches are the epochs of a continuous query.
         shuffle_partitions: Of a query with state, whose keys they divide. Offset logs of version 2
             do not hold it (Spark 4.2.0), and with another number state would be lost.
+        pipeline_class: How its rows depend on its batches.
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
         timezone: In which partition expressions cut dates.
@@ -59,6 +61,7 @@ class Note(BaseModel):
     keys: tuple[str, ...] = ()
     continuous: bool = False
     shuffle_partitions: int | None = None
+    pipeline_class: PipelineClass = PipelineClass.MAP
     table_schema: dict[str, Any]
     partition_by: dict[str, str]
     timezone: str

@@ -8,6 +8,7 @@ settings, as it has none.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,34 @@ class OffsetEntry:
     timestamp_ms: int
     conf: Mapping[str, str]
     sources: Mapping[str, Any]
+
+
+def plan_empty(folder: Path, last: int, watermark_ms: int, timestamp_ms: int) -> None:
+    """Plan a batch that reads nothing, after which Spark runs it as any that it planned itself.
+
+    At a start Spark runs no batch without new input, whatever is due; one that is in its log it
+    runs first, with the watermark that stands there.
+
+    Args:
+        folder: The checkpoint's `offsets`.
+        last: The last batch that was planned; it is committed.
+        watermark_ms: Of the new one.
+        timestamp_ms: Its own time.
+
+    Raises:
+        FileExistsError: somebody planned that batch in the meantime.
+    """
+    version, metadata, *sources = (folder / str(last)).read_text(encoding="utf-8").split("\n")
+    said = json.loads(metadata)
+    said |= {"batchWatermarkMs": watermark_ms, "batchTimestampMs": timestamp_ms}
+    text = "\n".join((version, json.dumps(said, separators=(",", ":")), *sources))
+    # Under a dot Spark takes it for nothing of its own until it is whole.
+    draft = folder / f".{last + 1}.{os.getpid()}.tmp"
+    draft.write_text(text, encoding="utf-8")
+    try:
+        os.link(draft, folder / str(last + 1))
+    finally:
+        draft.unlink()
 
 
 def read_offsets(file: Path, batch: int) -> OffsetEntry:

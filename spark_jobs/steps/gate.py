@@ -9,6 +9,7 @@ from typing import Any
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome
 from spark_jobs.gate.counts import reasons_from_counts
 from spark_jobs.gate.engine import choose_engine
@@ -24,6 +25,7 @@ from spark_jobs.ledger.increments import (
 )
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.run_increment import read_run_increment, remember
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Ended, Run
@@ -89,7 +91,9 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
     if choice.engine == "spark" and not run.spark:
         return Ended(Outcome.NEEDS_SPARK, choice.why, {"increment": sealed.increment})
     before = ledger.batches(sealed.first - 1, sealed.first - 1) if sealed.first else []
-    reasons = reasons_from_counts(pipeline.spec.gate, sealed, batches, before)
+    note = read_note(pipeline.layout, sealed.generation)
+    kind = PipelineClass.MAP if note is None else note.pipeline_class
+    reasons = reasons_from_counts(pipeline.spec.gate, sealed, batches, before, kind)
     judgement: dict[str, Any] = {}
     warnings: tuple[str, ...] = ()
     if sealed.rows:
@@ -137,7 +141,7 @@ def _ended(run: Run, sealed: Sealed, verdict: Verdict, suite: Suite) -> Ended:
     if verdict.outcome == "held":
         return Ended(Outcome.HELD, f"{name} is held: {'; '.join(verdict.reasons)}", facts)
     if not sealed.rows:
-        return Ended(Outcome.DONE, f"{name} passed: no input came, and no row changed", facts)
+        return Ended(Outcome.DONE, f"{name} passed: there are no rows to judge yet", facts)
     return Ended(Outcome.DONE, f"{name} passed on {sealed.rows:,} rows ({verdict.why})", facts)
 
 

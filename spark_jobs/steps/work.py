@@ -11,7 +11,7 @@ from spark_jobs.ledger.increments import Increment, State
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.look import Look
 
-Kind = Literal["ingest", "finish", "seal", "judge", "publish", "apply", "judge_again"]
+Kind = Literal["ingest", "finish", "wake", "seal", "judge", "publish", "apply", "judge_again"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class Work:
     """One thing to do.
 
     Args:
-        kind: `finish` a planned batch, `apply` what is in the journal; the others as they say.
+        kind: `finish` a planned batch, `wake` for what the watermark has passed, `apply` what is in
+            the journal; the others as they say.
         reason: A phrase for the task log.
         increment: Which one it is about, where it is about one.
         target: Which one has to `apply`.
@@ -68,6 +69,10 @@ def find_work(
             work.append(Work("ingest", f"{look.new:,} new {look.unit}"))
     if generation.unfinished:
         work.append(Work("finish", "a batch was planned and not committed"))
+    elif generation.flush is not None:
+        work.append(Work("wake", f"a flush by {generation.flush.by} awaits its batch"))
+    elif generation.due:
+        work.append(Work("wake", "the watermark has passed what an earlier batch kept"))
     sealed = [i.sealed.last for i in increments if i.sealed.generation == generation.name]
     if published and generation.committed > max(sealed, default=-1):
         work.append(Work("seal", "committed batches await the gate"))

@@ -22,7 +22,6 @@ from spark_jobs.engine.keys import (
 )
 from spark_jobs.engine.refusals import (
     ModeUnsupported,
-    TransformKeepsState,
     TransformNotRepeatable,
     refuse_unrepeatable,
     refuse_unsupported,
@@ -99,6 +98,7 @@ FINE: dict[str, tuple[Transform, Spec]] = {
         lambda e: e.groupBy("action").count().orderBy(F.desc("count"), "action").limit(3),
         spec(COMPLETE),
     ),
+    "first seen": (lambda e: e.dropDuplicates(["door"]), spec(UPDATE, "door")),
     "one row": (lambda e: e.groupBy().count(), spec(COMPLETE)),
 }
 
@@ -131,9 +131,8 @@ WRONG: dict[str, tuple[Transform, Spec, type[SpecError]]] = {
     "a limit of updates": (
         lambda e: e.groupBy("action").count().limit(3),
         spec(UPDATE, "action"),
-        TransformKeepsState,
+        TransformNotRepeatable,
     ),
-    "first seen": (lambda e: e.dropDuplicates(["door"]), spec(UPDATE, "door"), TransformKeepsState),
     "whatever comes first": (
         lambda e: e.groupBy("action").agg(F.first("n").alias("n")),
         spec(UPDATE, "action"),

@@ -1,0 +1,42 @@
+"""`tidemill flush`: close windows, joins and timers up to an event time, though rows may come."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from getpass import getuser
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from typer import Option
+
+from spark_jobs.cli.run import manual_run_id
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.steps.flush import flush as flush_step
+
+To = Annotated[
+    datetime,
+    Option("--to", help="The event time, in the spec's time zone.", show_default=False),
+]
+Reason = Annotated[
+    str, Option("--reason", help="Why; it is kept with the pipeline.", show_default=False)
+]
+By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
+
+
+def flush(name: PipelineName, to: To, reason: Reason, by: By = None, json: Json = False) -> None:
+    """Raise the watermark: what is open before it closes, and rows before it are late."""
+    screen = Screen(json)
+    pipeline = open_pipeline(name)
+    there = to if to.tzinfo else to.replace(tzinfo=ZoneInfo(pipeline.spec.timezone))
+    done = flush_step(
+        pipeline,
+        there,
+        by=getuser() if by is None else by,
+        reason=reason,
+        run_id=manual_run_id("flush"),
+    )
+    screen.line(f"batch {done.batch} closes what is open up to {there:%Y-%m-%d %H:%M:%S %Z}")
+    screen.line(f"the next run does it; at once: tidemill run {name}")
+    if json:
+        screen.document({"pipeline": name, "flush": done.model_dump(mode="json")})

@@ -1,0 +1,39 @@
+"""What is due without new input: a batch that reads nothing is planned for it.
+
+Spark closes windows, gives out unmatched rows and fires timers in a batch after the one that moved
+the watermark. Within a run it adds that batch by itself (not with the trigger `once`, nor when it
+was stopped before); at a start it plans none unless something new is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from spark_jobs.ledger.generation import Generation
+from spark_jobs.ledger.look import Look
+from spark_jobs.ledger.offset_log import plan_empty
+
+
+def plan_due(generation: Generation, found: Sequence[Look]) -> int | None:
+    """Plan a batch for what is due, where Spark would not.
+
+    Args:
+        generation: Read under the lease, which is held.
+        found: A look at every source. Where one has something new its batch does what is due.
+
+    Returns:
+        The watermark of the batch that was planned, in milliseconds; None where none was.
+    """
+    last = generation.planned
+    if generation.unfinished or last < 0:
+        return None
+    watermark = generation.checkpoint.commits[last].next_watermark_ms
+    flush = generation.flush
+    if flush is not None:
+        watermark = max(watermark, flush.watermark_ms)
+    elif not generation.due or any(look.new for look in found):
+        return None
+    now_ms = int(datetime.now(UTC).timestamp() * 1000)
+    plan_empty(generation.checkpoint.path / "offsets", last, watermark, now_ms)
+    return watermark

@@ -1,0 +1,53 @@
+"""Flushes: a person raises the watermark, so that what is open until then closes now.
+
+A flush is written down under the number of the batch that carries it out, before that batch is
+planned. A recomputation that goes through the same batches repeats it at the same place.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger import documents
+
+
+class Flush(BaseModel):
+    """One of them.
+
+    Attributes:
+        batch: Which carries it out; it reads nothing.
+        watermark_ms: Of that batch, in milliseconds since the epoch.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch: int
+    watermark_ms: int
+    by: str
+    reason: str
+    asked: datetime
+
+
+def read_flush(layout: Layout, generation: str, batch: int) -> Flush | None:
+    """The flush that a batch carries out, if it carries out one."""
+    return documents.read(_path(layout, generation, batch), Flush)
+
+
+def flushes(layout: Layout, generation: str) -> list[Flush]:
+    """All of a generation, in order."""
+    folder = _path(layout, generation, 0).parent
+    found = [documents.read(path, Flush) for _, path in documents.numbered(folder)]
+    return [flush for flush in found if flush is not None]
+
+
+def put_flush(layout: Layout, generation: str, flush: Flush) -> bool:
+    """Write one down, unless that batch carries out another."""
+    return documents.put_if_absent(_path(layout, generation, flush.batch), flush)
+
+
+def _path(layout: Layout, generation: str, batch: int) -> Path:
+    return layout.ledger(generation) / "flushes" / f"{batch:06d}.json"

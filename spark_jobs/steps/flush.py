@@ -1,0 +1,79 @@
+"""Flush: a person closes what is open up to an event time, with name and reason."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.event_time import as_time
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.pipeline_class import PipelineClass
+from spark_jobs.ledger.flush import Flush, put_flush, read_flush
+from spark_jobs.ledger.generation import open_generation
+from spark_jobs.ledger.lease import hold
+from spark_jobs.steps.release import PATIENCE_SECONDS, ReasonMissing
+
+
+class NothingToFlush(UsageError):
+    """Nothing waits for the watermark to pass that time; carries `pipeline` and `why`."""
+
+
+def flush(pipeline: Pipeline, to: datetime, *, by: str, reason: str, run_id: str) -> Flush:
+    """Write down that the next run raises the watermark; rows before it are late from then on.
+
+    Args:
+        pipeline: Whose.
+        to: The event time, with a zone.
+        by: The person.
+        reason: Why, for whoever misses rows that came later.
+        run_id: Under which the lease is held.
+
+    Returns:
+        The flush, or the one that waits already and goes as far.
+
+    Raises:
+        ReasonMissing: `reason` or `by` is empty.
+        NothingToFlush: the pipeline keeps nothing, has no batch yet, has a batch to finish, or its
+            watermark is there already.
+        LeaseHeld: a step is writing to this pipeline.
+    """
+    for field, value in (("reason", reason), ("by", by)):
+        if not value.strip():
+            raise ReasonMissing(
+                f"The flush's {field} is empty.",
+                remedy=f"It is kept with the pipeline: give it with --{field}.",
+                field=field,
+            )
+    watermark_ms = int(to.timestamp() * 1000)
+    with hold(pipeline.layout.lease, step="flush", run_id=run_id, patience=PATIENCE_SECONDS):
+        generation = open_generation(pipeline)
+        last = generation.committed
+        if generation.note is None or generation.note.pipeline_class is PipelineClass.MAP:
+            raise _refused(pipeline, "it works row by row and keeps nothing")
+        if last < 0 or generation.unfinished:
+            raise _refused(pipeline, "a batch is to be finished first; run the pipeline")
+        reached = generation.checkpoint.commits[last].next_watermark_ms
+        if reached >= watermark_ms:
+            raise _refused(pipeline, f"its watermark is {as_time(reached)} already")
+        asked = Flush(
+            batch=last + 1,
+            watermark_ms=watermark_ms,
+            by=by.strip(),
+            reason=reason.strip(),
+            asked=datetime.now(UTC),
+        )
+        if put_flush(pipeline.layout, generation.name, asked):
+            return asked
+        waiting = read_flush(pipeline.layout, generation.name, asked.batch)
+    if waiting is None or waiting.watermark_ms != watermark_ms:
+        raise _refused(pipeline, "another flush awaits the next run; run the pipeline first")
+    return waiting
+
+
+def _refused(pipeline: Pipeline, why: str) -> NothingToFlush:
+    return NothingToFlush(
+        f"{pipeline.name} cannot be flushed: {why}.",
+        remedy=f"Look where it stands: tidemill status {pipeline.name}.",
+        pipeline=pipeline.name,
+        why=why,
+    )
