@@ -1,5 +1,7 @@
 """The command line of every step: `main.py STEP PIPELINE --run-id RUN` -> exit code.
 
+Several pipelines can be named to `ingest`: they then share one Spark application.
+
 Airflow starts it as a process (ingest through spark-submit). Only the pipeline's name, the step and
 the run id cross over; what happened comes back as a report file in the run's folder.
 """
@@ -10,6 +12,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import get_args
@@ -35,13 +38,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="main.py", description=__doc__)
     parser.add_argument("step", choices=get_args(Step))
-    parser.add_argument("pipeline")
+    parser.add_argument("pipelines", nargs="+", metavar="pipeline", help="several to ingest only")
     parser.add_argument("--run-id", required=True)
     parser.add_argument("--no-spark", action="store_true", help="never start a JVM")
     given = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, _leave)
     try:
-        pipeline = open_pipeline(given.pipeline)
+        if len(given.pipelines) > 1:
+            if given.step != "ingest":
+                parser.error("only the ingests of several pipelines go together")
+            return _ingest_group(given.pipelines, given.run_id)
+        pipeline = open_pipeline(given.pipelines[0])
         run = Run(pipeline, given.run_id, say, spark=not given.no_spark)
         report = perform(given.step, step_function(given.step), run)
     except TidemillError as error:
@@ -49,6 +56,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(error.exit_code)
     say(sentence(report))
     return int(report.exit_code)
+
+
+def _ingest_group(names: Sequence[str], run_id: str) -> int:
+    """Ingest several pipelines in one Spark application; failed if any of them failed."""
+    from spark_jobs.steps.group import ingest_group
+
+    pipelines = [open_pipeline(name) for name in names]
+    runs = [Run(one, run_id, partial(_say_of, one.name)) for one in pipelines]
+    reports = ingest_group(runs)
+    for report in reports:
+        _say_of(report.pipeline, sentence(report))
+    done = [report for report in reports if report.exit_code == ExitCode.DONE]
+    return int(ExitCode.DONE if len(done) == len(runs) else ExitCode.FAILED)
+
+
+def _say_of(name: str, line: str) -> None:
+    say(f"{name}: {line}")
 
 
 def step_function(step: Step) -> StepFunction:

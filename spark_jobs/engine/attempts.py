@@ -39,18 +39,24 @@ from spark_jobs.ledger.partition_values import is_rejected, partition_values
 
 
 def write(
-    writer: DataStreamWriter, pipeline: Pipeline, generation: str, lease: Lease, run_id: str
+    session: SparkSession,
+    writer: DataStreamWriter,
+    pipeline: Pipeline,
+    generation: str,
+    lease: Lease,
+    run_id: str,
 ) -> DataStreamWriter:
     """Let a query write its batches as attempts.
 
     Args:
+        session: That the query is started in.
         writer: Of the query.
         pipeline: Whose query it is.
         generation: Such as `live-0001`.
         lease: Held by the caller; it is looked at before a manifest is put.
         run_id: Of the DAG run.
     """
-    attempts = Attempts(SparkSession.active(), pipeline, generation, lease, run_id)
+    attempts = Attempts(session, pipeline, generation, lease, run_id)
     return writer.foreachBatch(attempts)
 
 

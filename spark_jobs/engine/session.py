@@ -4,12 +4,46 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.contract.java import java_home
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.session_conf import driver_java_options, session_conf
+from spark_jobs.contract.session_conf import JARS, driver_java_options, session_conf
+
+FAIR = {"spark.scheduler.mode": "FAIR"}
+POOL = "spark.scheduler.pool"
+
+
+def open_group_session(pipelines: Sequence[Pipeline]) -> SparkSession:
+    """The session that those of several pipelines are made from, with the jars of all of them.
+
+    Args:
+        pipelines: Whose queries share one Spark application; each in a pool of its own.
+    """
+    jars = (session_conf(pipeline.spec).get(JARS, "") for pipeline in pipelines)
+    each = dict.fromkeys(jar for given in jars for jar in given.split(",") if jar)
+    conf = {**FAIR, **({JARS: ",".join(each)} if each else {})}
+    return _open(f"tidemill ingest of {len(pipelines)} pipelines", conf, backlog_bytes=None)
+
+
+def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
+    """A session of a pipeline's own in an application that others use too, for this thread.
+
+    Args:
+        shared: From `open_group_session`.
+        pipeline: Whose settings it gets; what cannot be set any more is the application's.
+    """
+    session = shared.newSession()
+    for key, value in session_conf(pipeline.spec).items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    jvm: Any = session._jvm
+    jvm.org.apache.spark.sql.SparkSession.setActiveSession(session._jsparkSession)
+    session.sparkContext.setLocalProperty(POOL, pipeline.name)
+    return session
 
 
 def open_session(pipeline: Pipeline, step: str, backlog_bytes: int | None = None) -> SparkSession:
@@ -20,19 +54,24 @@ def open_session(pipeline: Pipeline, step: str, backlog_bytes: int | None = None
         step: Shown in the application's name.
         backlog_bytes: What waits to be read, to choose the JVM's compiler; None if unknown.
     """
+    conf = session_conf(pipeline.spec)
+    return _open(f"tidemill {step} {pipeline.name}", conf, backlog_bytes)
+
+
+def _open(name: str, conf: Mapping[str, str], backlog_bytes: int | None) -> SparkSession:
     # Python workers start whatever `python3` the PATH holds unless they are told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # Under LC_ALL=C the JVM cannot write file names beyond ASCII, and partition values are names.
     os.environ["LC_ALL"] = "C.UTF-8"
-    builder = SparkSession.builder.appName(f"tidemill {step} {pipeline.name}")
+    builder = SparkSession.builder.appName(name)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(java_home(os.environ))
         builder = builder.master(os.environ.get("TIDEMILL_MASTER", "local[*]"))
         options = driver_java_options(backlog_bytes)
         if options:
             builder = builder.config("spark.driver.extraJavaOptions", options)
-    for key, value in session_conf(pipeline.spec).items():
+    for key, value in conf.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("WARN")

@@ -60,7 +60,7 @@ def write(
     if spec.output.mode is not OutputMode.APPEND:
         from spark_jobs.engine import attempts
 
-        return attempts.write(writer, pipeline, generation, lease, run_id)
+        return attempts.write(rows.sparkSession, writer, pipeline, generation, lease, run_id)
     return (
         writer.format(spec.output.format)
         .partitionBy(*spec.output.sink_partitions)

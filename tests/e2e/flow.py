@@ -102,8 +102,12 @@ class Flow:
 
     def arrive(self, source: str, name: str, rows: Iterable[Row]) -> Path:
         """Put a file of JSON lines in place whole; later ones are read later."""
+        return self.arrive_text(source, name, [json.dumps(row) for row in rows])
+
+    def arrive_text(self, source: str, name: str, lines: Iterable[str]) -> Path:
+        """The same with the lines as they are."""
         draft = self.home / f"{name}.json"
-        draft.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        draft.write_text("".join(f"{line}\n" for line in lines))
         folder = self.home / "input" / source
         # Spark reads files in the order of their times, of which it sees milliseconds.
         newest = max((path.stat().st_mtime_ns for path in folder.iterdir()), default=0)

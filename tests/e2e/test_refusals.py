@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.engine.refusals import (
-    TransformKeepsState,
     TransformNotRepeatable,
     refuse_unrepeatable,
 )
@@ -52,27 +51,6 @@ def test_randomness_and_clocks_are_refused(mill: Mill, orders: DataFrame) -> Non
         "today": "current_date",
         "deep": "rand",
     }
-
-
-def test_state_is_refused(mill: Mill, orders: DataFrame) -> None:
-    found = []
-    for stateful in (
-        orders.groupBy("day").count(),
-        orders.dropDuplicates(["id"]),
-        orders.withWatermark("at", "1 day").dropDuplicatesWithinWatermark(["id"]),
-        orders.distinct(),
-        orders.join(orders.select("id"), "id"),
-    ):
-        with pytest.raises(TransformKeepsState) as refused:
-            refuse_unrepeatable(stateful, mill.pipeline.transform_file)
-        found.append(refused.value.operator)
-    assert found == [
-        "Aggregate",
-        "Deduplicate",
-        "DeduplicateWithinWatermark",
-        "Deduplicate",
-        "Join",
-    ]
 
 
 def test_row_by_row_work_and_static_joins_are_not(
