@@ -35,6 +35,10 @@ def refuse_disagreement(spec: Spec) -> None:
                 f"'{option}' lets Spark leave rows out without a word; nothing so read is published"
             )
             raise Disagreement(msg, "sources", name, "options", option)
+    for name in spec.statics:
+        if name in spec.sources:
+            msg = f"'{name}' is a source already; the transform takes both by their names"
+            raise Disagreement(msg, "statics", name)
     _budget_agrees(spec)
     if spec.published:
         _publish_agrees(spec)

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from spark_jobs.contract.errors import UsageError
 
+LONGEST_TEXT = 300
+
 
 class ConnectionMissing(UsageError):
     """A connection that a spec names is not in the environment; carries `conn_id`."""
@@ -43,6 +45,16 @@ class Connection(BaseModel):
         """The connection's extra as plain data."""
         found = json.loads(self.extra.get_secret_value() or "{}")
         return found if isinstance(found, dict) else {}
+
+    def scrubbed(self, text: str) -> str:
+        """What a driver said, on one line, without the password or an extra's values."""
+        secrets = [str(value) for value in self.settings.values() if len(str(value)) > 3]
+        if self.password:
+            secrets.append(self.password.get_secret_value())
+        for secret in secrets:
+            if secret:
+                text = text.replace(secret, "***")
+        return " ".join(text.split())[:LONGEST_TEXT]
 
 
 def variable(conn_id: str) -> str:

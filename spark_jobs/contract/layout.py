@@ -80,6 +80,11 @@ class Layout:
         return self.home / "streams"
 
     @property
+    def statics(self) -> Path:
+        """Copies of static inputs, as batches read them."""
+        return self.home / "static"
+
+    @property
     def docs(self) -> Path:
         return self.home / "docs"
 

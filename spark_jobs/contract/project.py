@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.errors import SpecError, UsageError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class TransformDoubled(SpecError):
+    """A transform is there as Python and as SQL."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,27 @@ class Project:
         return self.specs / f"{name}.yaml"
 
     def transform(self, name: str) -> Path:
-        return self.home / "spark_jobs" / "transforms" / f"{name}.py"
+        """The transform's file: Python, or SQL where there is one of that name.
+
+        Raises:
+            TransformDoubled: there are both.
+        """
+        python = self.home / "spark_jobs" / "transforms" / f"{name}.py"
+        sql = python.with_suffix(".sql")
+        if not sql.is_file():
+            return python
+        if python.is_file():
+            raise TransformDoubled(
+                f"{python} and {sql.name} beside it are the same transform.",
+                remedy="Remove one of them.",
+                path=sql,
+                line=None,
+                field="transform",
+            )
+        return sql
+
+    def listener(self, module: str) -> Path:
+        return self.home / "spark_jobs" / "listeners" / f"{module}.py"
 
     def data_source(self, module: str) -> Path:
         return self.home / "spark_jobs" / "data_sources" / f"{module}.py"

@@ -14,6 +14,7 @@ from spark_jobs.contract.jars import jars_of
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.sink import KafkaSink
 from spark_jobs.contract.spec import Spec
+from spark_jobs.contract.static import FileStatic
 
 JARS = "spark.jars"
 STATE = "org.apache.spark.sql.execution.streaming.state"
@@ -92,7 +93,8 @@ def jar_sets(spec: Spec) -> tuple[str, ...]:
     sources = spec.sources.values()
     kafka = [source for source in sources if isinstance(source, KafkaSource)]
     formats = {spec.output.format, *(source.value.format for source in kafka)}
-    formats |= {source.format for source in sources if isinstance(source, FileSource)}
+    files = (*sources, *spec.statics.values())
+    formats |= {one.format for one in files if isinstance(one, FileSource | FileStatic)}
     needed = {"kafka": kafka or isinstance(spec.sink, KafkaSink), "avro": "avro" in formats}
     return tuple(name for name, is_needed in needed.items() if is_needed)
 

@@ -30,10 +30,12 @@ from spark_jobs.contract.python_source import PythonSource
 from spark_jobs.contract.quantities import Duration, Size
 from spark_jobs.contract.sink import Sink
 from spark_jobs.contract.state import State
+from spark_jobs.contract.static import Static
 from spark_jobs.contract.targets import DeltaTarget, Target
 from spark_jobs.contract.trial_source import RateMicroBatchSource, RateSource, SocketSource
 from spark_jobs.contract.trigger import Budget, Trigger
 from spark_jobs.contract.wake import Wake
+from spark_jobs.contract.watching import Listener, Metrics
 
 Source = Annotated[
     FileSource | KafkaSource | PythonSource | RateSource | RateMicroBatchSource | SocketSource,
@@ -118,6 +120,7 @@ class Spec(Model):
     timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
     expect: Expect | None = None
     sources: Annotated[dict[Name, Source], Field(min_length=1)]
+    statics: dict[Name, Static] = {}
     trigger: Trigger = Trigger.AVAILABLE_NOW
     budget: Budget | None = None
     event_time: EventTime | None = None
@@ -125,6 +128,8 @@ class Spec(Model):
     state: State = State()
     row_rules: dict[Name, Annotated[str, StringConstraints(min_length=1)]] = {}
     transform: Name | None = None
+    observe: Metrics = {}
+    listeners: tuple[Listener, ...] = ()
     output: Output = Output()
     gate: Gate = Gate()
     publish: Annotated[tuple[Target, ...], Field(min_length=1)] = (DeltaTarget(),)
@@ -148,8 +153,9 @@ class Spec(Model):
 
     @property
     def connections(self) -> tuple[str, ...]:
-        """The Airflow connections of sources, targets and sink, each once."""
-        users = (*self.sources.values(), *self.publish, *([self.sink] if self.sink else []))
+        """The Airflow connections of inputs, targets and sink, each once."""
+        inputs = (*self.sources.values(), *self.statics.values())
+        users = (*inputs, *self.publish, *([self.sink] if self.sink else []))
         named = (getattr(user, "conn_id", None) for user in users)
         return tuple(dict.fromkeys(conn_id for conn_id in named if conn_id is not None))
 

@@ -12,6 +12,7 @@ from typing import Any
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.query import Plan
+from spark_jobs.engine.static import Pins
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Start
 from spark_jobs.ledger.clean_source import cleaned_sources
@@ -82,7 +83,12 @@ def bind(
 
 
 def start_of(
-    pipeline: Pipeline, generation: Generation, planned: Plan, lease: Lease, run_id: str
+    pipeline: Pipeline,
+    generation: Generation,
+    planned: Plan,
+    pins: Pins,
+    lease: Lease,
+    run_id: str,
 ) -> Start:
     """What the ledger says of a start of the query, by which its batches are told from others'."""
     schema: dict[str, Any] = planned.table_schema.jsonValue()
@@ -97,6 +103,8 @@ def start_of(
         written=written_by(pipeline.spec.output),
         hashed=hashed_sources(pipeline.spec),
         cleans=cleaned_sources(pipeline.spec),
+        planned=generation.planned,
+        static=dict(pins),
     )
 
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.event_time import as_time
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.stream_trigger import StreamTrigger
+from spark_jobs.contract.pipeline_class import PipelineClass
+from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.binding import bind, forget, start_of
 from spark_jobs.engine.cores import refuse_few_cores
 from spark_jobs.engine.due import plan_due
-from spark_jobs.engine.follow import Following
-from spark_jobs.engine.kafka_ready import explained, make_ready, prove_unchanged
+from spark_jobs.engine.kafka_ready import make_ready, prove_unchanged
+from spark_jobs.engine.late import Lateness, earliest_ms
 from spark_jobs.engine.manner import Manner
-from spark_jobs.engine.progress import Progress, of_spark, why
+from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import Plan, plan
-from spark_jobs.engine.sink import start
+from spark_jobs.engine.query_run import QueryRun, Ran
+from spark_jobs.engine.state_figures import StateFigures, state_figures
+from spark_jobs.engine.static import Pins, Statics, pin_statics, read_statics
 from spark_jobs.engine.ungated import Watch, begins_anew
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.bound_source import bind_sources, prove_sources
@@ -29,16 +31,14 @@ from spark_jobs.ledger.checkpoint import first_write_leftovers
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.input_report import refuse_held_files, report_files
+from spark_jobs.ledger.late import LateRows
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
 from spark_jobs.ledger.running import clear_dead
+from spark_jobs.ledger.static_pin import StaticPin, keep_copies
 
 Say = Callable[[str], None]
-
-
-class PlanRefused(SpecError):
-    """Spark's analyser refuses a query as a whole; carries `trigger`."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,9 @@ class Ingested:
         stopped: Why it ended before the data did, such as `budget.max_batches`; None if it did not.
         left: What its budget left unread.
         files: The report on each file source.
+        observed: Batch -> the spec's own metrics of it.
+        late: What was late in batches that nobody had looked at before.
+        state: What the query keeps after its last batch; None where it keeps nothing.
     """
 
     batches: tuple[Batch, ...]
@@ -60,6 +63,9 @@ class Ingested:
     stopped: str | None = None
     left: tuple[Look, ...] = ()
     files: tuple[Look, ...] = ()
+    observed: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    late: tuple[LateRows, ...] = ()
+    state: StateFigures | None = None
 
 
 def ingest(
@@ -94,38 +100,90 @@ def ingest(
     prove_execution(generation, continuous=trigger.continuous)
     if not trigger.by_batch:
         refuse_few_cores(session, pipeline, trigger)
-    planned = _planned(session, pipeline, manner, trigger)
+    pins = pin_statics(pipeline)
+    planned, statics = _planned(session, pipeline, pins, manner, trigger)
     written = _bound(pipeline, generation, planned, trigger, say)
     batches = generation.ledger.batches()
     prove_sources(pipeline.layout, generation.name, pipeline.spec, batches)
     found = looks(pipeline, batches)
     refuse_held_files(pipeline.spec, found)
     lease.check()
-    generation.ledger.start(start_of(pipeline, generation, planned, lease, run_id))
-    found = make_ready(session, pipeline, generation.name, found, lease, run_id, say)
+    generation.ledger.start(start_of(pipeline, generation, planned, pins, lease, run_id))
+    found = make_ready(session, pipeline, generation.name, found, statics, lease, run_id, say)
+    backlog = {look.source: look for look in found}
+    run = QueryRun(session, pipeline, generation, lease, run_id, say)
+    stateful = planned.pipeline_class is not PipelineClass.MAP and trigger.by_batch
+    lateness = Lateness(session, pipeline, generation.ledger) if stateful else None
+    late = lateness.count(say) if lateness else []
+    again = _run_again(run, pins, manner, trigger, backlog)
     due = plan_due(open_generation(pipeline), found)
     if due is not None:
         say(f"a batch without input works off what is due at the watermark {as_time(due)}")
-    backlog = {look.source: look for look in found}
-    query = _started(planned, pipeline, generation, lease, run_id, trigger)
-    following = Following(
-        session, pipeline, planned, query, trigger, manner, generation.ledger, Progress(backlog)
-    )
-    try:
-        written += following.to_the_end(run_id, say)
-    finally:
-        query.stop()
-    failure = why(query)
-    if failure is not None:
-        failure = explained(pipeline, failure)
-        failure.data |= {"query_id": str(query.id), "query_run_id": str(query.runId)}
-        raise failure
+    ran = run.run(planned, statics, trigger, manner, backlog)
+    written += [*(again.batches if again else ()), *ran.batches]
     prove_unchanged(pipeline, generation.name)
+    reports = {**(again.reports if again else {}), **ran.reports}
+    late += lateness.count(say, earliest_ms(reports)) if lateness else []
     mine = {batch.batch for batch in written}
     before = [batch for batch in batches if batch.batch not in mine]
     files = report_files(pipeline.spec, before, written, say)
-    stopped, left = _left(pipeline, generation, following.stopped)
-    return Ingested(tuple(written), str(query.id), str(query.runId), stopped, left, tuple(files))
+    _forget_copies(pipeline, generation, pins)
+    stopped, left = _left(pipeline, generation, ran.stopped)
+    return Ingested(
+        tuple(written),
+        ran.query_id,
+        ran.query_run_id,
+        stopped,
+        left,
+        tuple(files),
+        {**(again.observed if again else {}), **ran.observed},
+        tuple(late),
+        state_figures(reports),
+    )
+
+
+def _run_again(
+    run: QueryRun,
+    today: Pins,
+    manner: Manner,
+    trigger: StreamTrigger,
+    backlog: Mapping[str, Look],
+) -> Ran | None:
+    """Run a batch that was planned and not committed with the static inputs it was planned with.
+
+    Its files may be there already: its state would else be made of another static side than they.
+    It runs alone, by the trigger `once`, which takes no other batch after it.
+    """
+    pipeline = run.pipeline
+    if not today or not trigger.by_batch:
+        return None
+    generation = open_generation(pipeline)
+    if not generation.unfinished:
+        return None
+    then = generation.ledger.pins_of(generation.planned)
+    pins = {name: _same_kind(then.get(name), pin) for name, pin in today.items()}
+    if pins == today:
+        return None
+    run.say(f"batch {generation.planned} runs again with the static inputs it was planned with")
+    planned, statics = _planned(run.session, pipeline, pins, manner, trigger)
+    once = StreamTrigger(TriggerKind.ONCE)
+    return run.run(planned, statics, once, replace(manner, trigger=once), backlog)
+
+
+def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:
+    """What was pinned of a static input, unless the spec has it from somewhere else by now."""
+    return then if then is not None and then.kind == now.kind else now
+
+
+def _forget_copies(pipeline: Pipeline, generation: Generation, pins: Pins) -> None:
+    """Remove the copies of static inputs that no batch has read and none will."""
+    if not pins:
+        return
+    read = [batch.static for batch in generation.ledger.batches()]
+    planned = generation.ledger.pins_of(open_generation(pipeline).planned)
+    for name in pins:
+        known = [one[name] for one in (*read, planned) if name in one]
+        keep_copies(pipeline.layout.statics / name, [*known, pins[name]])
 
 
 def _left(
@@ -139,11 +197,17 @@ def _left(
 
 
 def _planned(
-    session: SparkSession, pipeline: Pipeline, manner: Manner, trigger: StreamTrigger
-) -> Plan:
+    session: SparkSession,
+    pipeline: Pipeline,
+    pins: Pins,
+    manner: Manner,
+    trigger: StreamTrigger,
+) -> tuple[Plan, Statics]:
+    """The query, and what it is joined with."""
     sample = manner.limit if manner.show else 0
     try:
-        return plan(session, pipeline, Watch(trigger.continuous, sample))
+        statics = read_statics(session, pipeline, pins)
+        return plan(session, pipeline, statics, Watch(trigger.continuous, sample)), statics
     except PySparkException as error:
         raise of_spark(error) from error
 
@@ -165,26 +229,3 @@ def _bound(
     for batch in written:
         say(f"batch {batch.batch}: committed by an earlier driver, now in the ledger")
     return written
-
-
-def _started(
-    planned: Plan,
-    pipeline: Pipeline,
-    generation: Generation,
-    lease: Lease,
-    run_id: str,
-    trigger: StreamTrigger,
-) -> StreamingQuery:
-    try:
-        return start(planned, pipeline, generation.name, lease, run_id, trigger)
-    except AnalysisException as error:
-        raise PlanRefused(
-            f"{pipeline.spec_file}: Spark does not run this query with the trigger {trigger}: "
-            f"{str(error).splitlines()[0]}",
-            remedy="Change the transform, output.mode or the sink.",
-            path=pipeline.spec_file,
-            field="output",
-            trigger=str(trigger),
-        ) from error
-    except PySparkException as error:
-        raise of_spark(error) from error

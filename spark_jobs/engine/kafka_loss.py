@@ -26,6 +26,7 @@ from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.progress import of_spark, why
 from spark_jobs.engine.query import plan
 from spark_jobs.engine.sink import start
+from spark_jobs.engine.static import Statics
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.kafka_look import KafkaLook
@@ -42,6 +43,7 @@ def pass_over(
     session: SparkSession,
     pipeline: Pipeline,
     looks: Sequence[KafkaLook],
+    statics: Statics,
     lease: Lease,
     run_id: str,
     say: Say,
@@ -52,6 +54,7 @@ def pass_over(
         session: To run the batch with.
         pipeline: Whose.
         looks: At its Kafka sources, taken under the lease.
+        statics: Static input -> its rows.
         lease: Held by the caller, whose start of this epoch is in the ledger already.
         run_id: Of the DAG run.
         say: Gets a line per loss.
@@ -63,7 +66,7 @@ def pass_over(
         _note_late(pipeline, look, run_id)
     accepted = [look for look in looks if look.accepted is not None]
     for look in accepted:
-        _pass_over(session, pipeline, look, lease, run_id, say)
+        _pass_over(session, pipeline, look, statics, lease, run_id, say)
     return bool(accepted)
 
 
@@ -91,6 +94,7 @@ def _pass_over(
     session: SparkSession,
     pipeline: Pipeline,
     look: KafkaLook,
+    statics: Statics,
     lease: Lease,
     run_id: str,
     say: Say,
@@ -108,10 +112,10 @@ def _pass_over(
     else:
         if generation.unfinished and generation.written > generation.committed:
             # The sink holds it already: it only lacks its commit, which reads nothing.
-            _run_once(session, pipeline, look.source, lease, run_id)
+            _run_once(session, pipeline, look.source, statics, lease, run_id)
             generation = open_generation(pipeline)
         batch = _plan_batch(generation, look.source, after)
-        _run_once(session, pipeline, look.source, lease, run_id)
+        _run_once(session, pipeline, look.source, statics, lease, run_id)
     Losses(layout, generation.name, look.source).passed_over(
         PassedLoss(number=loss.number, batch=batch, run_id=run_id, passed=datetime.now(UTC))
     )
@@ -146,7 +150,12 @@ def _plan_batch(generation: Generation, source: str, after: Offsets) -> int:
 
 
 def _run_once(
-    session: SparkSession, pipeline: Pipeline, name: str, lease: Lease, run_id: str
+    session: SparkSession,
+    pipeline: Pipeline,
+    name: str,
+    statics: Statics,
+    lease: Lease,
+    run_id: str,
 ) -> None:
     """Let Spark run the one batch that is planned."""
     source = pipeline.spec.sources[name]
@@ -156,7 +165,7 @@ def _run_once(
     passing = replace(pipeline, spec=spec)
     trigger = StreamTrigger(TriggerKind.ONCE)
     try:
-        planned = plan(session, passing)
+        planned = plan(session, passing, statics)
         query = start(planned, passing, FIRST_GENERATION, lease, run_id, trigger)
         query.awaitTermination()
     except PySparkException as error:

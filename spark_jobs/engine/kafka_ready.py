@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.engine.static import Statics
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
@@ -19,6 +20,7 @@ def make_ready(
     pipeline: Pipeline,
     generation: str,
     found: list[Look],
+    statics: Statics,
     lease: Lease,
     run_id: str,
     say: Callable[[str], None],
@@ -30,6 +32,7 @@ def make_ready(
         pipeline: Whose query.
         generation: Such as `live-0001`.
         found: A look at every source, under the lease.
+        statics: Static input -> its rows.
         lease: Held by the caller, whose start of this epoch is in the ledger.
         run_id: Of the DAG run.
         say: Gets a line per loss.
@@ -46,7 +49,7 @@ def make_ready(
     from spark_jobs.ledger.kafka_start import kafka_looks, record
 
     kafka = kafka_looks(found)
-    if pass_over(session, pipeline, kafka, lease, run_id, say):
+    if pass_over(session, pipeline, kafka, statics, lease, run_id, say):
         found = looks(pipeline, ())
         kafka = kafka_looks(found)
     record(pipeline, generation, kafka, lease.epoch)

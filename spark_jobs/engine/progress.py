@@ -13,6 +13,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.engine import raised
+from spark_jobs.engine.observed import OBSERVED, as_values
 from spark_jobs.engine.query import ROWS_READ
 from spark_jobs.engine.ungated import ROWS_OUT, SAMPLE
 from spark_jobs.ledger.batch import Batch, Counts
@@ -55,12 +56,14 @@ class Progress:
         rows_in: Batch -> rows read.
         counts: Batch -> what was counted of it, for a sink that leaves no files.
         samples: Batch -> some of its rows as JSON, where they are shown.
+        observed: Batch -> the spec's own metrics of it.
     """
 
     backlog: Mapping[str, Look]
     rows_in: dict[int, int] = field(default_factory=dict)
     counts: dict[int, Counts] = field(default_factory=dict)
     samples: dict[int, list[str]] = field(default_factory=dict)
+    observed: dict[int, dict[str, Any]] = field(default_factory=dict)
     _last: dict[int, dict[str, Any]] = field(default_factory=dict)
     _read: Counter[str] = field(default_factory=Counter)
 
@@ -82,8 +85,15 @@ class Progress:
             for source in counted:
                 rejected.update({r: n for r, n in source.asDict().items() if r != "rows"})
             self.counts[batch] = Counts(metrics[ROWS_OUT]["rows"], rejected)
+        if OBSERVED in metrics:
+            self.observed[batch] = as_values(metrics[OBSERVED])
         if SAMPLE in metrics:
             self.samples[batch] = list(metrics[SAMPLE]["rows"] or ())
+
+    @property
+    def reports(self) -> Mapping[int, dict[str, Any]]:
+        """Batch -> Spark's report on it."""
+        return self._last
 
     @property
     def latest(self) -> int:
@@ -99,7 +109,9 @@ class Progress:
         left = "".join(self._left(look, batch) for look in self.backlog.values())
         why = ", ".join(f"{count:,} {reason}" for reason, count in batch.reasons.items())
         rejected = f"{batch.rejected:,} rejected{f' ({why})' if why else ''}"
-        return f"batch {batch.batch}: {batch.rows:,} rows, {rejected}, {speed}{left}"
+        own = self.observed.get(batch.batch, {})
+        metrics = "".join(f", {name}: {value}" for name, value in own.items())
+        return f"batch {batch.batch}: {batch.rows:,} rows, {rejected}, {speed}{left}{metrics}"
 
     def speed(self, batch: int) -> float | None:
         """Rows read per second of a batch, as the query reported it."""

@@ -11,6 +11,7 @@ from typing import cast
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from spark_jobs.contract import uncached
 from spark_jobs.contract.errors import SpecError
@@ -18,16 +19,19 @@ from spark_jobs.contract.model import ENGINE_PREFIX
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.catalyst import analysed, items
 from spark_jobs.engine.partitions import of_sources
+from spark_jobs.engine.sql_transform import SqlRefused, SqlTransform
 
 Transform = Callable[..., DataFrame]
 
 
 def load_transform(path: Path) -> Transform:
-    """The function `transform` in a file.
+    """The function `transform` in a file, or the SELECT that a file is.
 
     Raises:
         SpecError: the file or the function is missing, or the file does not import.
     """
+    if path.suffix == ".sql":
+        return SqlTransform(path)
     function = getattr(load_module(path), "transform", None)
     if not callable(function):
         raise _error(path, "has no function 'transform'", "Add: def transform(rows): …")
@@ -50,22 +54,34 @@ def load_module(path: Path) -> ModuleType:
         raise _error(path, f"does not import ({error!r})", "Mend it.") from error
 
 
-def apply(transform: Transform, rows: Mapping[str, DataFrame], spec: Spec, path: Path) -> DataFrame:
+def apply(
+    transform: Transform,
+    rows: Mapping[str, DataFrame],
+    spec: Spec,
+    path: Path,
+    statics: Mapping[str, DataFrame] | None = None,
+) -> DataFrame:
     """Run the transform and check what it made of the engine's columns.
 
     Args:
         transform: From `load_transform`.
         rows: Source -> its good rows. A transform of one source takes them as its one argument, a
-            transform of several sources has an argument named like each.
+            transform of several sources or with static inputs has an argument named like each.
         spec: The pipeline's.
         path: The transform's file, for messages.
+        statics: Static input -> its rows.
 
     Raises:
         SpecError: the transform fails, drops a partition column or computes it anew, takes a name
             that is kept for the engine, or leaves no column beside the partitions.
         PySparkException: Spark refuses what the transform asks for.
     """
-    result = _result(transform, rows, path)
+    broadcast = {name for name, static in spec.statics.items() if static.broadcast}
+    joined = {
+        name: F.broadcast(frame) if name in broadcast else frame
+        for name, frame in (statics or {}).items()
+    }
+    result = _result(transform, {**rows, **joined}, path)
     reserved = [name for name in result.columns if name.startswith(ENGINE_PREFIX)]
     if reserved:
         raise _error(path, f"returns column '{reserved[0]}'", "Names with '_' are the engine's.")
@@ -83,11 +99,13 @@ def apply(transform: Transform, rows: Mapping[str, DataFrame], spec: Spec, path:
     return result
 
 
-def _result(transform: Transform, rows: Mapping[str, DataFrame], path: Path) -> DataFrame:
-    _refuse_other_arguments(transform, rows, path)
+def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -> DataFrame:
+    by_name = len(inputs) > 1 or isinstance(transform, SqlTransform)
+    if by_name:
+        _refuse_other_arguments(transform, inputs, path)
     try:
-        result = transform(*rows.values()) if len(rows) == 1 else transform(**rows)
-    except PySparkException:
+        result = transform(**inputs) if by_name else transform(*inputs.values())
+    except (PySparkException, SqlRefused):
         # Whoever builds the query tells Spark's own errors apart.
         raise
     except Exception as error:
@@ -100,17 +118,15 @@ def _result(transform: Transform, rows: Mapping[str, DataFrame], path: Path) -> 
 
 
 def _refuse_other_arguments(
-    transform: Transform, rows: Mapping[str, DataFrame], path: Path
+    transform: Transform, inputs: Mapping[str, DataFrame], path: Path
 ) -> None:
-    if len(rows) == 1:
-        return
     try:
-        inspect.signature(transform).bind(**rows)
+        inspect.signature(transform).bind(**inputs)
     except TypeError as error:
         raise _error(
             path,
-            f"does not take the sources {', '.join(rows)} ({error})",
-            f"Write: def transform({', '.join(rows)}): …",
+            f"does not take the inputs {', '.join(inputs)} ({error})",
+            f"Write: def transform({', '.join(inputs)}): …",
         ) from error
 
 

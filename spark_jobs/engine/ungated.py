@@ -30,12 +30,14 @@ from spark_jobs.contract.sink import (
 )
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.kafka_rows import refuse_other_columns
+from spark_jobs.engine.observed import observed
 from spark_jobs.engine.pipeline_class import class_of, state_encoding
 from spark_jobs.engine.query import ROWS_READ, Plan
 from spark_jobs.engine.read_once import read_once
 from spark_jobs.engine.refusals import refuse_unsupported
 from spark_jobs.engine.rows import REJECT, good, reasons, tag
 from spark_jobs.engine.sink_code import load_foreach, load_foreach_batch
+from spark_jobs.engine.static import Statics
 from spark_jobs.engine.transform import apply, load_transform
 
 ROWS_OUT = "tidemill_out"
@@ -55,13 +57,19 @@ class Watch:
     sample: int = 0
 
 
-def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline, watch: Watch) -> Plan:
+def plan_rows(
+    sources: Mapping[str, DataFrame],
+    pipeline: Pipeline,
+    watch: Watch,
+    statics: Statics | None = None,
+) -> Plan:
     """What the sink writes: the transform's rows alone.
 
     Args:
         sources: Source -> its rows, with `_corrupt` and `_origin`.
         pipeline: With a `sink` in its spec.
         watch: What is observed on the way.
+        statics: Static input -> its rows.
 
     Raises:
         SpecError: schema, expressions, transform, output mode and sink do not fit together.
@@ -72,7 +80,7 @@ def plan_rows(sources: Mapping[str, DataFrame], pipeline: Pipeline, watch: Watch
         name: good(_strict(frame) if watch.continuous else _counted(frame, spec, name), spec, name)
         for name, frame in tagged.items()
     }
-    rows = apply(load_transform(path), fine, spec, path)
+    rows = observed(apply(load_transform(path), fine, spec, path, statics), spec.observe)
     refuse_unsupported(rows, path, spec.output.mode)
     if isinstance(spec.sink, KafkaSink):
         refuse_other_columns(rows, path, topic_given=spec.sink.topic is not None)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.output_file import OutputFile
+from spark_jobs.ledger.static_pin import StaticPin
 from spark_jobs.ledger.written import Written
 
 __all__ = ["Batch", "Counts", "InputFile", "OutputFile", "Start"]
@@ -25,6 +26,9 @@ class Start(BaseModel):
         written: How its batches' files are written.
         hashed: The sources whose files are known by their content.
         cleans: The sources whose files are put away once they are published.
+        planned: The last batch that was planned when it started: that one reads the static inputs
+            of the start that planned it, and only later ones read this start's.
+        static: Static input -> what was pinned of it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,6 +43,8 @@ class Start(BaseModel):
     written: Written = Written()
     hashed: tuple[str, ...] = ()
     cleans: tuple[str, ...] = ()
+    planned: int = -1
+    static: dict[str, StaticPin] = {}
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ class Batch(BaseModel):
             then `rows` and `rejected` of a batch without files are unknown too, and 0.
         reasons: Reason -> rejected rows, where the batch left no files that hold them.
         wake: Whether the next run must happen without new input.
+        static: Static input -> what the batch read of it.
         start: The epoch of the `Start` that made its files.
     """
 
@@ -77,11 +84,10 @@ class Batch(BaseModel):
     rows: int
     rejected: int
     reasons: dict[str, int] = {}
-    late: int = 0
     watermark_before_ms: int
     watermark_after_ms: int
     wake: Literal["none", "next_run"] = "none"
-    static: dict[str, Any] = {}
+    static: dict[str, StaticPin] = {}
     start: int
     run_id: str
     spec_hash: str

@@ -28,6 +28,7 @@ from spark_jobs.ledger.input_file import taken_in
 from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.sink_log import SinkFile
+from spark_jobs.ledger.static_pin import StaticPin
 from spark_jobs.ledger.written import Written
 
 __all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
@@ -94,6 +95,17 @@ class Ledger:
         """Batch -> how its files were written."""
         by_start = {start.epoch: start.written for start in self.starts()}
         return {batch.batch: by_start[batch.start] for batch in batches}
+
+    def pins_of(self, batch: int, starts: Iterable[Start] | None = None) -> dict[str, StaticPin]:
+        """What a planned batch reads of the static inputs, whichever start runs it again.
+
+        Args:
+            batch: Its number.
+            starts: All, where they are known already.
+        """
+        found = self.starts() if starts is None else starts
+        planner = [start for start in found if start.planned < batch]
+        return planner[-1].static if planner else {}
 
     def start(self, start: Start) -> None:
         """Write down, before a query starts, what it runs with."""
@@ -196,6 +208,7 @@ class Ledger:
             rejected=sum(file.rows for file in outputs if file.rejected),
             watermark_before_ms=offsets.watermark_ms,
             watermark_after_ms=commit.next_watermark_ms,
+            static=self.pins_of(number, starts),
             start=made_by.epoch,
             run_id=made_by.run_id,
             spec_hash=made_by.spec_hash,

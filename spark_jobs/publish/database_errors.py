@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from spark_jobs.contract.connection import Connection
 from spark_jobs.contract.errors import Refused, TransientError, UsageError
 from spark_jobs.publish.target import TargetUnreachable
-
-LONGEST_TEXT = 300
 
 
 class DatabaseRefused(Refused):
@@ -68,14 +65,3 @@ def type_unfit(kind: pa.DataType, database: str) -> TypeUnfit:
         remedy="Cast the column in the transform.",
         type_given=str(kind),
     )
-
-
-def scrubbed(text: str, given: Connection) -> str:
-    """What a driver said, on one line, without the password or an extra's values."""
-    secrets = [str(value) for value in given.settings.values() if len(str(value)) > 3]
-    if given.password:
-        secrets.append(given.password.get_secret_value())
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "***")
-    return " ".join(text.split())[:LONGEST_TEXT]

@@ -21,7 +21,6 @@ from spark_jobs.contract.kafka_connection import client_config
 from spark_jobs.contract.targets import KafkaTarget as Given
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import json_text
-from spark_jobs.publish.database_errors import scrubbed
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.target import TargetUnreachable
 
@@ -268,7 +267,7 @@ class _Delivery:
             raise self._error(self.failed)
 
     def _error(self, error: KafkaError) -> Refused | TargetUnreachable:
-        said = scrubbed(error.str(), self.given)
+        said = self.given.scrubbed(error.str())
         if error.code() in UNREACHABLE or error.retriable():
             return TargetUnreachable(
                 f"{self.target} cannot be reached: {said}",

@@ -13,7 +13,7 @@ from pymysql.cursors import Cursor
 from spark_jobs.contract.connection import Connection, connection
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.mariadb_connection import pymysql_arguments
-from spark_jobs.publish.database_errors import busy, refused, scrubbed, unreachable
+from spark_jobs.publish.database_errors import busy, refused, unreachable
 from spark_jobs.publish.database_target import DatabaseTarget
 from spark_jobs.publish.mariadb_session import MariaDbSession
 from spark_jobs.publish.session import Session
@@ -80,7 +80,7 @@ def ours(target: str, given: Connection) -> Iterator[None]:
     except (pymysql.Error, OSError) as error:
         code = error.args[0] if error.args else None
         said = QUOTED_VALUE.sub(r"\1 …", str(error.args[-1] if error.args else error))
-        said = scrubbed(said, given)
+        said = given.scrubbed(said)
         if code in BUSY:
             raise busy(target, said, code) from None
         if code in UNREACHABLE or isinstance(error, OSError | pymysql.InterfaceError):

@@ -12,7 +12,7 @@ from psycopg import errors
 from spark_jobs.contract.connection import Connection, connection
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.postgres_connection import psycopg_arguments
-from spark_jobs.publish.database_errors import busy, refused, scrubbed, unreachable
+from spark_jobs.publish.database_errors import busy, refused, unreachable
 from spark_jobs.publish.database_target import DatabaseTarget
 from spark_jobs.publish.postgres_session import PostgresSession
 from spark_jobs.publish.session import Session
@@ -78,4 +78,4 @@ def ours(target: str, given: Connection) -> Iterator[None]:
 
 def _said(error: psycopg.Error, given: Connection) -> str:
     # The primary message alone: the detail quotes rows.
-    return scrubbed(error.diag.message_primary or str(error), given)
+    return given.scrubbed(error.diag.message_primary or str(error))

@@ -14,11 +14,12 @@ from spark_jobs.contract import schema
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.expressions import misspelt_columns
 from spark_jobs.contract.load import Location, lines_of, load_spec
-from spark_jobs.contract.project import Project, find, search_path
-from spark_jobs.contract.sink import ForeachBatchSink, ForeachSink, Sink
+from spark_jobs.contract.project import Project, TransformDoubled, find, search_path
+from spark_jobs.contract.sink import ForeachBatchSink, ForeachSink
 from spark_jobs.contract.spec import Spec
 from spark_jobs.gate.known_expectations import known_expectations
 from spark_jobs.gate.suite import Expectation, SuiteError, load_suite
+from spark_jobs.steps.check_sql import problems_of_sql
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,12 @@ def _of_pipeline(project: Project, path: Path, environ: Mapping[str, str]) -> It
             yield Problem.said(path, one.line, one.what, one.remedy)
         return
     yield from _of_expressions(spec, path)
-    yield from _of_transform(project.transform(spec.transform or path.stem), spec.sink)
+    try:
+        transform = project.transform(spec.transform or path.stem)
+    except TransformDoubled as error:
+        yield Problem.said(error.path, None, error.what, error.remedy)
+    else:
+        yield from _of_transform(transform, spec)
     if spec.published:
         yield from _of_suite(project.suite(spec.gate.suite or path.stem))
 
@@ -107,10 +113,15 @@ def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
             yield Problem(path, lines.get(at), what, f"Did you mean '{meant}'?")
 
 
-def _of_transform(path: Path, sink: Sink | None) -> Iterator[Problem]:
+def _of_transform(path: Path, spec: Spec) -> Iterator[Problem]:
     if not path.is_file():
         yield Problem(path, None, "there is no such transform", _write_or_rename(path))
         return
+    if path.suffix == ".sql":
+        for what, remedy in problems_of_sql(path, spec):
+            yield Problem(path, None, what, remedy)
+        return
+    sink = spec.sink
     try:
         module = ast.parse(path.read_text(encoding="utf-8"), path)
     except SyntaxError as error:

@@ -19,7 +19,9 @@ from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.pipeline import root as root_of
 from spark_jobs.contract.report import Report
+from spark_jobs.contract.static import TableStatic
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Batch, Ledger, Start
 from spark_jobs.ledger.output_file import output_files
@@ -82,11 +84,17 @@ def preview(
     with TemporaryDirectory(prefix="tidemill-preview-") as root:
         pipeline = open_pipeline(name, {**environ, "TIDEMILL_ROOT": root})
         samples = {source: _readable(pipeline, source, sample) for source in pipeline.spec.sources}
-        return _preview(pipeline, samples, limit, say)
+        # The samples stand for the sources; static inputs are those of a run of today.
+        tables = any(isinstance(one, TableStatic) for one in pipeline.spec.statics.values())
+        return _preview(pipeline, samples, limit, say, root_of(environ) if tables else None)
 
 
 def _preview(
-    pipeline: Pipeline, samples: Mapping[str, list[Path]], limit: int, say: Say
+    pipeline: Pipeline,
+    samples: Mapping[str, list[Path]],
+    limit: int,
+    say: Say,
+    tables: Path | None,
 ) -> Preview:
     # Spark is imported here so that a preview that is refused never loads it.
     from pyspark.errors import PySparkException
@@ -96,6 +104,7 @@ def _preview(
     from spark_jobs.engine.query import plan_rows
     from spark_jobs.engine.rows import REJECT
     from spark_jobs.engine.session import open_session
+    from spark_jobs.engine.static import pin_statics, read_statics
 
     sink = pipeline.layout.sink(FIRST_GENERATION)
     size = sum(path.stat().st_size for paths in samples.values() for path in paths)
@@ -105,7 +114,8 @@ def _preview(
             name: read_batch(session, file_source(pipeline, name), [str(path) for path in paths])
             for name, paths in samples.items()
         }
-        plan = plan_rows(rows, pipeline)
+        pins = pin_statics(pipeline, root=tables)
+        plan = plan_rows(rows, pipeline, read_statics(session, pipeline, pins))
         plan.rows.write.partitionBy(*pipeline.spec.output.sink_partitions).parquet(str(sink))
         # One by one: Spark warns of a directory whose name begins with an underscore.
         files = sorted(str(path) for path in sink.rglob("*.parquet"))

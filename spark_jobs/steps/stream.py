@@ -71,12 +71,14 @@ def explain(pipeline: Pipeline) -> str:
     from spark_jobs.engine.progress import of_spark
     from spark_jobs.engine.query import plan
     from spark_jobs.engine.session import open_session
+    from spark_jobs.engine.static import statics_now
 
     session = open_session(pipeline, "explain")
     try:
-        execution = plan(session, pipeline).rows._jdf.queryExecution()
-        jvm: Any = session._jvm
-        return str(jvm.PythonSQLUtils.explainString(execution, "extended"))
+        with statics_now(session, pipeline) as statics:
+            execution = plan(session, pipeline, statics).rows._jdf.queryExecution()
+            jvm: Any = session._jvm
+            return str(jvm.PythonSQLUtils.explainString(execution, "extended"))
     except PySparkException as error:
         raise of_spark(error) from error
 

@@ -1,0 +1,114 @@
+"""Static inputs: tables that a stream is joined with, the same for the whole of a batch."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from spark_jobs.contract.file_options import reader_option_refused
+from spark_jobs.contract.file_source import FileFormat, FileSource, LocalPath
+from spark_jobs.contract.model import Disagreement, Model, Name, PlainName
+from spark_jobs.contract.source import Ddl, OptionValue, checked_columns
+
+
+class BaseStatic(Model):
+    """What is the same of every static input.
+
+    Attributes:
+        kind: Where it comes from.
+        broadcast: Send the whole of it to every task: Spark's hint of that name.
+        persist: Keep it in memory over the batches of a run.
+    """
+
+    kind: str
+    broadcast: bool = False
+    persist: bool = False
+
+
+class FileStatic(BaseStatic):
+    """Files that are read whole; a list of them, with sizes and times, is the pin.
+
+    A file that Spark cannot read as the schema says is an error: of a static row nobody could tell
+    which rows of the stream it has cost.
+
+    Attributes:
+        path: A directory, a file or a glob.
+        schema_: The columns, as Spark DDL.
+        options: Of Spark's reader, by Spark's names.
+    """
+
+    kind: Literal["file"] = "file"
+    format: FileFormat
+    path: LocalPath
+    schema_: Ddl = Field(alias="schema")
+    options: dict[str, OptionValue] = {}
+
+    @field_validator("schema_")
+    @classmethod
+    def _readable(cls, ddl: str) -> str:
+        return checked_columns(ddl)
+
+    @model_validator(mode="after")
+    def _options_have_their_place(self) -> Self:
+        for name in self.options:
+            refused = reader_option_refused(name, self.format)
+            if refused is None and name.lower() == "basepath":
+                refused = "option 'basePath' is set by the engine; remove it"
+            if refused:
+                raise Disagreement(refused, "options", name)
+        return self
+
+    @property
+    def as_source(self) -> FileSource:
+        """The same files as a source, which is listed in the same way."""
+        return FileSource(
+            format=self.format, path=self.path, schema=self.schema_, options=self.options
+        )
+
+
+class TableStatic(BaseStatic):
+    """The published table of another pipeline; its Delta version is the pin.
+
+    Attributes:
+        pipeline: Whose table it is, under the same `TIDEMILL_ROOT`.
+    """
+
+    kind: Literal["table"]
+    pipeline: Name
+
+
+class DatabaseStatic(BaseStatic):
+    """The rows of a query to a database; the copy of them that a run makes is the pin.
+
+    Attributes:
+        conn_id: The Airflow connection.
+        query: A SELECT, which sees one moment of the database.
+        schema_: The columns of its rows, in order, as Spark DDL.
+    """
+
+    conn_id: PlainName
+    query: Annotated[str, StringConstraints(min_length=1)]
+    schema_: Ddl = Field(alias="schema")
+
+    @field_validator("schema_")
+    @classmethod
+    def _readable(cls, ddl: str) -> str:
+        return checked_columns(ddl)
+
+
+class PostgresStatic(DatabaseStatic):
+    """Rows of PostgreSQL."""
+
+    kind: Literal["postgres"]
+
+
+class MariaDbStatic(DatabaseStatic):
+    """Rows of MariaDB or MySQL; a time without a zone is in UTC."""
+
+    kind: Literal["mariadb"]
+
+
+Static = Annotated[
+    FileStatic | TableStatic | PostgresStatic | MariaDbStatic, Field(discriminator="kind")
+]

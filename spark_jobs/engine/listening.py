@@ -1,0 +1,106 @@
+"""Listeners of a user's own, for as long as one query runs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQueryListener
+
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.uncached import load_module
+
+# For events that are on their way when a query has ended.
+LAST_EVENTS_MS = 10_000
+Say = Callable[[str], None]
+
+
+class ListenerUnusable(SpecError):
+    """A listener that the spec names is not there, or is none; carries `listener`."""
+
+
+@contextmanager
+def listening(session: SparkSession, pipeline: Pipeline, say: Say) -> Iterator[None]:
+    """Let the spec's listeners hear of one pipeline's query while the context lasts.
+
+    Args:
+        session: The query's.
+        pipeline: Whose; the query has its name.
+        say: Gets a line where a listener fails, which never fails the query.
+
+    Raises:
+        ListenerUnusable: one cannot be made.
+    """
+    own = [_made(pipeline, named) for named in pipeline.spec.listeners]
+    listeners = [_OfOneQuery(pipeline.name, named, one, say) for named, one in own]
+    for listener in listeners:
+        session.streams.addListener(listener)
+    try:
+        yield
+    finally:
+        if listeners:
+            context: Any = session._jsparkSession.sparkContext()
+            context.listenerBus().waitUntilEmpty(LAST_EVENTS_MS)
+        for listener in listeners:
+            session.streams.removeListener(listener)
+
+
+class _OfOneQuery(StreamingQueryListener):
+    """Hands on the events of one pipeline's query: a session may run those of others, too."""
+
+    def __init__(self, query: str, named: str, own: StreamingQueryListener, say: Say) -> None:
+        self._query, self._named, self._own, self._say = query, named, own, say
+        self._runs: set[str] = set()
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        if event.name == self._query:
+            self._runs.add(str(event.runId))
+        self._tell("onQueryStarted", event, event.runId)
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        self._tell("onQueryProgress", event, event.progress.runId)
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        self._tell("onQueryIdle", event, event.runId)
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        self._tell("onQueryTerminated", event, event.runId)
+
+    def _tell(self, method: str, event: Any, run: object) -> None:
+        if str(run) not in self._runs:
+            return
+        try:
+            getattr(self._own, method)(event)
+        except Exception as error:  # noqa: BLE001 (it is the user's, and only listens)
+            self._say(f"listener {self._named} failed in {method}: {error!r}")
+
+
+def _made(pipeline: Pipeline, named: str) -> tuple[str, StreamingQueryListener]:
+    module_name, _, class_name = named.partition(":")
+    path = pipeline.project.listener(module_name)
+    try:
+        if path.is_file():
+            module = load_module(f"tidemill_listener_{path.stem}", path)
+        else:
+            module = importlib.import_module(module_name)
+        own = getattr(module, class_name)()
+    except Exception as error:
+        raise _unusable(pipeline, named, path, f"cannot be made ({error!r})") from error
+    if not isinstance(own, StreamingQueryListener):
+        raise _unusable(pipeline, named, path, "is no StreamingQueryListener")
+    return named, own
+
+
+def _unusable(pipeline: Pipeline, named: str, path: Path, what: str) -> ListenerUnusable:
+    return ListenerUnusable(
+        f"{pipeline.spec_file}: the listener '{named}' {what}.",
+        remedy=f"Write the class in {path}, or install its package.",
+        path=pipeline.spec_file,
+        field="listeners",
+        listener=named,
+    )

@@ -1,0 +1,130 @@
+"""One start of a pipeline's query, followed until nothing of it runs any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.stream_trigger import StreamTrigger
+from spark_jobs.engine.follow import Following, Say
+from spark_jobs.engine.kafka_ready import explained
+from spark_jobs.engine.listening import listening
+from spark_jobs.engine.manner import Manner
+from spark_jobs.engine.progress import Progress, of_spark, why
+from spark_jobs.engine.query import Plan
+from spark_jobs.engine.sink import start
+from spark_jobs.engine.static import Statics, kept
+from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.generation import Generation
+from spark_jobs.ledger.lease import Lease
+from spark_jobs.ledger.look import Look
+
+
+class PlanRefused(SpecError):
+    """Spark's analyser refuses a query as a whole; carries `trigger`."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of one start.
+
+    Args:
+        batches: New in the ledger.
+        query_id: Spark's, which stays with the checkpoint.
+        query_run_id: Spark's, of this start.
+        stopped: Why it ended before the data did; None if it did not.
+        observed: Batch -> the spec's own metrics of it.
+        reports: Batch -> Spark's report on it.
+    """
+
+    batches: tuple[Batch, ...]
+    query_id: str
+    query_run_id: str
+    stopped: str | None
+    observed: Mapping[int, Mapping[str, Any]]
+    reports: Mapping[int, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class QueryRun:
+    """A pipeline's query on its checkpoint.
+
+    Args:
+        session: To run it in.
+        pipeline: Whose.
+        generation: Which is bound, and proved.
+        lease: Held by the caller for as long as this runs.
+        run_id: Of the DAG run.
+        say: Gets a line per batch.
+    """
+
+    session: SparkSession
+    pipeline: Pipeline
+    generation: Generation
+    lease: Lease
+    run_id: str
+    say: Say
+
+    def run(
+        self,
+        planned: Plan,
+        statics: Statics,
+        trigger: StreamTrigger,
+        manner: Manner,
+        backlog: Mapping[str, Look],
+    ) -> Ran:
+        """Start it, and stay with it to its end.
+
+        Args:
+            planned: The query.
+            statics: What it is joined with.
+            trigger: When it takes its batches.
+            manner: How it is run.
+            backlog: Source -> what waits there.
+
+        Raises:
+            QueryFailed: the same error will come again.
+            QueryInterrupted: a retry may help.
+        """
+        pipeline = self.pipeline
+        progress = Progress(backlog)
+        with kept(pipeline, statics), listening(self.session, pipeline, self.say):
+            query = self._started(planned, trigger)
+            ledger = self.generation.ledger
+            following = Following(
+                self.session, pipeline, planned, query, trigger, manner, ledger, progress
+            )
+            try:
+                written = following.to_the_end(self.run_id, self.say)
+            finally:
+                query.stop()
+        failure = why(query)
+        if failure is not None:
+            failure = explained(pipeline, failure)
+            failure.data |= {"query_id": str(query.id), "query_run_id": str(query.runId)}
+            raise failure
+        ids = (str(query.id), str(query.runId))
+        return Ran(tuple(written), *ids, following.stopped, progress.observed, progress.reports)
+
+    def _started(self, planned: Plan, trigger: StreamTrigger) -> StreamingQuery:
+        pipeline = self.pipeline
+        try:
+            return start(planned, pipeline, self.generation.name, self.lease, self.run_id, trigger)
+        except AnalysisException as error:
+            raise PlanRefused(
+                f"{pipeline.spec_file}: Spark does not run this query with the trigger {trigger}: "
+                f"{str(error).splitlines()[0]}",
+                remedy="Change the transform, output.mode or the sink.",
+                path=pipeline.spec_file,
+                field="output",
+                trigger=str(trigger),
+            ) from error
+        except PySparkException as error:
+            raise of_spark(error) from error

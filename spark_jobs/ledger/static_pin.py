@@ -1,0 +1,125 @@
+"""What a batch reads of a static input: a pin, and the copy that it stands for.
+
+A static input may change at any time, also while a query runs; and a batch that was planned and not
+committed has to read the same again, whatever has become of the original. So a run copies what it
+pins, once for each content, into the pipeline's own folder, and reads nothing but the copy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import Refused
+
+IDENTITY_LETTERS = 24
+
+
+class StaticLost(Refused):
+    """What a planned batch has to read again is not there any more; carries `static`, `file`."""
+
+
+class PinnedFile(BaseModel):
+    """A file of a copy.
+
+    Attributes:
+        path: Relative to the copy's folder; of copied files also to the original's.
+        size: In bytes.
+        modified_ms: When the original was modified, in milliseconds since the epoch.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    size: int
+    modified_ms: int
+
+
+class StaticPin(BaseModel):
+    """One static input at one moment.
+
+    Attributes:
+        kind: Of the static input, as in the spec.
+        identity: The name of the copy's folder: the same for the same content.
+        files: Of the copy.
+        version: Of a Delta table.
+        rows: Where they were counted.
+        table_schema: Of the copy as Spark's JSON schema, where the spec names no columns.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    identity: str
+    files: tuple[PinnedFile, ...]
+    version: int | None = None
+    rows: int | None = None
+    table_schema: dict[str, Any] | None = None
+
+    def missing_in(self, folder: Path) -> str | None:
+        """The first file that a copy lacks, or that is another; None where it is whole."""
+        return next((f.path for f in self.files if not _is_at(folder / f.path, f)), None)
+
+
+def identity_of(*parts: Any) -> str:
+    """A name for content, by what tells it from other content."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:IDENTITY_LETTERS]
+
+
+def pinned_file(path: Path, folder: Path) -> PinnedFile:
+    """A file as it lies in a folder."""
+    status = path.stat()
+    return PinnedFile(
+        path=str(path.relative_to(folder)),
+        size=status.st_size,
+        modified_ms=status.st_mtime_ns // 1_000_000,
+    )
+
+
+def put_copy(place: Path, identity: str, write: Callable[[Path], None]) -> Path:
+    """A copy under its name, whole or not at all.
+
+    Args:
+        place: Where the copies of one static input lie; the caller holds the lease.
+        identity: The copy's name; one that is there is replaced.
+        write: Writes the files into a folder that it is given.
+
+    Returns:
+        The copy's folder.
+    """
+    draft, folder = place / f".{identity}.draft", place / identity
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    write(draft)
+    shutil.rmtree(folder, ignore_errors=True)
+    draft.rename(folder)
+    return folder
+
+
+def keep_copies(place: Path, pins: Iterable[StaticPin]) -> None:
+    """Remove the copies that no batch has read and none will.
+
+    Args:
+        place: Where the copies of one static input lie.
+        pins: Of the batches in the ledger, of the one that is planned, and of the run.
+    """
+    kept = {pin.identity for pin in pins}
+    for folder in place.iterdir() if place.is_dir() else ():
+        if folder.name not in kept:
+            shutil.rmtree(folder)
+
+
+def _is_at(path: Path, pinned: PinnedFile) -> bool:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return False
+    then = (pinned.size, pinned.modified_ms)
+    return then == (status.st_size, status.st_mtime_ns // 1_000_000)

@@ -1,0 +1,48 @@
+"""Check a transform in SQL without Spark, which alone can say for certain what it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from spark_jobs.contract.sink import ForeachBatchSink, ForeachSink
+from spark_jobs.contract.spec import Spec
+
+# Texts and comments are passed over, for what they hold is no name.
+_TOKEN = re.compile(
+    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | --[^\n]* | /\*.*?\*/ | `(?P<quoted>[^`]*)`
+    | (?P<word>[^\W\d]\w*) | (?P<end>;)""",
+    re.VERBOSE | re.DOTALL,
+)
+# What a query can begin with.
+_BEGINNINGS = ("select", "with", "from", "table", "values")
+
+
+def problems_of_sql(path: Path, spec: Spec) -> Iterator[tuple[str, str]]:
+    """What is wrong with a file of SQL, and what to do about it.
+
+    Args:
+        path: The file, which exists.
+        spec: Whose transform it is.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except ValueError as error:
+        yield f"is no text: {error}", "Save it as UTF-8 text."
+        return
+    tokens = [*_TOKEN.finditer(text)]
+    words = [(token["word"] or token["quoted"] or "").lower() for token in tokens]
+    first = next(filter(None, words), "")
+    if first not in _BEGINNINGS:
+        yield f"is no SELECT, and begins with '{first}'", "Write one SELECT over the sources."
+        return
+    ends = [number for number, token in enumerate(tokens) if token["end"]]
+    if ends and any(words[ends[0] :]):
+        yield "is more than one statement", "Write one SELECT; WITH names what comes before it."
+    for name in (*spec.sources, *spec.statics):
+        if name not in words:
+            yield f"does not read '{name}'", "Read it, or remove it from the spec."
+    if isinstance(spec.sink, ForeachSink | ForeachBatchSink):
+        remedy = "Write the transform in Python."
+        yield f"has no functions for the sink {spec.sink.kind}", remedy
