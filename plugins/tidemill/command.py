@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spark_jobs.contract.java import java_home
@@ -16,10 +16,10 @@ from spark_jobs.ledger.process import LAUNCHER_VARIABLE, this_process
 APPLICATION = REPOSITORY / "spark_jobs" / "main.py"
 
 
-def step_arguments(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
+def step_arguments(step: Step, pipelines: Sequence[str], run_id: str) -> tuple[str, ...]:
     """The arguments of `spark_jobs/main.py`."""
     # In one word, so that a run id that begins with '-' stays a run id.
-    return (step, pipeline, f"--run-id={run_id}")
+    return (step, *pipelines, f"--run-id={run_id}")
 
 
 def step_command(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
@@ -27,7 +27,7 @@ def step_command(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
     return (
         sys.executable,
         str(APPLICATION),
-        *step_arguments(step, pipeline, run_id),
+        *step_arguments(step, [pipeline], run_id),
         "--no-spark",
     )
 

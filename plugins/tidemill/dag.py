@@ -9,9 +9,8 @@ Parsing reads specs and nothing else: no data, no Spark, no Great Expectations.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -20,6 +19,8 @@ from airflow.sdk import (
     DAG,
     AssetOrTimeSchedule,
     CronDataIntervalTimetable,
+    TaskGroup,
+    TriggerRule,
     WeightRule,
     chain,
     get_parsing_context,
@@ -33,15 +34,18 @@ from spark_jobs.contract.spec import Spec
 from tidemill.broken_spec import BrokenSpec
 from tidemill.dag_page import dag_page
 from tidemill.events import table_alias
+from tidemill.group import IngestedOperator, Member, refuse_disagreement
 from tidemill.notify import StateNotice
 from tidemill.operators import DoctorOperator, PublishOperator, announce_emitted
-from tidemill.spark_step import GateOperator, IngestOperator
+from tidemill.spark_step import GateOperator, GroupIngestOperator, IngestOperator
 from tidemill.wake import arrivals
 
 if TYPE_CHECKING:
     from airflow.sdk import Asset, BaseOperator
     from airflow.sdk.bases.timetable import BaseTimetable
 
+# `max_active_runs` does not count backfills; this does, and holds for every run type.
+ALONE = {"max_active_tis_per_dag": 1}
 # Backfill is not among them until it recomputes an interval: Airflow's own would run the live
 # checkpoint once per day asked for, beside `max_active_runs`.
 RUN_TYPES = (
@@ -56,20 +60,28 @@ RUN_TYPES = (
 def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
     """A DAG for every spec on the search path, and a `BrokenSpec` for every one that is none."""
     wanted = get_parsing_context().dag_id
+    paths: list[Path] = []
+    groups: dict[str, list[Member]] = {}
     try:
-        for _, path in spec_files(environ):
-            # A task process needs its own DAG only.
-            if wanted in (None, path.stem):
-                yield _dag_or_broken(path, environ)
+        paths.extend(path for _, path in spec_files(environ))
     except TidemillError as error:
         yield BrokenSpec.of(error.path, error)
-
-
-def _dag_or_broken(path: Path, environ: Mapping[str, str]) -> DAG:
-    try:
-        return build_dag(path.stem, load_spec(path, environ), path)
-    except TidemillError as error:
-        return BrokenSpec.of(path, error)
+    # A task process needs its own DAG only; that of a group is named in its members' specs.
+    own = [path for path in paths if path.stem == wanted]
+    for path in own or paths:
+        try:
+            member = Member(path.stem, load_spec(path, environ), path)
+            if member.spec.group is not None:
+                groups.setdefault(member.spec.group, []).append(member)
+            elif wanted in (None, member.name):
+                yield build_dag(member.name, member.spec, path)
+        except TidemillError as error:
+            yield BrokenSpec.of(path, error)
+    for name, members in groups.items():
+        try:
+            yield build_group(name, members, taken=[path.stem for path in paths])
+        except TidemillError as error:
+            yield BrokenSpec.of(members[0].path, error)
 
 
 def build_dag(name: str, spec: Spec, path: Path) -> DAG:
@@ -83,18 +95,73 @@ def build_dag(name: str, spec: Spec, path: Path) -> DAG:
     Raises:
         SpecError: the schedule or the notifier is none.
     """
-    airflow = spec.airflow
     notice = StateNotice.of(spec, path) if spec.notify else None
-    with DAG(
+    page = dag_page(name, spec, path, os.environ.get("TIDEMILL_ROOT", "$TIDEMILL_ROOT"))
+    with _dag(name, _first_sentence(spec.description), spec, path, page) as dag:
+        ingest = IngestOperator(
+            task_id="ingest",
+            pipeline=name,
+            conn_id=spec.spark.conn_id,
+            **ALONE,
+            **_callbacks(spec, notice),
+        )
+        chain(*_tasks(name, spec, notice, [ingest]))
+    return dag
+
+
+def build_group(name: str, members: Sequence[Member], taken: Sequence[str] = ()) -> DAG:
+    """The DAG of a group of pipelines.
+
+    Args:
+        name: The group's, which becomes the DAG's.
+        members: Its pipelines.
+        taken: The names of all pipelines, of which it may not be one.
+
+    Raises:
+        SpecError: the members do not go together, or the name is a pipeline's.
+    """
+    refuse_disagreement(members, taken)
+    first = members[0].spec
+    named = ", ".join(member.name for member in members)
+    where = os.environ.get("TIDEMILL_ROOT", "$TIDEMILL_ROOT")
+    pages = (f"## {m.name}\n\n{dag_page(m.name, m.spec, m.path, where)}" for m in members)
+    page = "\n\n".join(pages)
+    with _dag(name, f"{named} in one Spark application", first, members[0].path, page) as dag:
+        ingest = GroupIngestOperator(
+            task_id="ingest",
+            group=name,
+            members=[member.name for member in members],
+            conn_id=first.spark.conn_id,
+            # A doctor that refuses or finds nothing is its own pipeline's.
+            trigger_rule=TriggerRule.ALL_DONE_MIN_ONE_SUCCESS,
+            **ALONE,
+        )
+        for member in members:
+            notice = StateNotice.of(member.spec, member.path) if member.spec.notify else None
+            with TaskGroup(member.name):
+                ingested = IngestedOperator(
+                    task_id="ingested",
+                    pipeline=member.name,
+                    trigger_rule=TriggerRule.ALL_DONE,
+                    **_callbacks(member.spec, notice),
+                )
+                chain(*_tasks(member.name, member.spec, notice, [ingest, ingested]))
+    return dag
+
+
+def _dag(name: str, description: str, spec: Spec, path: Path, page: str) -> DAG:
+    """A DAG without its tasks, with the settings of a spec."""
+    airflow = spec.airflow
+    return DAG(
         dag_id=name,
-        description=_first_sentence(spec.description) or None,
+        description=description or None,
         schedule=_schedule(name, spec, path),
         start_date=datetime.combine(airflow.start_date, time(), ZoneInfo(spec.timezone)),
         catchup=False,
         max_active_runs=1,
         allowed_run_types=RUN_TYPES,  # type: ignore[arg-type] # it converts their values
         tags=["tidemill", *airflow.tags],
-        doc_md=dag_page(name, spec, path, os.environ.get("TIDEMILL_ROOT", "$TIDEMILL_ROOT")),
+        doc_md=page,
         default_args={
             "owner": airflow.owner,
             "pool": airflow.pool,
@@ -103,26 +170,35 @@ def build_dag(name: str, spec: Spec, path: Path) -> DAG:
             "execution_timeout": airflow.timeout,
             # Whoever has begun is finished first: one pipeline published beats two half done.
             "weight_rule": WeightRule.UPSTREAM,
-            "on_failure_callback": [notice.failed] if notice else [],
-            "on_skipped_callback": [notice.ended] if notice else [],
         },
-    ) as dag:
-        chain(*_tasks(name, spec, notice))
-    return dag
+    )
 
 
-def _tasks(name: str, spec: Spec, notice: StateNotice | None) -> list[BaseOperator]:
-    """The tasks of a run, in order."""
+def _callbacks(spec: Spec, notice: StateNotice | None) -> dict[str, Any]:
+    """Who is told what becomes of a task; of an ingest also that the pipeline is well by it."""
+    if notice is None:
+        return {}
+    told: dict[str, Any] = {
+        "on_failure_callback": [notice.failed],
+        "on_skipped_callback": [notice.ended],
+    }
+    return told if spec.published else {**told, "on_success_callback": [notice.ended]}
+
+
+def _tasks(
+    name: str, spec: Spec, notice: StateNotice | None, ingest: Sequence[BaseOperator]
+) -> list[BaseOperator]:
+    """The tasks of a pipeline's run, in order."""
+    told = _callbacks(spec, notice)
+    told.pop("on_success_callback", None)
     well = [notice.ended] if notice else []
-    # `max_active_runs` does not count backfills; this does, and holds for every run type.
-    alone: dict[str, Any] = {"pipeline": name, "max_active_tis_per_dag": 1}
-    doctor = DoctorOperator(task_id="doctor", pipeline=name)
-    ingest = partial(IngestOperator, task_id="ingest", conn_id=spec.spark.conn_id, **alone)
+    doctor = DoctorOperator(task_id="doctor", pipeline=name, **told)
     if not spec.published:
-        return [doctor, ingest(on_success_callback=well)]
+        return [doctor, *ingest]
+    alone: dict[str, Any] = {"pipeline": name, **ALONE, **told}
     return [
         doctor,
-        ingest(),
+        *ingest,
         GateOperator(task_id="gate", conn_id=spec.spark.conn_id, **alone),
         PublishOperator(
             task_id="publish",

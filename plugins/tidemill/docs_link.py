@@ -12,6 +12,7 @@ from airflow.sdk import BaseOperatorLink
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import root
+from tidemill.task_names import pipeline_of
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
@@ -27,7 +28,7 @@ class DataDocsLink(BaseOperatorLink):
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """The address within this Airflow, or '' where the gate wrote no page."""
-        layout = Layout(root(), ti_key.dag_id)
+        layout = Layout(root(), pipeline_of(ti_key.dag_id, ti_key.task_id))
         report = reports.read(layout.run(ti_key.run_id), "gate")
         page = report.facts.get("docs") if report else None
         return docs_url(layout, Path(page)) if page else ""

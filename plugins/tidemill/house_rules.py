@@ -8,6 +8,7 @@ from typing import Any
 from airflow.sdk import DAG, AssetOrTimeSchedule, CronDataIntervalTimetable
 
 from spark_jobs.contract.spec import Spec
+from tidemill.task_names import step_of
 
 Rule = Callable[[DAG, Spec], Iterator[tuple[str, str]]]
 STEPS = ("doctor", "ingest", "gate", "publish")
@@ -48,7 +49,7 @@ def runs_alone(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
     if dag.catchup:
         yield "catchup is on", "Turn it off: one run takes all that is there."
     for task in dag.tasks:
-        if task.task_id in WRITERS and task.max_active_tis_per_dag != 1:
+        if step_of(task.task_id) in WRITERS and task.max_active_tis_per_dag != 1:
             yield f"task {task.task_id} may run beside itself", "Set max_active_tis_per_dag to 1."
     if dag.allowed_run_types is None or "backfill" in {*map(_value, dag.allowed_run_types)}:
         yield "backfills are allowed", "Leave 'backfill' out of allowed_run_types."
@@ -67,10 +68,18 @@ def has_real_intervals(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
 
 
 def has_its_steps(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
+    """In a group's DAG each pipeline has them, around the one ingest of all."""
     steps = STEPS if spec.published else UNGATED_STEPS
+    if spec.group is not None:
+        steps = (*steps[:2], "ingested", *steps[2:])
+    groups = {task.task_id.rpartition(".")[0] for task in dag.tasks if "." in task.task_id}
+    chains = [[_task_of(name, step) for step in steps] for name in groups or {""}]
+    expected: dict[str, set[str]] = {}
+    for chain in chains:
+        for task, after in zip(chain, [*chain[1:], None], strict=True):
+            expected.setdefault(task, set()).update([after] if after else [])
     follows = {task.task_id: set(task.downstream_task_ids) for task in dag.tasks}
-    chain = {step: {*steps[at + 1 : at + 2]} for at, step in enumerate(steps)}
-    if follows != chain:
+    if follows != expected:
         yield f"its tasks are {', '.join(dag.task_ids)}", f"Make them {' >> '.join(steps)}."
 
 
@@ -94,6 +103,10 @@ RULES: tuple[Rule, ...] = (
     has_its_steps,
     takes_no_input_from_runs,
 )
+
+
+def _task_of(group: str, step: str) -> str:
+    return f"{group}.{step}" if group and step != "ingest" else step
 
 
 def _value(run_type: Any) -> str:

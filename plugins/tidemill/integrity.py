@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +79,8 @@ def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:
         projects: Those that are looked at; all of them lie on the search path.
         parsed: What Airflow made of the whole search path.
     """
-    everywhere = {path.stem for project in search_path() for path in _specs(project)}
+    paths = (path for project in search_path() for path in _specs(project))
+    everywhere = {name for path in paths for name in _dags_of(path)}
     for name in sorted(set(parsed.dags) - everywhere):
         yield Problem(str(DAG_FILE), f"DAG '{name}' comes from no spec.", "Remove it.")
     for module in parsed.heavy:
@@ -103,14 +105,21 @@ def _of_spec(path: Path, parsed: Parsed) -> Iterator[Problem]:
     if str(path) in parsed.errors:
         yield _of_error(path, parsed.errors[str(path)])
         return
-    dag = parsed.dags.get(path.stem)
+    spec = load_spec(path)
+    dag = parsed.dags.get(spec.group or path.stem)
     if dag is None:
         yield Problem(str(path), "It has no DAG.", f"Look at the log of parsing {DAG_FILE}.")
         return
-    spec = load_spec(path)
     for rule in RULES:
         for what, remedy in rule(dag, spec):
             yield Problem(str(path), f"DAG {dag.dag_id}: {what} ({rule.__name__}).", remedy)
+
+
+def _dags_of(path: Path) -> set[str]:
+    """The DAGs that a spec may have: of its own, or of its group."""
+    with suppress(SpecError):
+        return {load_spec(path).group or path.stem}
+    return {path.stem}
 
 
 def _of_error(path: Path, text: str) -> Problem:

@@ -22,6 +22,7 @@ from spark_jobs.contract.pipeline import root
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.contract.spec import Notify, Spec
 from spark_jobs.ledger import documents
+from tidemill.task_names import pipeline_of, step_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -106,7 +107,7 @@ class StateNotice:
         state = _state(report)
         reason = report.reason if report else str(context.get("exception") or "no report was left")
         remedy = report.error["remedy"] if report and report.error else ""
-        self._change(context, state, f"{context['ti'].task_id}: {reason} {remedy}".strip())
+        self._change(context, state, f"{step_of(context['ti'].task_id)}: {reason} {remedy}".strip())
 
     def ended(self, context: Context) -> None:
         """The last step is done, or the doctor found nothing to do: the pipeline is well."""
@@ -168,13 +169,13 @@ def _as_text(text: str) -> str:
 
 
 def _layout(context: Context) -> Layout:
-    return Layout(root(), context["ti"].dag_id)
+    return Layout(root(), pipeline_of(context["ti"].dag_id, context["ti"].task_id))
 
 
 def _report(context: Context) -> Report | None:
     try:
         folder = _layout(context).run(context["run_id"])
-        return reports.read(folder, cast("Step", context["ti"].task_id))
+        return reports.read(folder, step_of(context["ti"].task_id))
     except (TidemillError, OSError, ValueError):
         return None
 

@@ -6,19 +6,24 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import BaseHook, BaseOperatorLink
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
+from airflow.sdk.exceptions import (
+    AirflowException,
+    AirflowFailException,
+    AirflowNotFoundException,
+    AirflowSkipException,
+)
 from airflow.sdk.log import mask_secret
 
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
-from spark_jobs.contract.session_conf import driver_java_options, session_conf
+from spark_jobs.contract.session_conf import FAIR, JARS, driver_java_options, session_conf
 from spark_jobs.ledger.lease import end_outlived
 from tidemill.child_step import ChildStep, StepCommand
 from tidemill.command import (
@@ -31,6 +36,7 @@ from tidemill.command import (
 )
 from tidemill.connections import connection_variables
 from tidemill.docs_link import DataDocsLink
+from tidemill.group import conclude_group, members_with_work
 from tidemill.outcome import ReportWatch, as_airflow, conclude
 from tidemill.processes import end_session
 
@@ -141,26 +147,33 @@ class SparkStepOperator(SparkSubmitOperator):
 
     def submit(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
         """Run it through spark-submit."""
+        watch = ReportWatch(pipeline.layout.run(context["run_id"]), self.step)
+        exit_code = self.submit_all([pipeline], context)
+        return watch.report(), exit_code
+
+    def submit_all(self, pipelines: Sequence[Pipeline], context: Context) -> int:
+        """Run the step of several pipelines as one application; its exit code."""
         run_id = context["run_id"]
         self._require_connection()
-        secrets = connection_variables(pipeline.spec)
-        # Before the JVM, so that there is never a second driver beside one that was left behind.
-        if end_outlived(pipeline.layout.lease) is not None:
-            self.log.info("ended a driver that outlived its task")
-        for variable in pipeline.spec.env:
-            mask_secret(os.environ.get(variable, ""), variable)
-        watch = ReportWatch(pipeline.layout.run(run_id), self.step)
-        self.conf = dict(spark_conf(pipeline, run_id))
+        secrets: dict[str, str] = {}
+        variables = launched_by_this_task(os.environ)
+        for pipeline in pipelines:
+            secrets |= connection_variables(pipeline.spec)
+            variables |= spark_variables(pipeline, os.environ)
+            # Before the JVM, so that there is never a second driver beside one left behind.
+            if end_outlived(pipeline.layout.lease) is not None:
+                self.log.info("ended a driver of %s that outlived its task", pipeline.name)
+            for variable in pipeline.spec.env:
+                mask_secret(os.environ.get(variable, ""), variable)
+        self.conf = dict(spark_conf(pipelines, run_id))
+        names = [pipeline.name for pipeline in pipelines]
         self._hook = SparkStepHook(
             secrets=secrets,
             conf=self.conf,
             conn_id=self._conn_id,
             name=self.name,
-            application_args=list(step_arguments(self.step, pipeline.name, run_id)),
-            env_vars={
-                **launched_by_this_task(os.environ),
-                **spark_variables(pipeline, os.environ),
-            },
+            application_args=list(step_arguments(self.step, names, run_id)),
+            env_vars=variables,
         )
         try:
             super().execute(context)
@@ -169,7 +182,7 @@ class SparkStepOperator(SparkSubmitOperator):
                 raise AirflowFailException(f"spark-submit was not started: {error}") from error
             # The report, if there is one, says more than an exit code.
             self.log.info("%s", error)
-        return watch.report(), self._hook.exit_code
+        return cast("int", self._hook.exit_code)
 
     def on_kill(self) -> None:
         if self._hook is not None:
@@ -191,6 +204,37 @@ class IngestOperator(SparkStepOperator):
     """Takes in what is available now."""
 
     step: ClassVar[Step] = "ingest"
+
+
+class GroupIngestOperator(SparkStepOperator):
+    """Takes in what is available to each pipeline of a group, in one application.
+
+    Args:
+        group: Its name.
+        members: The names of its pipelines.
+    """
+
+    step: ClassVar[Step] = "ingest"
+
+    def __init__(self, *, group: str, members: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(pipeline=group, **kwargs)
+        self.members = tuple(members)
+
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+        try:
+            pipelines = members_with_work(self.members, context["run_id"])
+            if not pipelines:
+                raise AirflowSkipException("nothing new for any pipeline of the group")
+            folders = [pipeline.layout.run(context["run_id"]) for pipeline in pipelines]
+            watches = [ReportWatch(folder, self.step) for folder in folders]
+            exit_code = self.submit_all(pipelines, context)
+        except TidemillError as error:
+            raise as_airflow(error) from error
+        found = [watch.report() for watch in watches]
+        if None in found:
+            # Of a crash nobody knows whose it was; those that are done do nothing the next time.
+            return conclude(self.step, None, exit_code)
+        return conclude_group([report for report in found if report is not None])
 
 
 class GateOperator(SparkStepOperator):
@@ -225,10 +269,25 @@ class GateOperator(SparkStepOperator):
         super().on_kill()
 
 
-def spark_conf(pipeline: Pipeline, run_id: str) -> Mapping[str, str]:
-    """The configuration of a driver: the spec's, under the engine's, which no spec may change."""
-    seen = reports.read(pipeline.layout.run(run_id), "doctor")
-    backlog = seen.facts.get("backlog_bytes") if seen else None
-    conf = {**QUIET, **session_conf(pipeline.spec)}
-    options = f"{driver_java_options(backlog)} {conf.get(JAVA_OPTIONS, '')}".strip()
-    return {**conf, JAVA_OPTIONS: options} if options else conf
+def spark_conf(pipelines: Sequence[Pipeline], run_id: str) -> Mapping[str, str]:
+    """The configuration of a driver: the specs' own, under the engine's, which none may change."""
+    conf = dict(QUIET)
+    jars: dict[str, None] = {}
+    for pipeline in pipelines:
+        own = session_conf(pipeline.spec)
+        jars |= dict.fromkeys(filter(None, own.get(JARS, "").split(",")))
+        conf |= own
+    if jars:
+        conf[JARS] = ",".join(jars)
+    if len(pipelines) > 1:
+        conf |= FAIR
+    options = f"{driver_java_options(_backlog(pipelines, run_id))} {conf.get(JAVA_OPTIONS, '')}"
+    return {**conf, JAVA_OPTIONS: options.strip()} if options.strip() else conf
+
+
+def _backlog(pipelines: Sequence[Pipeline], run_id: str) -> int | None:
+    """The bytes that wait to be read by all of them; None where one does not know."""
+    seen = [reports.read(pipeline.layout.run(run_id), "doctor") for pipeline in pipelines]
+    sizes = [report.facts.get("backlog_bytes") if report else None for report in seen]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None

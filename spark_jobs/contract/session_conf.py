@@ -17,6 +17,8 @@ from spark_jobs.contract.spec import Spec
 from spark_jobs.contract.static import FileStatic
 
 JARS = "spark.jars"
+# Each pipeline of a group has a pool of its own.
+FAIR = {"spark.scheduler.mode": "FAIR"}
 STATE = "org.apache.spark.sql.execution.streaming.state"
 RETAINED_BATCHES = 1000
 

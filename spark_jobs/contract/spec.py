@@ -111,7 +111,11 @@ class Airflow(Model):
 
 
 class Spec(Model):
-    """One pipeline. Its name is the stem of the file the spec was read from."""
+    """One pipeline. Its name is the stem of the file the spec was read from.
+
+    Attributes:
+        group: Pipelines of the same group share a DAG, of that name, and one Spark application.
+    """
 
     description: str = ""
     env: dict[Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")], str | None] = {}
@@ -137,6 +141,7 @@ class Spec(Model):
     notify: Notify | None = None
     spark: Spark = Spark()
     airflow: Airflow = Airflow()
+    group: Name | None = None
 
     @property
     def published(self) -> bool:

@@ -11,9 +11,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contract.java import java_home
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.session_conf import JARS, driver_java_options, session_conf
+from spark_jobs.contract.session_conf import FAIR, JARS, driver_java_options, session_conf
 
-FAIR = {"spark.scheduler.mode": "FAIR"}
 POOL = "spark.scheduler.pool"
 
 

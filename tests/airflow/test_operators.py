@@ -111,10 +111,10 @@ def test_the_driver_knows_who_started_it_and_where_everything_is(
 
 def test_a_small_backlog_asks_for_a_quick_start(spark: FakeSpark, layout: Layout) -> None:
     pipeline = open_pipeline(NAME)
-    assert "spark.driver.extraJavaOptions" not in spark_conf(pipeline, RUN_ID)
+    assert "spark.driver.extraJavaOptions" not in spark_conf([pipeline], RUN_ID)
     seen = report_of("doctor", Outcome.DONE, facts={"backlog_bytes": 1000})
     reports.write(seen, layout.run(RUN_ID))
-    assert QUICK_START in spark_conf(pipeline, RUN_ID)["spark.driver.extraJavaOptions"]
+    assert QUICK_START in spark_conf([pipeline], RUN_ID)["spark.driver.extraJavaOptions"]
 
 
 def test_a_missing_connection_is_refused_before_anything_is_submitted(

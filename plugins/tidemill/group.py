@@ -1,0 +1,126 @@
+"""A group: several small pipelines that share a schedule and one spark-submit.
+
+Each keeps its own doctor, gate and publish, in a task group of its name. One ingest runs the
+queries of all that have something to do; `ingested` then says for each how its own ended, so that
+one that fails holds nobody else up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowException, AirflowSkipException
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.errors import SpecError, TidemillError
+from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.report import Outcome, Report
+from spark_jobs.contract.spec import Spec
+from tidemill.outcome import as_airflow, conclude
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+# What one DAG and one Spark application have one of.
+SHARED = ("schedule", "timezone", "wake", "spark", "airflow")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A pipeline of a group.
+
+    Args:
+        name: The pipeline's.
+        spec: With its `group`.
+        path: The spec's file.
+    """
+
+    name: str
+    spec: Spec
+    path: Path
+
+
+def refuse_disagreement(members: Sequence[Member], taken: Collection[str] = ()) -> None:
+    """Hold the members of a group against each other.
+
+    Args:
+        members: All of one group.
+        taken: The names of all pipelines.
+
+    Raises:
+        SpecError: they differ in what a group has one of, one is woken, or the group has the name
+            of a pipeline.
+    """
+    first = members[0]
+    if first.spec.group in taken:
+        raise _error(first, "group", "is the name of a pipeline, and both would be DAGs")
+    for member in members:
+        if member.spec.wake is not None:
+            raise _error(member, "wake", "is woken, which a group is not: it goes by the clock")
+        for field in SHARED:
+            if getattr(member.spec, field) != getattr(first.spec, field):
+                what = f"differs from that of {first.name}, which is in the same group"
+                raise _error(member, field, what)
+
+
+def members_with_work(members: Sequence[str], run_id: str) -> list[Pipeline]:
+    """The pipelines whose doctor found something to do."""
+    pipelines = [open_pipeline(name) for name in members]
+    looked = [(one, reports.read(one.layout.run(run_id), "doctor")) for one in pipelines]
+    return [one for one, seen in looked if seen is not None and seen.outcome is Outcome.DONE]
+
+
+class IngestedOperator(BaseOperator):
+    """Ends as the ingest of one member of a group ended.
+
+    Args:
+        pipeline: The name of the pipeline.
+    """
+
+    template_fields: Sequence[str] = ()
+
+    def __init__(self, *, pipeline: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.pipeline = pipeline
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        run_id = context["run_id"]
+        try:
+            pipeline = open_pipeline(self.pipeline)
+        except TidemillError as error:
+            raise as_airflow(error) from error
+        doctor = reports.read(pipeline.layout.run(run_id), "doctor")
+        if doctor is None or doctor.outcome is not Outcome.DONE:
+            reason = doctor.reason if doctor else "its doctor left no report"
+            raise AirflowSkipException(reason)
+        return conclude("ingest", reports.read(pipeline.layout.run(run_id), "ingest"), None)
+
+
+def conclude_group(found: Sequence[Report]) -> dict[str, Any]:
+    """End the ingest of a group: tried again where that may help one of its members.
+
+    Args:
+        found: The reports of those that were to ingest.
+
+    Raises:
+        AirflowException: one of them may succeed when tried again; those that are done rest then.
+    """
+    again = [report for report in found if report.transient]
+    if again:
+        said = "; ".join(f"{report.pipeline}: {report.reason}" for report in again)
+        raise AirflowException(said)
+    return {report.pipeline: str(report.outcome) for report in found}
+
+
+def _error(member: Member, field: str, what: str) -> SpecError:
+    return SpecError(
+        f"{member.path}: {field} {what}.",
+        remedy=f"Make it equal in the specs of group '{member.spec.group}', or leave the group.",
+        path=member.path,
+        line=None,
+        field=field,
+    )

@@ -1,0 +1,162 @@
+"""A group of pipelines: one DAG, one ingest, and each member's own doctor, gate and publish."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from spark_jobs.contract import report as reports
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.report import Outcome, Report, Step
+from tests.specs import minimal, parse
+from tidemill.dag import build_group, dags
+from tidemill.group import IngestedOperator, Member, conclude_group
+from tidemill.house_rules import RULES, has_its_steps
+from tidemill.task_names import pipeline_of, step_of
+
+GROUP = "group: small\nschedule: '@daily'\n"
+RUN_ID = "scheduled__2026-03-01"
+
+
+def members(*texts: str) -> list[Member]:
+    return [
+        Member(f"feed_{n}", parse(minimal(text)), Path(f"feed_{n}.yaml"))
+        for n, text in enumerate(texts)
+    ]
+
+
+def group(*texts: str) -> DAG:
+    return build_group("small", members(*texts))
+
+
+def report(step: Step, outcome: Outcome, *, transient: bool = False) -> Report:
+    now = datetime.now(UTC)
+    error = None
+    if outcome is Outcome.FAILED:
+        error = {"code": "E", "what": "w", "remedy": "r", "transient": transient, "data": {}}
+    return Report(
+        pipeline="feed",
+        run_id=RUN_ID,
+        step=step,
+        outcome=outcome,
+        reason="so it is",
+        started=now,
+        finished=now,
+        facts={},
+        error=error,
+    )
+
+
+def test_every_member_has_its_steps_around_one_ingest() -> None:
+    dag = group(GROUP, GROUP)
+    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
+        "ingest": {"feed_0.ingested", "feed_1.ingested"},
+        **{
+            f"feed_{n}.{step}": {after}
+            for n in (0, 1)
+            for step, after in (
+                ("doctor", "ingest"),
+                ("ingested", f"feed_{n}.gate"),
+                ("gate", f"feed_{n}.publish"),
+            )
+        },
+        "feed_0.publish": set(),
+        "feed_1.publish": set(),
+    }
+
+
+def test_it_keeps_the_house_rules() -> None:
+    dag, (member, _) = group(GROUP, GROUP), members(GROUP, GROUP)
+    assert [complaint for rule in RULES for complaint in rule(dag, member.spec)] == []
+
+
+def test_a_missing_step_is_caught() -> None:
+    dag, (member, _) = group(GROUP, GROUP), members(GROUP, GROUP)
+    del dag.task_dict["feed_1.gate"]
+    assert len(list(has_its_steps(dag, member.spec))) == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "field"),
+    [
+        ("group: small\nschedule: '@hourly'\n", "schedule"),
+        (GROUP + "timezone: Europe/London\n", "timezone"),
+        (GROUP + "spark: {conn_id: cluster}\n", "spark"),
+        (GROUP + "airflow: {retries: 5}\n", "airflow"),
+        (GROUP + "wake: {files: {poke: 1 minute}}\n", "wake"),
+    ],
+)
+def test_members_agree_in_what_a_group_has_one_of(other: str, field: str) -> None:
+    with pytest.raises(SpecError) as error:
+        group(GROUP, other)
+    assert (error.value.field, error.value.path) == (field, Path("feed_1.yaml"))
+
+
+def test_a_group_is_not_called_like_a_pipeline() -> None:
+    with pytest.raises(SpecError) as error:
+        build_group("small", members(GROUP), taken=["small", "feed_0"])
+    assert error.value.field == "group"
+
+
+def test_a_folder_of_specs_makes_a_dag_for_the_group(tmp_path: Path) -> None:
+    specs = tmp_path / "dags" / "specs"
+    specs.mkdir(parents=True)
+    for name, text in (("one", GROUP), ("two", GROUP), ("three", "")):
+        (specs / f"{name}.yaml").write_text(minimal(text))
+    found = {dag.dag_id for dag in dags({"TIDEMILL_PROJECTS": str(tmp_path)})}
+    assert {"small", "three"} <= found
+    assert not {"one", "two"} & found
+
+
+def test_a_task_knows_its_pipeline_and_step() -> None:
+    assert (pipeline_of("small", "feed_0.gate"), step_of("feed_0.gate")) == ("feed_0", "gate")
+    assert (pipeline_of("retail", "gate"), step_of("gate")) == ("retail", "gate")
+
+
+def test_the_ingest_is_tried_again_where_that_may_help_one() -> None:
+    done = report("ingest", Outcome.DONE)
+    hopeless = report("ingest", Outcome.FAILED)
+    assert conclude_group([done, hopeless]) == {"feed": "failed"}
+    with pytest.raises(AirflowException):
+        conclude_group([done, report("ingest", Outcome.FAILED, transient=True)])
+
+
+@pytest.mark.parametrize(
+    ("found", "ends"),
+    [
+        ([report("doctor", Outcome.DONE), report("ingest", Outcome.DONE)], None),
+        ([report("doctor", Outcome.SKIPPED)], AirflowSkipException),
+        ([report("doctor", Outcome.REFUSED)], AirflowSkipException),
+        (
+            [report("doctor", Outcome.DONE), report("ingest", Outcome.FAILED)],
+            AirflowFailException,
+        ),
+        ([report("doctor", Outcome.DONE)], AirflowException),
+    ],
+)
+def test_ingested_ends_as_the_members_own_ingest_did(
+    found: list[Report],
+    ends: type[Exception] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    specs = tmp_path / "dags" / "specs"
+    specs.mkdir(parents=True)
+    (specs / "feed.yaml").write_text(minimal(GROUP))
+    monkeypatch.setenv("TIDEMILL_ROOT", str(tmp_path))
+    monkeypatch.setenv("TIDEMILL_PROJECTS", str(tmp_path))
+    for one in found:
+        reports.write(one, Layout(tmp_path, "feed").run(RUN_ID))
+    task, context = IngestedOperator(task_id="ingested", pipeline="feed"), {"run_id": RUN_ID}
+    if ends is None:
+        result: dict[str, Any] = task.execute(context)  # type: ignore[arg-type]
+        assert result["outcome"] == "done"
+        return
+    with pytest.raises(ends):
+        task.execute(context)  # type: ignore[arg-type]

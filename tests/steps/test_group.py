@@ -1,0 +1,53 @@
+"""Several ingests in one Spark application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contract.report import Outcome
+from spark_jobs.steps.group import ingest_group
+from spark_jobs.steps.step import Run
+from tests.e2e.flow import Flow
+
+pytestmark = pytest.mark.jvm
+
+COLUMNS = {"events": "at timestamp, word string"}
+SAME = "def transform(events):\n    return events\n"
+COUNTS = "def transform(events):\n    return events.groupBy('word').count()\n"
+TORN = "def transform(events):\n    return events.selectExpr('CAST(word AS INT) AS number')\n"
+
+
+@pytest.fixture
+def flows(tmp_path: Path, spark: object) -> list[Flow]:
+    """One in each output mode, and one whose query fails."""
+    time = {"event_time": {"column": "at"}}
+    update = {**time, "output": {"mode": "update", "keys": ["word"]}}
+    zone = {**time, "timezone": "Europe/London"}
+    return [
+        Flow(tmp_path / "a", COLUMNS, zone, SAME, name="plain"),
+        Flow(tmp_path / "b", COLUMNS, update, COUNTS, name="counts"),
+        Flow(tmp_path / "c", COLUMNS, time, TORN, name="torn"),
+    ]
+
+
+def test_each_member_ends_with_a_report_of_its_own(flows: list[Flow]) -> None:
+    for flow in flows:
+        flow.arrive("events", "one", [{"at": "2026-03-01T00:00:00Z", "word": "tide"}])
+    runs = [Run(flow.pipeline, "run", lambda _: None) for flow in flows]
+    found = {report.pipeline: report for report in ingest_group(runs)}
+    assert {name: report.outcome for name, report in found.items()} == {
+        "plain": Outcome.DONE,
+        "counts": Outcome.DONE,
+        "torn": Outcome.FAILED,
+    }
+    for flow in flows[:2]:
+        assert flow.step("gate", "run").outcome is Outcome.DONE
+        assert flow.step("publish", "run").outcome is Outcome.DONE
+    assert flows[0].published("word") == [("tide",)]
+    assert flows[1].published("word", "count") == [("tide", 1)]
+    # The one that failed takes in the same when it is mended.
+    flows[2].write(transform=SAME)
+    assert flows[2].go("again").outcome is Outcome.DONE
+    assert flows[2].published("word") == [("tide",)]
