@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind
-from spark_jobs.engine.pipeline_class import nodes
+from spark_jobs.engine.pipeline_class import nodes, state_encoding
 
 # Spark calls these deterministic, because each has one value in a batch; the next run has another.
 CLOCKS = frozenset({"CurrentDate", "CurrentTimestamp", "CurrentTime", "LocalTimestamp", "Now"})
@@ -25,7 +25,21 @@ CLOCKS = frozenset({"CurrentDate", "CurrentTimestamp", "CurrentTime", "LocalTime
 
 # They give what they meet first or last, or in that order; Spark 4.2 calls them deterministic.
 ORDERED = frozenset({"AnyValue", "CollectList", "CollectSet", "First", "Last", "ListAgg"})
-SORTED = frozenset({"ArraySort", "SortArray"})
+# Nor does it matter to how many there are.
+SORTED = frozenset({"ArraySort", "Size", "SortArray"})
+# They see the rows of one batch, and how rows come in batches must not decide.
+OF_ONE_BATCH = frozenset(
+    {
+        "CoGroup",
+        "Except",
+        "FlatMapCoGroupsInArrow",
+        "FlatMapCoGroupsInPandas",
+        "FlatMapGroupsInArrow",
+        "FlatMapGroupsInPandas",
+        "MapGroups",
+    }
+)
+STATE_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 
 
 class ModeUnsupported(SpecError):
@@ -48,7 +62,8 @@ def refuse_unrepeatable(
 
     Raises:
         TransformNotRepeatable: it uses the clock, randomness or the like, a timer of processing
-            time, a limit, or an aggregation that depends on the order of rows.
+            time, a limit, a function of the groups of one batch, or an aggregation that depends on
+            the order of rows.
     """
     for node in nodes(analysed(transformed)):
         if node.isStreaming():
@@ -60,7 +75,7 @@ def refuse_unrepeatable(
                     f"{expression.prettyName()}(), which gives another value the next time.",
                     remedy="Compute it from the row, so that a retry makes the same rows."
                     if kind(expression) not in ORDERED
-                    else "Take max_by or min_by, or sort at once what is collected.",
+                    else "Take max_by or min_by, or sort or count at once what is collected.",
                     path=path,
                     field="transform",
                     expression=expression.prettyName(),
@@ -77,6 +92,17 @@ def _refuse_node(node: Any, path: Path, mode: OutputMode) -> None:
             path=path,
             field="transform",
             expression="limit",
+        )
+    if kind(node) in OF_ONE_BATCH:
+        raise TransformNotRepeatable(
+            f"{path}: the transform uses {kind(node)}, which sees the rows of one batch at a time: "
+            "the same rows in other batches would give another result.",
+            remedy="Aggregate, or keep state: transformWithState or applyInPandasWithState."
+            if kind(node) != "Except"
+            else "Join with the static table: how 'left_anti'.",
+            path=path,
+            field="transform",
+            expression=kind(node),
         )
     clock = _clock_of(node)
     if clock is not None:
@@ -114,6 +140,8 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
     """
     if not rows.isStreaming:
         return
+    # Spark judges by the session's, which may be of another pipeline.
+    rows.sparkSession.conf.set(STATE_ENCODING, state_encoding(rows))
     sql = Catalyst(rows.sparkSession).jvm.org.apache.spark.sql
     spark_mode = getattr(sql.streaming.OutputMode, mode.capitalize())()
     try:
@@ -142,7 +170,7 @@ def _unrepeatable(expression: Any, streaming: bool) -> bool:
 
 
 def _all(expressions: Any) -> Iterator[Any]:
-    """Every expression with those below it; a collection that is sorted at once has no order."""
+    """Every expression with those below it; one that is sorted or counted at once has no order."""
     for expression in items(expressions):
         yield expression
         collected = expression.children().apply(0) if kind(expression) in SORTED else None

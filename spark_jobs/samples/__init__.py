@@ -1,1 +1,1 @@
-"""Seeded generators of sample input, one per shipped pipeline."""
+"""Seeded generators of sample input for the shipped pipelines."""

@@ -88,6 +88,10 @@ FINE: dict[str, tuple[Transform, Spec]] = {
         lambda e: e.groupBy("action").agg(F.sort_array(F.collect_set("n")).alias("n")),
         spec(UPDATE, "action"),
     ),
+    "how many different ones were collected": (
+        lambda e: e.groupBy("action").agg(F.size(F.collect_set("door")).alias("doors")),
+        spec(UPDATE, "action"),
+    ),
     "rows as they come": (lambda e: e.drop("day"), spec(UPDATE, "door")),
     "counts of partitions": (
         lambda e: e.groupBy("day", "action").count(),

@@ -1,4 +1,4 @@
-"""The two suites let ordinary days through and hold the planted one."""
+"""The shipped suites let ordinary days through and hold the planted one."""
 
 from __future__ import annotations
 
@@ -108,7 +108,85 @@ def events_kafka(delays: list[int]) -> dict[str, pa.Array]:
     }
 
 
+def made_of(**values: list[Any]) -> dict[str, pa.Array]:
+    return {name: pa.array(found) for name, found in values.items()}
+
+
+def windows(starts: list[int], **values: list[Any]) -> dict[str, pa.Array]:
+    """Windows of ten minutes that begin so many minutes after noon."""
+    begin = [NOON + datetime.timedelta(minutes=minutes) for minutes in starts]
+    end = [start + datetime.timedelta(minutes=10) for start in begin]
+    times = {"window_start": pa.array(begin, AT), "window_end": pa.array(end, AT)}
+    return {**times, **made_of(**values)}
+
+
+def signals(values: list[float]) -> dict[str, pa.Array]:
+    return made_of(type=["gauge"] * len(values), signal=values)
+
+
+def totals(types: list[str]) -> dict[str, pa.Array]:
+    return made_of(type=types, reports=[1] * len(types), mean_signal=[12.5] * len(types))
+
+
+def sensors(starts: list[int]) -> dict[str, pa.Array]:
+    many = len(starts)
+    values: dict[str, list[Any]] = {"shape": ["sliding"] * many, "sensor": ["roof"] * many}
+    return windows(starts, **values, readings=[2] * many, mean=[19.0] * many)
+
+
+def baselines(values: list[float]) -> dict[str, pa.Array]:
+    many = len(values)
+    names = [f"roof-{number}" for number in range(many)]
+    return made_of(sensor=names, readings=[1] * many, baseline=values)
+
+
+def clicks(campaigns: list[str | None]) -> dict[str, pa.Array]:
+    times = pa.array([NOON] * len(campaigns), AT)
+    return {"campaign": pa.array(campaigns), "shown_at": times, "clicked_at": times}
+
+
+def events(ids: list[str]) -> dict[str, pa.Array]:
+    return made_of(id=ids, kind=["open"] * len(ids))
+
+
+def retail_days(taken_back: list[str]) -> dict[str, pa.Array]:
+    many = len(taken_back)
+    money = [Decimal(amount) for amount in taken_back]
+    return made_of(
+        country=[f"Country {number}" for number in range(many)],
+        orders=[2] * many,
+        cancellations=[1] * many,
+        revenue=[Decimal("10.000")] * many,
+        taken_back=money,
+    )
+
+
+def revenue(names: list[str]) -> dict[str, pa.Array]:
+    many = len(names)
+    prices = pa.array([Decimal("0.25")] * many, pa.decimal128(8, 2))
+    return {**made_of(click=names, campaign=["tea"] * many), "price": prices}
+
+
+def customers(actions: list[int]) -> dict[str, pa.Array]:
+    many = len(actions)
+    hours = {"hour": pa.array([NOON] * many, AT)}
+    names = [f"C{number}" for number in range(many)]
+    return {**hours, **made_of(customer_id=names, name=names, actions=actions)}
+
+
 GOOD = {
+    "click_revenue": revenue(["1", "2"]),
+    "customer_hours": customers([1, 2]),
+    "ad_clicks": clicks(["tea", "flour"]),
+    "ad_clicks_inner": clicks(["tea", "flour"]),
+    "device_signals": signals([10.5, 22.0]),
+    "device_totals": totals(["gauge", "pump"]),
+    "retail_daily": retail_days(["0.000", "-2.550"]),
+    "sensor_baselines": baselines([19.0, -4.5]),
+    "sensor_windows": sensors([0, 5]),
+    "unique_events": events(["1", "2"]),
+    "windowed_words": windows([0, 5], word=["tide", "tide"], count=[1, 2]),
+    "word_count": word_counts([1, 2, 3]),
     "actions_per_hour": actions_per_hour([1, 2, 3]),
     "events_kafka": events_kafka([0, 1, -2] * 20),
     "retail": retail([-1] + [6] * 59, 1),
@@ -116,6 +194,22 @@ GOOD = {
     "word_count_kafka": word_counts([1, 2, 3]),
 }
 PLANTED = {
+    "click_revenue": (revenue(["1", "1"]), ("click",)),
+    "customer_hours": (customers([1, 0]), ("actions",)),
+    "ad_clicks": (clicks(["tea", None]), ("campaign",)),
+    "ad_clicks_inner": (clicks(["tea", None]), ("campaign",)),
+    "device_signals": (signals([10.5, 9.9]), ("signal",)),
+    "device_totals": (totals(["gauge", "gauge"]), ("type",)),
+    # The feed has lost its minus signs.
+    "retail_daily": (retail_days(["0.000", "2.550"]), ("taken_back",)),
+    "sensor_baselines": (baselines([19.0, 900.0]), ("baseline",)),
+    "sensor_windows": (sensors([5, 5]), ("shape", "window_start", "sensor")),
+    "unique_events": (events(["1", "1"]), ("id",)),
+    "windowed_words": (
+        windows([5, 5], word=["tide", "tide"], count=[1, 2]),
+        ("window_start", "word"),
+    ),
+    "word_count": (word_counts([1, 0]), ("count",)),
     # A quarter of the shops has set its clock wrong.
     "events_kafka": (events_kafka([1, 1, 1, -3600] * 15), ("seconds_late",)),
     # Two fifths of the quantities are negative; and the feed has lost its minus signs.
