@@ -11,12 +11,14 @@ from spark_jobs.cli import (
     accept_loss,
     check,
     flush,
+    late,
     preview,
     release,
     rows,
     run,
     schema,
     sql,
+    state,
     status,
     stream,
     where,
@@ -51,6 +53,7 @@ for command in (
     check.check,
     status.status,
     rows.rows,
+    late.late,
     sql.sql,
     where.where,
     preview.preview,
@@ -61,6 +64,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(schema.schema, name="schema")
+app.add_typer(state.state, name="state")
 
 
 def main() -> None:

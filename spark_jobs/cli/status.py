@@ -86,6 +86,8 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
             f"{rejected} rejected"
         )
     screen.line(f"batches: {one.batches} committed, {one.unsealed} of them not yet at the gate")
+    if one.late:
+        screen.line(f"late: {one.late:,} rows, shown by: tidemill late {one.pipeline}")
     screen.line(f"unpublished: {_unpublished(one) or 'none'}")
     for target, lag in one.lagging.items():
         screen.line(f"{target}: {lag} increments behind")

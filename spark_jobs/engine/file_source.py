@@ -44,9 +44,21 @@ def stream(session: SparkSession, name: str, source: FileSource, spec: Spec) -> 
     return _with_origin(reader.load(source.path), source)
 
 
-def read_batch(session: SparkSession, source: FileSource, paths: list[str]) -> DataFrame:
-    """The rows of given files, shaped like those of `stream`."""
-    return _with_origin(_configured(session.read, source).load(paths), source)
+def read_batch(
+    session: SparkSession, source: FileSource, paths: list[str], base: str | None = None
+) -> DataFrame:
+    """The rows of given files, shaped like those of `stream`.
+
+    Args:
+        session: To read with.
+        source: Whose files they are.
+        paths: Theirs.
+        base: The directory below which names such as `day=2026-03-01` are partition columns.
+    """
+    reader = _configured(session.read, source)
+    if base is not None:
+        reader = reader.option("basePath", base)
+    return _with_origin(reader.load(paths), source)
 
 
 def _configured(reader: Reader, source: FileSource) -> Reader:

@@ -19,6 +19,7 @@ from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
 from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.lease import current_holder
 from spark_jobs.ledger.published import Head, read_head
 
@@ -60,6 +61,7 @@ class PipelineStatus(_Model):
         unsealed: Those of them that no increment holds yet.
         table: None until something is published.
         rejected: The table of rejected rows.
+        late: Rows that came after the watermark had passed them, which no table holds.
         lagging: Target -> increments that went out and that it has still to apply.
         writer: None where nobody holds the lease.
     """
@@ -70,6 +72,7 @@ class PipelineStatus(_Model):
     increments: tuple[IncrementStatus, ...]
     table: Head | None
     rejected: Head | None
+    late: int = 0
     lagging: dict[str, int]
     last_run: LastRun | None
     writer: Writer | None
@@ -103,6 +106,7 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
         increments=increments,
         table=read_head(layout.table),
         rejected=read_head(layout.rejected),
+        late=LateLog(layout, FIRST_GENERATION).total(),
         lagging={name: lag for name in targets if (lag := len(journal.behind(name)))},
         last_run=_last_run(layout.runs),
         writer=_writer(layout),

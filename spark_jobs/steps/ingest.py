@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.late import late_total
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.look import Look
 from spark_jobs.steps.step import Ended, Run
@@ -44,6 +45,7 @@ def ended(found: Ingested) -> Ended:
     rows = sum(batch.rows for batch in batches)
     rejected = sum(batch.rejected for batch in batches)
     reasons = sum((Counter(batch.reasons) for batch in batches), Counter[str]())
+    late = late_total(found.late)
     facts = {
         "query_id": found.query_id,
         "query_run_id": found.query_run_id,
@@ -53,11 +55,16 @@ def ended(found: Ingested) -> Ended:
         "rejected": rejected,
         "rejected_by_reason": dict(reasons),
         "rows_in": [batch.rows_in for batch in batches],
+        "observed": {str(batch): metrics for batch, metrics in found.observed.items()},
+        "late": late.model_dump(mode="json"),
+        "state": found.state and found.state.model_dump(mode="json"),
         "stopped": found.stopped,
         "left": {look.source: _left(look) for look in found.left},
         "sources": {look.source: look.as_dict() for look in found.files},
     }
     reason = f"{len(batches)} batches, {rows:,} rows, {rejected:,} rejected"
+    if late.rows or late.unknown:
+        reason += f", {late}"
     if found.stopped is not None:
         left = [f"{_number(look.new)} {look.unit} of {look.source}" for look in found.left]
         reason += f", stopped: {found.stopped}" + (f", left: {', '.join(left)}" if left else "")

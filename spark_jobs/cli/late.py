@@ -1,0 +1,40 @@
+"""`tidemill late`: rows that came after the watermark had passed them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.pipeline import root
+from spark_jobs.contract.project import find
+from spark_jobs.ledger.late import COLUMNS, LateLog, late_total
+
+Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
+
+
+def late(name: PipelineName, limit: Limit = 20, json: Json = False) -> None:
+    """Show late rows, which no result holds: how many, of which batches, and what they were."""
+    screen = Screen(json)
+    find(name)
+    log = LateLog(Layout(root(), name), FIRST_GENERATION)
+    found = log.read()
+    total = late_total(found)
+    rows = log.rows([*total.batches][::-1], limit)
+    if json:
+        batches = [one.model_dump(mode="json") for one in found if one.counts or one.unknown]
+        screen.document({"pipeline": name, "late": total.rows, "batches": batches, "rows": rows})
+        return
+    for one in found:
+        if one.unknown is not None:
+            screen.line(f"batch {one.batch}: unknown, {one.unknown}")
+    if not rows:
+        screen.line(f"{name}: no row was late")
+        return
+    screen.table(
+        f"{name}: {len(rows)} of {total.rows:,} late rows, the newest first",
+        ("batch", *COLUMNS),
+        ([row[column] for column in ("batch", *COLUMNS)] for row in rows),
+    )

@@ -1,0 +1,71 @@
+"""`tidemill state`: what a pipeline keeps between its batches."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from typer import Option, Typer
+
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.pipeline import root
+from spark_jobs.contract.project import find
+from spark_jobs.ledger.state_metadata import state_operators
+
+state = Typer(help="Look at what a pipeline keeps between its batches.", no_args_is_help=True)
+
+Operator = Annotated[
+    int | None, Option("--operator", min=0, help="Its number.", show_default="all")
+]
+Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show of each part.")]
+
+
+@state.command("list")
+def list_operators(name: PipelineName, json: Json = False) -> None:
+    """List the operators that keep state, with their numbers."""
+    screen = Screen(json)
+    find(name)
+    found = state_operators(Layout(root(), name), FIRST_GENERATION)
+    if json:
+        operators = [one.model_dump(mode="json") for one in found]
+        screen.document({"pipeline": name, "operators": operators})
+    elif not found:
+        screen.line(f"{name} keeps no state")
+    else:
+        screen.table(
+            "",
+            ("operator", "name", "partitions", "stores", "variables"),
+            (
+                (
+                    one.operator,
+                    one.name,
+                    one.partitions,
+                    ", ".join(one.stores),
+                    ", ".join(f"{variable.name} ({variable.kind})" for variable in one.variables),
+                )
+                for one in found
+            ),
+        )
+
+
+@state.command("show")
+def show(
+    name: PipelineName, operator: Operator = None, limit: Limit = 20, json: Json = False
+) -> None:
+    """Show what the operators keep after the last batch, as Spark's state data source has it."""
+    from spark_jobs.steps.state import show_state
+
+    screen = Screen(json)
+    with screen.busy("state …"):
+        found = show_state(name, operator, limit)
+    if json:
+        screen.document({"pipeline": name, "state": [asdict(part) for part in found]})
+        return
+    for part in found:
+        title = f"operator {part.operator}, {part.name}{f', {part.part}' if part.part else ''}"
+        if part.rows:
+            rows = ([row[column] for column in part.columns] for row in part.rows)
+            screen.table(title, part.columns, rows)
+        else:
+            screen.line(f"{title}: nothing")

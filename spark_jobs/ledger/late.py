@@ -1,0 +1,163 @@
+"""Late rows: what operators with state passed over, because the watermark had passed it.
+
+Spark's own figure (`numRowsDroppedByWatermark`) counts what is left of them after a partial
+aggregation, and forgets. Here every row is counted, and kept: beside each batch of a query with
+state lies how many there were, and where there were any, they themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger import documents
+
+COLUMNS = ("operator", "source", "event_time", "watermark", "record")
+
+
+class LateCount(BaseModel):
+    """How many rows were late at one operator.
+
+    Attributes:
+        operator: Such as `Aggregate`, as Spark's plan has it, with its place among those of its
+            query that keep state, from the sink back.
+        source: Where they came from; of several that were united before, all.
+        rows: As the operator meets them: of a sliding window one for each window that is closed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    operator: str
+    source: str
+    rows: int
+
+
+class LateRows(BaseModel):
+    """What was late in one batch.
+
+    Attributes:
+        watermark_ms: That decided: of the batch before, in milliseconds since the epoch.
+        counts: By operator and source, where there were any.
+        unknown: Why nobody can tell; None where it is known.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch: int
+    watermark_ms: int
+    counts: tuple[LateCount, ...] = ()
+    unknown: str | None = None
+
+    @property
+    def rows(self) -> int | None:
+        """All of them; None where it is unknown."""
+        return sum(count.rows for count in self.counts) if self.unknown is None else None
+
+
+class LateTotal(BaseModel):
+    """What was late in some batches.
+
+    Attributes:
+        rows: All that are known of.
+        batches: Batch -> rows, of those that had any.
+        unknown: Batches of which nobody can tell.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rows: int
+    batches: dict[int, int]
+    unknown: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        unknown = f", unknown in {len(self.unknown)} batches" if self.unknown else ""
+        return f"{self.rows:,} late{unknown}"
+
+
+class LateLog:
+    """The late rows of one generation.
+
+    Args:
+        layout: Of the pipeline.
+        generation: Such as `live-0001`.
+    """
+
+    def __init__(self, layout: Layout, generation: str) -> None:
+        self.folder = layout.ledger(generation) / "late"
+
+    def counted(self) -> set[int]:
+        """The batches that were looked at."""
+        return {number for number, _ in documents.numbered(self.folder)}
+
+    def put(self, found: LateRows) -> bool:
+        """Write down what was late in a batch, once."""
+        return documents.put_if_absent(self._document(found.batch), found)
+
+    def read(self) -> list[LateRows]:
+        """What was written down, in order of batches."""
+        found = (documents.read(path, LateRows) for _, path in documents.numbered(self.folder))
+        return [late for late in found if late is not None]
+
+    def total(self) -> int:
+        """All late rows that are known of; only the documents of batches that had any are read."""
+        had_any = (number for number, _ in documents.numbered(self.folder, ".parquet"))
+        found = (documents.read(self._document(number), LateRows) for number in had_any)
+        return sum(late.rows or 0 for late in found if late is not None)
+
+    def rows_of(self, batch: int) -> Path:
+        """Where the rows of a batch lie, as Parquet files: `COLUMNS`."""
+        return self.folder / f"{batch:06d}.parquet"
+
+    def rows(self, batches: Iterable[int], limit: int) -> list[dict[str, Any]]:
+        """Late rows of some batches, in the order of these.
+
+        Args:
+            batches: Whose.
+            limit: Most rows to return.
+
+        Returns:
+            For each row its batch and `COLUMNS`: the operator, the source, the event time or the
+            end of the window it belongs to (UTC), the watermark that this is not after, and what
+            the operator was given, as JSON.
+        """
+        from pyarrow.dataset import dataset
+
+        found: list[dict[str, Any]] = []
+        for batch in batches:
+            left = limit - len(found)
+            if left <= 0:
+                break
+            rows = dataset(self.rows_of(batch), format="parquet").head(left, columns=[*COLUMNS])
+            found += ({"batch": batch, **row} for row in rows.to_pylist())
+        return found
+
+    def _document(self, batch: int) -> Path:
+        return self.folder / f"{batch:06d}.json"
+
+
+def counts_in(folder: Path) -> tuple[LateCount, ...]:
+    """The counts of rows that lie in Parquet files of `COLUMNS`."""
+    from pyarrow.dataset import dataset
+
+    keys = ["operator", "source"]
+    rows = dataset(folder, format="parquet").to_table(columns=keys)
+    found = rows.group_by(keys).aggregate([([], "count_all")]).to_pylist()
+    counts = (
+        LateCount(operator=one["operator"], source=one["source"], rows=one["count_all"])
+        for one in found
+    )
+    return tuple(sorted(counts, key=lambda count: (count.operator, count.source)))
+
+
+def late_total(found: Sequence[LateRows]) -> LateTotal:
+    """What was late in some batches, together."""
+    rows = {late.batch: late.rows for late in found if late.rows}
+    return LateTotal(
+        rows=sum(rows.values()),
+        batches=rows,
+        unknown=tuple(late.batch for late in found if late.unknown is not None),
+    )

@@ -1,0 +1,91 @@
+"""What a checkpoint says of its operators with state: their numbers, names and stores.
+
+Spark writes it beside the state itself, once (version 1), or anew where the variables of
+`transformWithState` change (version 2, a file for each such batch).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.layout import Layout
+
+
+class Variable(BaseModel):
+    """A state variable of `transformWithState`.
+
+    Attributes:
+        kind: `ValueState`, `ListState` or `MapState`; `TimerState` for its timers.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    kind: str
+
+
+class StateOperator(BaseModel):
+    """An operator with state.
+
+    Attributes:
+        operator: Its number: the folder below the checkpoint's `state`.
+        name: Spark's, such as `stateStoreSave`.
+        stores: Each a store for every partition.
+        partitions: Over which its keys are divided.
+        variables: Of `transformWithState`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    operator: int
+    name: str
+    stores: tuple[str, ...]
+    partitions: int
+    variables: tuple[Variable, ...] = ()
+
+
+def state_operators(layout: Layout, generation: str) -> list[StateOperator]:
+    """The operators of a generation, in the order of their numbers.
+
+    Args:
+        layout: Of the pipeline.
+        generation: Such as `live-0001`.
+    """
+    folder = layout.checkpoint(generation) / "state"
+    entries = folder.iterdir() if folder.is_dir() else ()
+    numbers = sorted(int(entry.name) for entry in entries if entry.name.isdecimal())
+    files = [_newest(folder / str(number) / "_metadata") for number in numbers]
+    return [_read(file) for file in files if file is not None]
+
+
+def _newest(folder: Path) -> Path | None:
+    versions = [path for path in (folder / "v2").glob("*") if path.name.isdecimal()]
+    if versions:
+        return max(versions, key=lambda path: int(path.name))
+    first = folder / "metadata"
+    return first if first.is_file() else None
+
+
+def _read(file: Path) -> StateOperator:
+    _, _, text = file.read_text(encoding="utf-8").partition("\n")
+    said = json.loads(text)
+    stores = said["stateStoreInfo"]
+    return StateOperator(
+        operator=said["operatorInfo"]["operatorId"],
+        name=said["operatorInfo"]["operatorName"],
+        stores=tuple(store["storeName"] for store in stores),
+        partitions=stores[0]["numPartitions"],
+        variables=_variables(said.get("operatorPropertiesJson")),
+    )
+
+
+def _variables(properties: str | None) -> tuple[Variable, ...]:
+    said: dict[str, Any] = json.loads(properties) if properties else {}
+    return tuple(
+        Variable(name=one["stateName"], kind=one["stateVariableType"])
+        for one in said.get("stateVariables", ())
+    )

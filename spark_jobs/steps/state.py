@@ -1,0 +1,65 @@
+"""State: what a pipeline keeps between its batches, for a person to look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.ledger.state_metadata import StateOperator, state_operators
+
+if TYPE_CHECKING:
+    from spark_jobs.engine.state_rows import StateRows
+
+
+class NoState(UsageError):
+    """A pipeline keeps nothing, or not under that number; carries `operators`, those it has."""
+
+
+def show_state(
+    name: str, operator: int | None, limit: int, environ: Mapping[str, str] = os.environ
+) -> list[StateRows]:
+    """What a pipeline's operators keep after its last batch.
+
+    Args:
+        name: The pipeline's.
+        operator: The number of one; None for all.
+        limit: Most rows of each part.
+        environ: For `TIDEMILL_ROOT` and the spec.
+
+    Raises:
+        NoState: there is none.
+        QueryFailed: Spark cannot read it.
+    """
+    pipeline = open_pipeline(name, environ)
+    known = state_operators(pipeline.layout, FIRST_GENERATION)
+    wanted = [one for one in known if operator in (None, one.operator)]
+    if not wanted:
+        raise _no_state(name, operator, known)
+    # Spark is imported here so that a question without an answer never loads it.
+    from spark_jobs.engine.session import open_session
+    from spark_jobs.engine.state_rows import state_rows
+
+    session = open_session(pipeline, "state")
+    layout = pipeline.layout
+    return [
+        part for one in wanted for part in state_rows(session, layout, FIRST_GENERATION, one, limit)
+    ]
+
+
+def _no_state(name: str, operator: int | None, known: list[StateOperator]) -> NoState:
+    numbers = [one.operator for one in known]
+    if known:
+        return NoState(
+            f"{name} has no operator {operator} with state.",
+            remedy=f"It has {', '.join(map(str, numbers))}: tidemill state list {name}.",
+            operators=numbers,
+        )
+    return NoState(
+        f"{name} keeps no state: it works row by row, or no batch of it was run yet.",
+        remedy=f"Look where it stands: tidemill status {name}.",
+        operators=numbers,
+    )

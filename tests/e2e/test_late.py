@@ -1,0 +1,106 @@
+"""Late rows, counted and kept: by batch, also where a driver died before anybody looked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.ledger.late import LateLog
+from spark_jobs.ledger.status import read_status
+from tests.e2e.flow import Flow
+
+pytestmark = pytest.mark.jvm
+
+COUNTS = """
+from pyspark.sql import functions as F
+
+
+def transform(events):
+    return events.groupBy(F.window("at", "10 minutes"), "word").count()
+"""
+SPEC: dict[str, Any] = {
+    "event_time": {"column": "at", "watermark": "10 minutes"},
+    "output": {"partition_by": {"day": "to_date(window.start)"}},
+}
+
+
+def windows(home: Path, **spec: Any) -> Flow:
+    return Flow(home, {"events": "at timestamp, word string"}, {**SPEC, **spec}, COUNTS)
+
+
+def at(time: str, word: str = "tide") -> dict[str, str]:
+    return {"at": f"2026-03-01T{time}:00Z", "word": word}
+
+
+def log_of(flow: Flow) -> LateLog:
+    return LateLog(flow.layout, FIRST_GENERATION)
+
+
+def late(flow: Flow) -> dict[int, int | None]:
+    return {found.batch: found.rows for found in log_of(flow).read()}
+
+
+def test_late_rows_are_counted_one_by_one_and_kept(tmp_path: Path, spark: object) -> None:
+    flow = windows(tmp_path)
+    flow.arrive("events", "a", [at("12:01"), at("12:30")])
+    flow.go("first")
+    # In the state's batch no row is late that is not before its end: 12:20 is the watermark.
+    flow.arrive("events", "b", [at("12:03"), at("12:04"), at("12:19", "mill"), at("12:21")])
+    reports = flow.run("second")
+    facts = reports["ingest"].facts
+    (batch,) = facts["late"]["batches"]
+    assert facts["late"] == {"rows": 3, "batches": {batch: 3}, "unknown": []}
+    # Spark counts two groups.
+    (operator,) = facts["state"]["operators"]
+    assert operator["numRowsDroppedByWatermark"] == 2
+    assert (operator["name"], operator["rows"]) == ("stateStoreSave", 2)
+    assert set(late(flow)) == {one.batch for one in flow.batches}
+    rows = log_of(flow).rows([int(batch)], limit=10)
+    found = sorted((json.loads(row["record"])["at"], row["source"]) for row in rows)
+    assert [time[11:16] for time, _ in found] == ["12:03", "12:04", "12:19"]
+    assert {row["source"] for row in rows} == {"events"}
+    assert {f"{row['watermark']:%H:%M}" for row in rows} == {"12:20"}
+    assert read_status(flow.layout).late == 3
+    # None of them is in a result.
+    flow.arrive("events", "c", [at("14:00")])
+    flow.go("third")
+    counts = [count for (count,) in flow.published("count")]
+    assert sum(counts) == 3
+
+
+def test_a_batch_of_a_driver_that_died_is_looked_at_by_the_next(
+    tmp_path: Path, spark: object
+) -> None:
+    flow = windows(tmp_path)
+    flow.arrive("events", "a", [at("12:01"), at("12:30")])
+    flow.go("first")
+    flow.arrive("events", "b", [at("12:03")])
+    flow.go("second")
+    before = late(flow)
+    assert sum(rows or 0 for rows in before.values()) == 1
+    # As if it had died before it looked.
+    shutil.rmtree(log_of(flow).folder)
+    flow.arrive("events", "c", [at("12:31")])
+    reports = flow.run("third")
+    assert reports["ingest"].facts["late"]["rows"] == 1
+    assert {batch: late(flow)[batch] for batch in before} == before
+
+
+def test_of_input_that_is_gone_nobody_can_tell(tmp_path: Path, spark: object) -> None:
+    flow = windows(tmp_path)
+    flow.arrive("events", "a", [at("12:01"), at("12:30")])
+    flow.go("first")
+    gone = flow.arrive("events", "b", [at("12:03")])
+    flow.go("second")
+    (batch,) = [number for number, rows in late(flow).items() if rows]
+    shutil.rmtree(log_of(flow).folder)
+    gone.unlink()
+    flow.arrive("events", "c", [at("12:31")])
+    facts = flow.run("third")["ingest"].facts
+    assert facts["late"] == {"rows": 0, "batches": {}, "unknown": [batch]}
+    assert late(flow)[batch] is None
