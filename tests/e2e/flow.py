@@ -140,4 +140,4 @@ class Flow:
         if not DeltaTable.is_deltatable(str(self.layout.table)):
             return []
         table = DeltaTable(self.layout.table).to_pyarrow_table(columns=list(columns) or None)
-        return sorted(tuple(row.values()) for row in table.to_pylist())
+        return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
 
@@ -45,16 +45,19 @@ def joined(rows: DataFrame, others: DataFrame, how: str, *bounds: str) -> DataFr
     return rows.join(right, F.expr(" AND ".join(["id = other", *bounds])), how)
 
 
+def windowed() -> Column:
+    return F.window("at", "5 minutes").alias("w")
+
+
 WITHIN = "then BETWEEN at AND at + INTERVAL 1 HOUR"
-WINDOWED = F.window("at", "5 minutes").alias("w")
 ONE: dict[str, tuple[PipelineClass, Callable[[DataFrame], DataFrame]]] = {
     "row by row": (MAP, lambda rows: rows.where("n > 1").withColumn("m", F.col("n") * 2)),
-    "counts in windows": (WINDOW, lambda rows: rows.groupBy(WINDOWED, "id").count()),
+    "counts in windows": (WINDOW, lambda rows: rows.groupBy(windowed(), "id").count()),
     "counts by event time": (WINDOW, lambda rows: rows.groupBy("at").count()),
     "counts of counts": (
         WINDOW,
         lambda rows: (
-            rows.groupBy(WINDOWED)
+            rows.groupBy(windowed())
             .count()
             .groupBy(F.window("w", "1 hour").alias("hour"))
             .agg(F.sum("count").alias("sum"))
@@ -62,7 +65,7 @@ ONE: dict[str, tuple[PipelineClass, Callable[[DataFrame], DataFrame]]] = {
     ),
     "the first in windows": (
         ORDERED,
-        lambda rows: rows.groupBy(WINDOWED).agg(F.first("n").alias("n")),
+        lambda rows: rows.groupBy(windowed()).agg(F.first("n").alias("n")),
     ),
     "sessions": (ORDERED, lambda rows: rows.groupBy(F.session_window("at", "1 hour")).count()),
     "first seen within the watermark": (
@@ -75,11 +78,11 @@ ONE: dict[str, tuple[PipelineClass, Callable[[DataFrame], DataFrame]]] = {
     "running counts": (UNBOUNDED, lambda rows: rows.groupBy("id").count()),
     "windows without a watermark": (
         UNBOUNDED,
-        lambda rows: without(rows).groupBy(WINDOWED).count(),
+        lambda rows: without(rows).groupBy(windowed()).count(),
     ),
     "deduplicated, then counted": (
         ORDERED,
-        lambda rows: rows.dropDuplicatesWithinWatermark(["id"]).groupBy(WINDOWED).count(),
+        lambda rows: rows.dropDuplicatesWithinWatermark(["id"]).groupBy(windowed()).count(),
     ),
 }
 TWO: dict[str, tuple[PipelineClass, Callable[[DataFrame, DataFrame], DataFrame]]] = {
