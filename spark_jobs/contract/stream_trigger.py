@@ -175,6 +175,8 @@ def _against_continuous(_trigger: StreamTrigger, spec: Spec) -> Iterator[tuple[s
         yield "sink", "a writer in Python ends with IllegalThreadStateException at the second epoch"
     if len(spec.sources) > 1:
         yield "sources", "Continuous processing does not support Union operations"
+    if spec.statics:
+        yield "statics", "Continuous processing does not support Join operations"
     reasons = {
         "file": "Continuous processing does not support StreamingRelation operations",
         "python": "a Python data source does not support continuous processing",

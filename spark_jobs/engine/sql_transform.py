@@ -56,7 +56,8 @@ class SqlTransform:
         text = self.path.read_text(encoding="utf-8")
         try:
             self._refuse_other_than_a_query(catalyst.jvm, scratch, text)
-            return catalyst.frame(scratch.sql(text).queryExecution().analyzed())
+            plan = scratch.sql(text).queryExecution().analyzed()
+            return catalyst.frame(_plain(plan, catalyst.jvm))
         except PySparkException as error:
             raise self._refused(error, text, [*inputs]) from error
 
@@ -100,6 +101,13 @@ def _copy_of(session: SparkSession) -> Any:
     # SELECT … FROM parquet.`/path` would read what nobody has pinned.
     copy.conf().set("spark.sql.runSQLOnFiles", "false")
     return copy
+
+
+def _plain(plan: Any, jvm: Any) -> Any:
+    """The same plan as a transform in Python gives it: without views and WITH."""
+    catalyst = jvm.org.apache.spark.sql.catalyst
+    views = getattr(getattr(catalyst.analysis, "EliminateView$"), "MODULE$")
+    return views.apply(catalyst.optimizer.InlineCTE(True, False).apply(plan))
 
 
 def _all(plan: Any) -> Iterator[Any]:

@@ -10,7 +10,14 @@ import pytest
 
 from spark_jobs.contract.errors import SpecError, UsageError
 from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.project import REPOSITORY, Project, find, search_path, spec_files
+from spark_jobs.contract.project import (
+    REPOSITORY,
+    Project,
+    TransformDoubled,
+    find,
+    search_path,
+    spec_files,
+)
 from tests.specs import MINIMAL
 
 
@@ -69,6 +76,19 @@ def test_a_spec_may_name_another_transform_and_suite(tmp_path: Path) -> None:
     own.spec("clicks").write_text(f"{MINIMAL}transform: web\ngate: {{suite: strict}}\n")
     pipeline = open_pipeline("clicks", environ(own))
     assert (pipeline.transform_file.name, pipeline.suite_file.name) == ("web.py", "strict.json")
+
+
+def test_a_transform_may_be_sql_and_not_both(tmp_path: Path) -> None:
+    own = project(tmp_path / "own", "clicks")
+    python = own.transform("clicks")
+    sql = python.with_suffix(".sql")
+    sql.parent.mkdir(parents=True, exist_ok=True)
+    sql.write_text("SELECT * FROM orders")
+    assert own.transform("clicks") == sql
+    python.write_text("def transform(orders):\n    return orders\n")
+    with pytest.raises(TransformDoubled) as doubled:
+        own.transform("clicks")
+    assert doubled.value.path == sql
 
 
 def test_one_name_in_two_folders_is_refused_after_all_others_were_given(tmp_path: Path) -> None:

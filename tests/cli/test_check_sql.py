@@ -1,0 +1,55 @@
+"""`tidemill check` of a transform in SQL, without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.contract.errors import ExitCode
+from spark_jobs.steps import dag_integrity
+from tests.cli.conftest import Tidemill
+from tests.cli.problems import TRANSFORM, found
+from tests.e2e.mill import NAME, Mill
+
+SQL = TRANSFORM.replace(".py", ".sql")
+
+
+@pytest.fixture(autouse=True)
+def without_airflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dag_integrity, "airflow_installed", lambda: False)
+
+
+def write(mill: Mill, text: str) -> None:
+    project = mill.home / "project"
+    (project / TRANSFORM).unlink()
+    (project / SQL).write_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM orders",
+        "/* what; */ -- drop it\nWITH a AS (SELECT ';' FROM `orders`) SELECT * FROM a;\n",
+    ],
+)
+def test_a_select_over_the_sources_is_sound(tidemill: Tidemill, mill: Mill, text: str) -> None:
+    write(mill, text)
+    assert tidemill("check", NAME, "--json").exit_code == ExitCode.DONE
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("", "Write one SELECT over the sources."),
+        ("DROP TABLE orders", "Write one SELECT over the sources."),
+        ("SELECT 1 FROM orders; SELECT 2", "Write one SELECT; WITH names what comes before it."),
+        ("SELECT 1 -- FROM orders", "Read it, or remove it from the spec."),
+    ],
+)
+def test_anything_else_is_a_problem(tidemill: Tidemill, mill: Mill, text: str, remedy: str) -> None:
+    write(mill, text)
+    assert found(tidemill("check", NAME, "--json")) == {(SQL, None, remedy)}
+
+
+def test_two_transforms_of_one_name_are_a_problem(tidemill: Tidemill, mill: Mill) -> None:
+    (mill.home / "project" / SQL).write_text("SELECT * FROM orders")
+    assert found(tidemill("check", NAME, "--json")) == {(SQL, None, "Remove one of them.")}
