@@ -1,0 +1,32 @@
+"""The shipped pipeline `unique_events`, against plain Python."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.samples import unique_events
+from tests.e2e.shipped import Row, Shipped
+
+pytestmark = pytest.mark.jvm
+
+
+def test_each_event_that_comes_in_time_is_published_once(tmp_path: Path, spark: object) -> None:
+    building = Shipped("unique_events", tmp_path)
+    for number in (1, 2, 3):
+        unique_events.write_file(building.input / "unique_events", number)
+        building.run()
+
+    first: dict[str, Row] = {}
+    copies = late = 0
+    for batch in building.taken(events=timedelta(hours=1)):
+        late += len(batch.rows["events"]) - len(batch.in_time("events"))
+        for row in batch.in_time("events"):
+            copies += row["id"] in first
+            first.setdefault(row["id"], row)
+    expected = [(row["id"], row["kind"], row["at"], row["at"].date()) for row in first.values()]
+    assert building.published("id", "kind", "at", "day") == sorted(expected, key=repr)
+    assert copies > 0
+    assert late > 0
