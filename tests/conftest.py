@@ -50,7 +50,8 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
-    names = [name for name in engine_conf(parse(minimal())) if session.conf.isModifiable(name)]
+    names = [*engine_conf(parse(minimal())), "spark.sql.streaming.stateStore.encodingFormat"]
+    names = [name for name in names if session.conf.isModifiable(name)]
     before = {name: session.conf.get(name, None) for name in names}
     pytestconfig.stash[SHARED] = (session, before)
     yield session

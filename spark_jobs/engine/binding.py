@@ -12,6 +12,7 @@ from typing import Any
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.query import Plan
+from spark_jobs.engine.refusals import STATE_ENCODING
 from spark_jobs.engine.static import Pins
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Start
@@ -30,7 +31,6 @@ from spark_jobs.ledger.note import (
 from spark_jobs.ledger.written import written_by
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-STATE_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 
 
 def bind(

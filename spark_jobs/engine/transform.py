@@ -9,7 +9,7 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import cast
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -22,6 +22,12 @@ from spark_jobs.engine.partitions import of_sources
 from spark_jobs.engine.sql_transform import SqlRefused, SqlTransform
 
 Transform = Callable[..., DataFrame]
+# Spark's words for what it has no condition for.
+ASKS_FOR_ROWS = "must be executed with writeStream.start()"
+
+
+class TransformRefused(SpecError):
+    """Spark refuses what the transform asks for; carries `path`, `line` and `condition`."""
 
 
 def load_transform(path: Path) -> Transform:
@@ -73,8 +79,9 @@ def apply(
 
     Raises:
         SpecError: the transform fails, drops a partition column or computes it anew, takes a name
-            that is kept for the engine, or leaves no column beside the partitions.
-        PySparkException: Spark refuses what the transform asks for.
+            that is kept for the engine, or leaves no column beside the partitions; or Spark
+            refuses what it asks for.
+        PySparkException: Spark fails on the way.
     """
     broadcast = {name for name, static in spec.statics.items() if static.broadcast}
     joined = {
@@ -105,16 +112,40 @@ def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -
         _refuse_other_arguments(transform, inputs, path)
     try:
         result = transform(**inputs) if by_name else transform(*inputs.values())
+    except AnalysisException as error:
+        raise _refused(error, path) from error
     except (PySparkException, SqlRefused):
         # Whoever builds the query tells Spark's own errors apart.
         raise
     except Exception as error:
-        frames = extract_tb(error.__traceback__)
-        line = next((f.lineno for f in reversed(frames) if Path(f.filename) == path), None)
-        raise _error(path, f"fails in line {line}: {error!r}", "Mend it.") from error
+        what = f"fails in line {_line(error, path)}: {error!r}"
+        raise _error(path, what, "Mend it.") from error
     if not isinstance(result, DataFrame):
         raise _error(path, f"returns {type(result).__name__}", "Return a DataFrame.")
     return result
+
+
+def _refused(error: AnalysisException, path: Path) -> TransformRefused:
+    line = _line(error, path)
+    said = " ".join(str(error).split(";\n")[0].split("\n\n")[0].split())
+    asks = ASKS_FOR_ROWS in said
+    return TransformRefused(
+        f"{path}:{line}: Spark refuses the transform: {said.strip(' ;')}",
+        remedy="A stream has no rows while its query is built: count, show and collect have no "
+        "place here. Aggregate with groupBy() instead, or write foreach_batch for a sink."
+        if asks
+        else "Mend it.",
+        path=path,
+        line=line,
+        field="transform",
+        condition=error.getCondition(),
+    )
+
+
+def _line(error: Exception, path: Path) -> int | None:
+    """The line of the transform's file that an error came from."""
+    frames = extract_tb(error.__traceback__)
+    return next((f.lineno for f in reversed(frames) if Path(f.filename) == path), None)
 
 
 def _refuse_other_arguments(

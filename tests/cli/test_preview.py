@@ -101,5 +101,6 @@ class TestOnSpark:
 
         answer = tidemill("preview", "orders", "--input", str(sample(mill, *GOOD)), "--json")
 
-        assert (answer.exit_code, answer.json["code"]) == (ExitCode.FAILED, "QueryFailed")
+        assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "TransformRefused")
         assert answer.json["data"]["condition"].startswith("UNRESOLVED_COLUMN")
+        assert answer.json["data"]["line"] == 2
