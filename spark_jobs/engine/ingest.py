@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -136,7 +136,7 @@ def ingest(
     mine = {batch.batch for batch in written}
     before = [batch for batch in batches if batch.batch not in mine]
     files = report_files(pipeline.spec, before, written, say)
-    _forget_copies(pipeline, generation, pins)
+    _forget_copies(generation, pins, [*before, *written])
     stopped, left = _left(pipeline, generation, ran.stopped)
     return Ingested(
         tuple(written),
@@ -184,15 +184,14 @@ def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:
     return then if then is not None and then.kind == now.kind else now
 
 
-def _forget_copies(pipeline: Pipeline, generation: Generation, pins: Pins) -> None:
-    """Remove the copies of static inputs that no batch has read and none will."""
-    if not pins:
-        return
-    read = [batch.static for batch in generation.ledger.batches()]
-    planned = generation.ledger.pins_of(open_generation(pipeline).planned)
-    for name in pins:
-        known = [one[name] for one in (*read, planned) if name in one]
-        keep_copies(pipeline.layout.statics / name, [*known, pins[name]])
+def _forget_copies(generation: Generation, pins: Pins, batches: Sequence[Batch]) -> None:
+    """Remove the copies of static inputs that no batch has read.
+
+    A batch that is planned and not committed was planned by this run, which has `pins`.
+    """
+    for name, pin in pins.items():
+        read = [batch.static[name] for batch in batches if name in batch.static]
+        keep_copies(generation.ledger.layout.statics / name, [*read, pin])
 
 
 def _left(

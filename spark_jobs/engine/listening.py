@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -15,8 +16,8 @@ from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.uncached import load_module
 
-# For events that are on their way when a query has ended.
-LAST_EVENTS_MS = 10_000
+# For the event of its end, which is on its way when a query has ended.
+LAST_EVENT_SECONDS = 10
 Say = Callable[[str], None]
 
 
@@ -43,10 +44,8 @@ def listening(session: SparkSession, pipeline: Pipeline, say: Say) -> Iterator[N
     try:
         yield
     finally:
-        if listeners:
-            context: Any = session._jsparkSession.sparkContext()
-            context.listenerBus().waitUntilEmpty(LAST_EVENTS_MS)
         for listener in listeners:
+            listener.wait_for_the_end()
             session.streams.removeListener(listener)
 
 
@@ -56,6 +55,12 @@ class _OfOneQuery(StreamingQueryListener):
     def __init__(self, query: str, named: str, own: StreamingQueryListener, say: Say) -> None:
         self._query, self._named, self._own, self._say = query, named, own, say
         self._runs: set[str] = set()
+        self._ended = Event()
+
+    def wait_for_the_end(self) -> None:
+        """Wait until the listener has heard of the query's end, if it began."""
+        if self._runs:
+            self._ended.wait(LAST_EVENT_SECONDS)
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
         if event.name == self._query:
@@ -70,6 +75,8 @@ class _OfOneQuery(StreamingQueryListener):
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
         self._tell("onQueryTerminated", event, event.runId)
+        if str(event.runId) in self._runs:
+            self._ended.set()
 
     def _tell(self, method: str, event: Any, run: object) -> None:
         if str(run) not in self._runs:

@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date, datetime
 from typing import Any
 
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.pipeline import Pipeline
 
 OBSERVED = "tidemill_observed"
 
 
-def observed(result: DataFrame, metrics: Mapping[str, str]) -> DataFrame:
-    """The same rows, over which metrics are computed as they pass.
+class MetricRefused(SpecError):
+    """Spark takes a metric for no aggregate over the result; carries `metric` and `condition`."""
+
+
+def observed(result: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The same rows, over which the spec's metrics are computed as they pass.
 
     Args:
         result: Of the transform.
-        metrics: Name -> an aggregate in SQL.
+        pipeline: Whose.
 
     Raises:
-        PySparkException: Spark takes one of them for no aggregate of these columns.
+        MetricRefused: one of them is no aggregate of the result's columns.
     """
+    metrics = pipeline.spec.observe
     if not metrics:
         return result
+    for name, sql in metrics.items():
+        try:
+            result.observe(OBSERVED, F.expr(sql).alias(name))
+        except (AnalysisException, ParseException) as error:
+            said = " ".join(str(error).split(";")[0].split("\n\n")[0].split())
+            raise MetricRefused(
+                f"{pipeline.spec_file}: observe.{name} is refused by Spark: {said}",
+                remedy="Write an aggregate over the transform's columns, such as sum(price).",
+                path=pipeline.spec_file,
+                field=f"observe.{name}",
+                metric=name,
+                condition=error.getCondition(),
+            ) from error
     return result.observe(OBSERVED, *[F.expr(sql).alias(name) for name, sql in metrics.items()])
 
 
 def as_values(row: Row) -> dict[str, Any]:
-    """The metrics of a batch as plain data: what JSON has no type for goes as text."""
-    return {name: _plain(value) for name, value in row.asDict(recursive=True).items()}
+    """The metrics of a batch as plain data.
 
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (str, int, float, bool, type(None))):
-        return value
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value.isoformat() if isinstance(value, date | datetime) else str(value)
+    A query's report holds them as JSON does: a decimal is a number, a time is a text. Whoever needs
+    each digit casts to string.
+    """
+    return row.asDict(recursive=True)

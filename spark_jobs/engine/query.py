@@ -97,7 +97,7 @@ def plan_rows(
         counted = {name: _counted(name, frame) for name, frame in tagged.items()}
         fine = {name: good(frame, spec, name) for name, frame in counted.items()}
         result = with_partitions(apply(transform, fine, spec, path, statics), pipeline)
-        rows = two_passes(tagged.values(), observed(result, spec.observe))
+        rows = two_passes(tagged.values(), observed(result, pipeline))
     refuse_unsupported(rows, path, spec.output.mode)
     return Plan(
         read_once(committed(rows, spec)),

@@ -80,7 +80,7 @@ def plan_rows(
         name: good(_strict(frame) if watch.continuous else _counted(frame, spec, name), spec, name)
         for name, frame in tagged.items()
     }
-    rows = observed(apply(load_transform(path), fine, spec, path, statics), spec.observe)
+    rows = observed(apply(load_transform(path), fine, spec, path, statics), pipeline)
     refuse_unsupported(rows, path, spec.output.mode)
     if isinstance(spec.sink, KafkaSink):
         refuse_other_columns(rows, path, topic_given=spec.sink.topic is not None)

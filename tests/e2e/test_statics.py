@@ -11,6 +11,7 @@ import pytest
 
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.report import Outcome
+from spark_jobs.steps.preview import preview
 from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm
@@ -201,3 +202,14 @@ def test_a_static_input_that_is_not_there_is_refused_before_anything_is_planned(
     assert refused.error is not None
     assert refused.error["data"]["static"] == "ads"
     assert not (flow.layout.checkpoint(FIRST_GENERATION) / "offsets").exists()
+
+
+def test_a_preview_reads_them_as_they_are_now_and_leaves_no_copy(
+    tmp_path: Path, spark: object
+) -> None:
+    flow = flow_of(tmp_path)
+    price(tmp_path, "tide", 10)
+    sample = flow.arrive("clicks", "a", [click(1), click(2, "mill")])
+    found = preview(flow.name, [sample], 10, lambda _: None, flow.environ)
+    assert [(row["click"], row["price"]) for row in found.good] == [(1, 10), (2, None)]
+    assert not flow.layout.statics.exists()
