@@ -23,8 +23,10 @@ OWN_STATE = frozenset(
     }
 )
 EVOLVING = frozenset({"TransformWithState", "TransformWithStateInPySpark"})
-# Their result depends on which row came first.
+# They give what they meet first or last, or in that order; Spark 4.2 calls them deterministic.
 FIRST_COME = frozenset({"AnyValue", "CollectList", "CollectSet", "First", "Last", "ListAgg"})
+# To these it does not matter in which order something was collected.
+ORDERLESS = frozenset({"ArraySort", "Size", "SortArray"})
 RANK = (PipelineClass.MAP, PipelineClass.WINDOW, PipelineClass.ORDERED, PipelineClass.UNBOUNDED)
 
 
@@ -61,6 +63,17 @@ def nodes(plan: Any) -> Iterator[Any]:
         yield from nodes(child)
 
 
+def below(expressions: Any) -> Iterator[Any]:
+    """Every expression with those below it; one that is sorted or counted at once has no order."""
+    for expression in items(expressions):
+        yield expression
+        collected = expression.children().apply(0) if kind(expression) in ORDERLESS else None
+        if collected is not None and kind(collected) == "AggregateExpression":
+            yield from below(collected.aggregateFunction().children())
+        else:
+            yield from below(expression.children())
+
+
 def _class_of(node: Any) -> PipelineClass:
     if not keeps_state(node):
         return PipelineClass.MAP
@@ -82,7 +95,7 @@ def _class_of_aggregate(node: Any) -> PipelineClass:
     if not groups:
         return PipelineClass.UNBOUNDED
     sessions = any("spark.sessionWindow" in _metadata(group) for group in groups)
-    ordered = sessions or any(kind(one) in FIRST_COME for one in _below(node.expressions()))
+    ordered = sessions or any(kind(one) in FIRST_COME for one in below(node.expressions()))
     return PipelineClass.ORDERED if ordered else PipelineClass.WINDOW
 
 
@@ -109,9 +122,3 @@ def _under_watermark(expression: Any) -> bool:
 
 def _metadata(expression: Any) -> str:
     return str(expression.metadata().json()) if hasattr(expression, "metadata") else ""
-
-
-def _below(expressions: Any) -> Iterator[Any]:
-    for expression in items(expressions):
-        yield expression
-        yield from _below(expression.children())

@@ -7,7 +7,6 @@ time: in scheduled runs they are all due at the next run, whatever they were set
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,10 @@ from pyspark.sql import DataFrame
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind
-from spark_jobs.engine.pipeline_class import nodes, state_encoding
+from spark_jobs.engine.pipeline_class import FIRST_COME, below, nodes, state_encoding
 
 # Spark calls these deterministic, because each has one value in a batch; the next run has another.
 CLOCKS = frozenset({"CurrentDate", "CurrentTimestamp", "CurrentTime", "LocalTimestamp", "Now"})
-
-
-# They give what they meet first or last, or in that order; Spark 4.2 calls them deterministic.
-ORDERED = frozenset({"AnyValue", "CollectList", "CollectSet", "First", "Last", "ListAgg"})
-# Nor does it matter to how many there are.
-SORTED = frozenset({"ArraySort", "Size", "SortArray"})
 # They see the rows of one batch, and how rows come in batches must not decide.
 OF_ONE_BATCH = frozenset(
     {
@@ -68,13 +61,13 @@ def refuse_unrepeatable(
     for node in nodes(analysed(transformed)):
         if node.isStreaming():
             _refuse_node(node, path, mode)
-        for expression in _all(node.expressions()):
+        for expression in below(node.expressions()):
             if _unrepeatable(expression, node.isStreaming()):
                 raise TransformNotRepeatable(
                     f"{path}: the transform or an expression of the spec uses "
                     f"{expression.prettyName()}(), which gives another value the next time.",
                     remedy="Compute it from the row, so that a retry makes the same rows."
-                    if kind(expression) not in ORDERED
+                    if kind(expression) not in FIRST_COME
                     else "Take max_by or min_by, or sort or count at once what is collected.",
                     path=path,
                     field="transform",
@@ -162,19 +155,8 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
 
 def _unrepeatable(expression: Any, streaming: bool) -> bool:
     """Whether it is the culprit itself, not only something that holds one."""
-    if kind(expression) in CLOCKS or (streaming and kind(expression) in ORDERED):
+    if kind(expression) in CLOCKS or (streaming and kind(expression) in FIRST_COME):
         return True
     return not expression.deterministic() and all(
         child.deterministic() for child in items(expression.children())
     )
-
-
-def _all(expressions: Any) -> Iterator[Any]:
-    """Every expression with those below it; one that is sorted or counted at once has no order."""
-    for expression in items(expressions):
-        yield expression
-        collected = expression.children().apply(0) if kind(expression) in SORTED else None
-        if collected is not None and kind(collected) == "AggregateExpression":
-            yield from _all(collected.aggregateFunction().children())
-        else:
-            yield from _all(expression.children())

@@ -16,8 +16,10 @@ from typing import Any
 
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.note import read_note
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 from tests.e2e.mill import STEPS
@@ -70,6 +72,13 @@ class Shipped:
     def pipeline(self) -> Pipeline:
         own = {"TIDEMILL_ROOT": str(self.home / "root"), self.variable: str(self.home / "input")}
         return open_pipeline(self.name, {**os.environ, **own})
+
+    @property
+    def kind(self) -> PipelineClass | None:
+        """Its class, as the note of its generation has it."""
+        note = read_note(self.pipeline.layout, FIRST_GENERATION)
+        assert note is not None
+        return note.pipeline_class
 
     @property
     def input(self) -> Path:

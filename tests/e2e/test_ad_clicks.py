@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.samples import ad_clicks
 from tests.e2e.shipped import Shipped
 
@@ -45,10 +46,12 @@ def test_impressions_meet_the_clicks_of_the_hour_that_follows(
     alone = [one for one in shown if one["ad"] not in met]
     given_up = [one for one in alone if one["at"] + HOUR < batch.closed]
     without = [(one["ad"], one["campaign"], one["at"], None) for one in given_up]
-    expected = pairs if name == "ad_clicks_inner" else [*pairs, *without]
+    is_inner = name == "ad_clicks_inner"
+    expected = pairs if is_inner else [*pairs, *without]
     assert agency.published(*COLUMNS) == sorted(expected, key=repr)
     # Of each kind there are some: late on both sides, clicked twice, waiting, too late a click.
     assert all(late.values())
     assert len(met) < len(pairs)
     assert 0 < len(given_up) < len(alone)
     assert {click["ad"] for click in clicks} - met
+    assert agency.kind is (PipelineClass.WINDOW if is_inner else PipelineClass.ORDERED)

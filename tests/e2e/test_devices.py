@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.samples import devices
 from tests.e2e.shipped import Shipped
 
@@ -39,6 +40,7 @@ def test_device_signals_are_the_reports_above_the_noise(tmp_path: Path, spark: o
     assert sorted(((d, s, int(t.timestamp() * 1e6)) for d, s, t, _ in found), key=repr) == expected
     assert all(at.date() == day for _, _, at, day in found)
     assert building.rejected() == ["rule type_known"] * 2
+    assert building.kind is PipelineClass.MAP
 
 
 def test_device_totals_are_those_of_all_reports_however_late(tmp_path: Path, spark: object) -> None:
@@ -54,3 +56,4 @@ def test_device_totals_are_those_of_all_reports_however_late(tmp_path: Path, spa
         ]
         assert building.published("type", "reports", "mean_signal") == expected
     assert sum(many for _, many, _ in expected) == 2 * devices.ROWS - 2
+    assert building.kind is PipelineClass.UNBOUNDED

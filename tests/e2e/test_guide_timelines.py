@@ -22,6 +22,7 @@ import pytest
 
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.batch import Batch
 from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm
@@ -67,18 +68,22 @@ class Timeline(Flow):
 
     def trigger(self, *events: tuple[str, str]) -> Table:
         """What the query writes when these have arrived, batches without input included."""
+        return set().union(*self.batch_by_batch([events]))
+
+    def batch_by_batch(self, files: Sequence[Sequence[tuple[str, str]]]) -> list[Table]:
+        """What each batch of one run writes when these files have arrived."""
         before = len(self.batches)
-        number = f"{before:03d}"
-        self.arrive("events", number, [self._row(*event) for event in events])
-        report = self.step("ingest", number)
+        for number, events in enumerate(files, before):
+            self.arrive("events", f"{number:03d}", [self._row(*event) for event in events])
+        report = self.step("ingest", f"run-{before}")
         assert report.outcome is Outcome.DONE, report.error
-        written: Table = set()
-        for batch in self.batches[before:]:
-            for file in batch.outputs:
-                path = self.layout.sink(FIRST_GENERATION) / file.path
-                rows = pq.ParquetFile(path).read(columns=["start", self.key, "count"])
-                written |= {tuple(row.values()) for row in rows.to_pylist()}
-        return written
+        return [self._written(batch) for batch in self.batches[before:]]
+
+    def _written(self, batch: Batch) -> Table:
+        sink = self.layout.sink(FIRST_GENERATION)
+        columns = ["start", self.key, "count"]
+        files = [pq.ParquetFile(sink / file.path).read(columns) for file in batch.outputs]
+        return {tuple(row.values()) for rows in files for row in rows.to_pylist()}
 
     def _row(self, time: str, what: str) -> dict[str, str]:
         return {"at": f"{DAY}T{time}:00Z", self.key: what}
@@ -193,6 +198,25 @@ def test_watermarking_in_append_mode(tmp_path: Path, spark: object) -> None:
     assert at_12_20 == {("12:00", "cat", 1), ("12:00", "dog", 2), ("12:00", "owl", 1)}
     assert at_12_25 == set()
     assert words.publish() == {("12:00", "cat", 1), ("12:00", "dog", 2), ("12:00", "owl", 1)}
+
+
+def test_within_one_run_a_word_is_late_by_the_watermark_of_the_batch_before(
+    tmp_path: Path, spark: object
+) -> None:
+    words = Timeline(tmp_path, SLIDING, "word", "append", "10 minutes")
+    # Nothing is worked off between these batches: the donkey's comes while it is still 12:04.
+    assert words.batch_by_batch(ARRIVALS) == [
+        set(),
+        set(),
+        set(),
+        {
+            ("11:55", "donkey", 1),
+            ("12:00", "cat", 1),
+            ("12:00", "dog", 2),
+            ("12:00", "donkey", 1),
+            ("12:00", "owl", 1),
+        },
+    ]
 
 
 # --- Learning Spark, chapter 8

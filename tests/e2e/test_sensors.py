@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.samples import sensors
 from tests.e2e.shipped import Row, Shipped, windows
 
@@ -55,6 +56,7 @@ def test_sensor_windows_have_two_shapes_and_all_their_aggregates(
     assert all(late.values())
     assert 0 < len(closed) < len(kept)
     assert any(len(row[-1]) > 1 for row in expected)
+    assert building.kind is PipelineClass.WINDOW
 
 
 def test_sensor_baselines_are_of_all_readings_ever(tmp_path: Path, spark: object) -> None:

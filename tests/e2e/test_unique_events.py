@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.samples import unique_events
 from tests.e2e.shipped import Row, Shipped
 
@@ -30,3 +31,4 @@ def test_each_event_that_comes_in_time_is_published_once(tmp_path: Path, spark: 
     assert building.published("id", "kind", "at", "day") == sorted(expected, key=repr)
     assert copies > 0
     assert late > 0
+    assert building.kind is PipelineClass.ORDERED

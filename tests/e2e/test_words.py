@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.samples import windowed_words, word_count
 from tests.e2e.shipped import Shipped, windows
 
@@ -32,6 +33,7 @@ def test_word_count_replaces_the_table_with_the_counts_of_all_text(
         expected = Counter(words(said))
         assert dict(library.published("word", "count")) == expected
     assert expected["straße"] > 0
+    assert library.kind is PipelineClass.UNBOUNDED
 
 
 def test_windowed_words_publishes_each_window_once_without_what_came_late(
@@ -58,3 +60,4 @@ def test_windowed_words_publishes_each_window_once_without_what_came_late(
     assert 0 < len(closed) < len(expected)
     days = {(start, day) for start, day in library.published("window_start", "day")}
     assert all(start.date() == day for start, day in days)
+    assert library.kind is PipelineClass.WINDOW

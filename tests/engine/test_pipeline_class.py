@@ -63,6 +63,10 @@ ONE: dict[str, tuple[PipelineClass, Callable[[DataFrame], DataFrame]]] = {
             .agg(F.sum("count").alias("sum"))
         ),
     ),
+    "sorted sets in windows": (
+        WINDOW,
+        lambda rows: rows.groupBy(windowed()).agg(F.sort_array(F.collect_set("n")).alias("n")),
+    ),
     "the first in windows": (
         ORDERED,
         lambda rows: rows.groupBy(windowed()).agg(F.first("n").alias("n")),
