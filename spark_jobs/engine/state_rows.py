@@ -13,6 +13,7 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.ledger.state_metadata import StateOperator
 
+PARTITIONS = "spark.sql.streaming.internal.stateStore.partitions"
 JOIN = "symmetricHashJoin"
 TIMERS = "TimerState"
 
@@ -54,6 +55,8 @@ def state_rows(
     checkpoint = str(layout.checkpoint(generation))
     found = []
     for part, options in _parts(operator):
+        # Spark looks for it in the offset log, whose version 2 does not hold it (4.2.0: None.get).
+        session.conf.set(PARTITIONS, operator.partitions)
         reader = session.read.format("statestore").options(**options)
         try:
             rows = reader.option("operatorId", operator.operator).load(checkpoint).limit(limit)
@@ -61,6 +64,8 @@ def state_rows(
             table = rows.toArrow()
         except PySparkException as error:
             raise of_spark(error) from error
+        finally:
+            session.conf.unset(PARTITIONS)
         found.append(
             StateRows(
                 operator.operator,
