@@ -28,21 +28,20 @@ from spark_jobs.contract.output import MICROSECONDS
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.catalyst import Catalyst, analysed, kind
 from spark_jobs.engine.late_rule import (
-    STATEFUL,
     Drop,
     Rule,
     candidates,
     rule_of,
     sides,
+    whole,
     without_state,
 )
-from spark_jobs.engine.pipeline_class import nodes
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.read_again import InputGone, read_again
 from spark_jobs.engine.rows import good, tag
 from spark_jobs.engine.source import read_stream
 from spark_jobs.engine.static import Statics, read_statics
-from spark_jobs.engine.transform import apply, load_transform
+from spark_jobs.engine.transform import TransformRefused, apply, load_transform
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.late import LateCount, LateLog, LateRows, counts_in
@@ -132,7 +131,7 @@ class Lateness:
             if rows is None:
                 return late
             return late.model_copy(update={"counts": _keep(rows, log, batch.batch)})
-        except (InputGone, NotTellable, StaticLost) as error:
+        except (InputGone, NotTellable, StaticLost, TransformRefused) as error:
             return late.model_copy(update={"unknown": str(error)})
         except AnalysisException as error:
             return late.model_copy(update={"unknown": str(error).splitlines()[0]})
@@ -179,39 +178,22 @@ def late_rows(transformed: DataFrame, rule: Rule, watermark_ms: int) -> DataFram
     Raises:
         NotTellable: the transform makes something else of a batch than of a stream.
     """
-    plan = analysed(transformed)
-    places = candidates(plan)
+    catalyst = Catalyst(transformed.sparkSession)
+    places = candidates(whole(analysed(transformed), catalyst))
     if tuple(kind(node) for node in places) != rule.kinds:
         msg = f"the transform makes {[kind(node) for node in places]} of a batch, and {rule.kinds}"
         raise NotTellable(f"{msg} of a stream")
-    catalyst = Catalyst(transformed.sparkSession)
-    parts = [_at(drop, places[drop.place], plan, rule, catalyst) for drop in rule.drops]
+    parts = [_at(drop, places[drop.place], rule, catalyst) for drop in rule.drops]
     late = [_of(part, drop, watermark_ms) for part, drop in zip(parts, rule.drops, strict=True)]
     return reduce(DataFrame.unionAll, late)
 
 
-def _at(drop: Drop, node: Any, plan: Any, rule: Rule, catalyst: Catalyst) -> DataFrame:
+def _at(drop: Drop, node: Any, rule: Rule, catalyst: Catalyst) -> DataFrame:
     """What an operator is given, but for what comes out of other operators with state."""
     children = sides(node)
     first = drop.place + 1 + sum(len(candidates(child)) for child in children[: drop.side])
     part = without_state(children[drop.side], rule, catalyst, count(first))
-    return catalyst.frame(_with_definitions(part, plan, rule, catalyst))
-
-
-def _with_definitions(part: Any, plan: Any, rule: Rule, catalyst: Catalyst) -> Any:
-    """A part of a plan with the common table expressions that it names and does not hold."""
-    held = {node.id() for node in nodes(part) if kind(node) == "CTERelationDef"}
-    named = {node.cteId() for node in nodes(part) if kind(node) == "CTERelationRef"}
-    if not named - held:
-        return part
-    definitions = []
-    passed = 0
-    for node in nodes(plan):
-        if kind(node) == "CTERelationDef" and node.id() not in held:
-            definitions.append(without_state(node, rule, catalyst, count(passed)))
-            held |= {one.id() for one in nodes(node) if kind(one) == "CTERelationDef"}
-        passed += kind(node) in STATEFUL
-    return catalyst.WithCTE(part, catalyst.seq(definitions))
+    return catalyst.frame(part)
 
 
 def _of(part: DataFrame, drop: Drop, watermark_ms: int) -> DataFrame:

@@ -54,7 +54,9 @@ def with_partitions(result: DataFrame, pipeline: Pipeline) -> DataFrame:
     """
     for name, sql in of_result(pipeline.spec).items():
         result = result.withColumn(name, F.expr(sql))
-        other = next(_not_of_time(analysed(result), name), None)
+        # In a batch no column is marked as an event time; the stream is asked before it starts.
+        others = _not_of_time(analysed(result), name) if result.isStreaming else iter(())
+        other = next(others, None)
         if other is not None:
             raise PartitionNotOfTime(
                 f"{pipeline.spec_file}: output.partition_by.{name} is made of '{other}', which is "

@@ -174,7 +174,21 @@ def customers(actions: list[int]) -> dict[str, pa.Array]:
     return {**hours, **made_of(customer_id=names, name=names, actions=actions)}
 
 
+def statuses(actions: list[int]) -> dict[str, pa.Array]:
+    many = len(actions)
+    return made_of(user=["user-01"] * many, status=["inactive"] * many, actions=actions)
+
+
+def readings(strengths: list[float]) -> dict[str, pa.Array]:
+    many = len(strengths)
+    times = pa.array([NOON] * many, AT)
+    named = made_of(user=["a"] * many, activity=["walk", None] * (many // 2), strength=strengths)
+    return {**named, "arrived": times, "created": times}
+
+
 GOOD = {
+    "activity": readings([9.8, 14.2]),
+    "user_sessions": statuses([0, 3]),
     "click_revenue": revenue(["1", "2"]),
     "customer_hours": customers([1, 2]),
     "ad_clicks": clicks(["tea", "flour"]),
@@ -194,6 +208,9 @@ GOOD = {
     "word_count_kafka": word_counts([1, 2, 3]),
 }
 PLANTED = {
+    # In thousandths of m/s².
+    "activity": (readings([9800.0, 14200.0]), ("strength",)),
+    "user_sessions": (statuses([0, -1]), ("actions",)),
     "click_revenue": (revenue(["1", "1"]), ("click",)),
     "customer_hours": (customers([1, 0]), ("actions",)),
     "ad_clicks": (clicks(["tea", None]), ("campaign",)),
