@@ -48,7 +48,7 @@ def connection_variables(spec: Spec, *, only: Collection[str] | None = None) -> 
     """Fetch a spec's connections, mask what is secret in them, and give them as variables.
 
     Args:
-        spec: Whose sources, targets and sink name connections.
+        spec: Whose inputs, targets and sink name connections.
         only: The ids of those that are needed; all where not given.
 
     Returns:
@@ -87,7 +87,8 @@ def _fetch(conn_id: str, spec: Spec) -> str:
 
 def _kind(conn_id: str, spec: Spec) -> str:
     """What a connection is for: the kind of the first that names it."""
-    users = (*spec.sources.values(), *spec.publish, *([spec.sink] if spec.sink else []))
+    inputs = (*spec.sources.values(), *spec.statics.values())
+    users = (*inputs, *spec.publish, *([spec.sink] if spec.sink else []))
     return next(user.kind for user in users if getattr(user, "conn_id", None) == conn_id)
 
 

@@ -11,12 +11,13 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from spark_jobs.contract import schema
-from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.errors import SpecError, UsageError
 from spark_jobs.contract.expressions import misspelt_columns
 from spark_jobs.contract.load import Location, lines_of, load_spec
 from spark_jobs.contract.project import Project, TransformDoubled, find, search_path
 from spark_jobs.contract.sink import ForeachBatchSink, ForeachSink
 from spark_jobs.contract.spec import Spec
+from spark_jobs.contract.static import TableStatic
 from spark_jobs.gate.known_expectations import known_expectations
 from spark_jobs.gate.suite import Expectation, SuiteError, load_suite
 from spark_jobs.steps.check_sql import problems_of_sql
@@ -87,6 +88,7 @@ def _of_pipeline(project: Project, path: Path, environ: Mapping[str, str]) -> It
             yield Problem.said(path, one.line, one.what, one.remedy)
         return
     yield from _of_expressions(spec, path)
+    yield from _of_statics(spec, path, environ)
     try:
         transform = project.transform(spec.transform or path.stem)
     except TransformDoubled as error:
@@ -111,6 +113,22 @@ def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
         for word, meant in misspelt_columns(sql, columns):
             what = f"{'.'.join(map(str, at))} names '{word}', which is no column of the source"
             yield Problem(path, lines.get(at), what, f"Did you mean '{meant}'?")
+
+
+def _of_statics(spec: Spec, path: Path, environ: Mapping[str, str]) -> Iterator[Problem]:
+    lines = lines_of(path.read_text(encoding="utf-8"), path)
+    for name, static in spec.statics.items():
+        if not isinstance(static, TableStatic):
+            continue
+        line = lines.get(("statics", name, "pipeline"))
+        if static.pipeline == path.stem:
+            what = f"statics.{name} is the table of this very pipeline"
+            yield Problem(path, line, what, "Name another pipeline.")
+            continue
+        try:
+            find(static.pipeline, environ)
+        except UsageError as error:
+            yield Problem(path, line, f"statics.{name}: {error.what[:-1]}", error.remedy)
 
 
 def _of_transform(path: Path, spec: Spec) -> Iterator[Problem]:

@@ -168,6 +168,15 @@ def test_a_connection_that_is_missing_is_named_with_the_command_to_add_it(
         operator.execute(context)
 
 
+def test_the_missing_connection_of_a_static_input_is_named_too(
+    secret_spec: Path, layout: Layout
+) -> None:
+    customers = "{kind: mariadb, conn_id: crm, query: SELECT 1, schema: id int}"
+    secret_spec.write_text(f"{SPEC}statics: {{customers: {customers}}}\n")
+    with pytest.raises(AirflowFailException, match="add crm --conn-type mysql"):
+        connection_variables(open_pipeline(NAME).spec)
+
+
 def test_a_pipeline_without_connections_asks_for_none(
     spark: FakeSpark, layout: Layout, context: Context
 ) -> None:

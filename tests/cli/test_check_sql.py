@@ -1,4 +1,4 @@
-"""`tidemill check` of a transform in SQL, without Spark."""
+"""`tidemill check` of a transform in SQL and of static inputs, without Spark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from spark_jobs.contract.errors import ExitCode
 from spark_jobs.steps import dag_integrity
 from tests.cli.conftest import Tidemill
-from tests.cli.problems import TRANSFORM, found
+from tests.cli.problems import SPEC, TRANSFORM, found
 from tests.e2e.mill import NAME, Mill
 
 SQL = TRANSFORM.replace(".py", ".sql")
@@ -48,6 +48,21 @@ def test_a_select_over_the_sources_is_sound(tidemill: Tidemill, mill: Mill, text
 def test_anything_else_is_a_problem(tidemill: Tidemill, mill: Mill, text: str, remedy: str) -> None:
     write(mill, text)
     assert found(tidemill("check", NAME, "--json")) == {(SQL, None, remedy)}
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "remedy"),
+    [("shop_order", "Did you mean 'shop_orders'?"), (NAME, "Name another pipeline.")],
+)
+def test_the_table_of_no_other_pipeline_is_a_problem(
+    tidemill: Tidemill, mill: Mill, pipeline: str, remedy: str
+) -> None:
+    spec = mill.home / "project" / SPEC
+    statics = f"statics:\n  prices:\n    kind: table\n    pipeline: {pipeline}\n"
+    before = spec.read_text()
+    line = before.count("\n") + 4
+    spec.write_text(before + statics)
+    assert found(tidemill("check", NAME, "--json")) == {(SPEC, line, remedy)}
 
 
 def test_two_transforms_of_one_name_are_a_problem(tidemill: Tidemill, mill: Mill) -> None:
