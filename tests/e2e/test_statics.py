@@ -147,6 +147,32 @@ def test_what_a_window_kept_of_an_old_side_is_closed_with_it(tmp_path: Path, spa
     assert flow.published("revenue") == [(30,)]
 
 
+def test_the_state_of_a_batch_that_is_written_already_is_made_of_its_own_side(
+    tmp_path: Path, spark: object
+) -> None:
+    spec = {"event_time": {"column": "at", "watermark": "0 seconds"}}
+    columns = "click int, ad string, at timestamp"
+    flow = flow_of(tmp_path, REVENUE, spec=spec, columns=columns)
+    price(tmp_path, "tide", 10)
+    flow.arrive("clicks", "a", [timed(1, "12:02")])
+    flow.go("first")
+    # It moves no watermark, so that no batch follows it.
+    flow.arrive("clicks", "b", [timed(2, "12:01")])
+    price(tmp_path, "tide", 20)
+    assert flow.step("ingest", "killed").outcome is Outcome.DONE
+    # As after a kill between the sink's log and the checkpoint's commit.
+    last = flow.batches[-1].batch
+    commits = flow.layout.checkpoint(FIRST_GENERATION) / "commits"
+    for file in (commits / str(last), commits / f".{last}.crc"):
+        file.unlink()
+    (flow.layout.ledger(FIRST_GENERATION) / f"{last:06d}.json").unlink()
+    assert (flow.layout.sink(FIRST_GENERATION) / "_spark_metadata" / str(last)).exists()
+    flow.arrive("clicks", "c", [timed(3, "12:21")])
+    price(tmp_path, "tide", 40)
+    flow.go("third")
+    assert flow.published("revenue") == [(30,)]
+
+
 def test_a_lost_copy_is_refused_by_its_name_and_only_where_it_is_needed(
     tmp_path: Path, spark: object
 ) -> None:
