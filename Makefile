@@ -47,6 +47,10 @@ up: setup ## Start Airflow with its UI on what the demo left
 test: setup jars ## Run every test
 	@$(RUN) pytest $(PARALLEL)
 
+.PHONY: test-long
+test-long: setup jars ## Hold every shipped pipeline against its oracle over 200 histories; takes hours
+	@TIDEMILL_HISTORIES=200 $(RUN) pytest $(PARALLEL) --dist load --timeout 0 tests/oracle
+
 .PHONY: test-one
 test-one: setup jars ## Run the tests of one pipeline: make test-one P=retail
 	@[ -n "$(P)" ] || { echo 'Say which pipeline: make test-one P=retail' >&2; exit 2; }

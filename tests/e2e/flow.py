@@ -108,12 +108,16 @@ class Flow:
         """The same with the lines as they are."""
         draft = self.home / f"{name}.json"
         draft.write_text("".join(f"{line}\n" for line in lines))
-        folder = self.home / "input" / source
+        folder = self.folder(source)
         # Spark reads files in the order of their times, of which it sees milliseconds.
         newest = max((path.stat().st_mtime_ns for path in folder.iterdir()), default=0)
         later = max(draft.stat().st_mtime_ns, newest + 2_000_000)
         os.utime(draft, ns=(later, later))
         return draft.replace(folder / draft.name)
+
+    def folder(self, source: str) -> Path:
+        """Where a source's files arrive."""
+        return self.home / "input" / source
 
     def step(self, step: Step, run_id: str) -> Report:
         """One step in this process, with this process's Spark."""

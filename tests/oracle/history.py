@@ -56,15 +56,20 @@ Event = Arrive | Go | LetOut
 RUNS = 5
 
 
-def histories(rows: Callable[[str], st.SearchStrategy[Any]], sources: list[str]) -> Any:
+def histories(
+    rows: Callable[[str], st.SearchStrategy[Any]],
+    sources: list[str],
+    ending: tuple[Arrive, ...] = (),
+) -> Any:
     """Histories of at least five runs, a kill among them.
 
     Args:
         rows: Of a source, one row as it stands in a file: JSON, or a text that is none.
         sources: Their names.
+        ending: What arrives last, with a run after each.
     """
     arrivals = st.sampled_from(sources).flatmap(
-        lambda name: st.builds(Arrive, st.just(name), st.lists(rows(name), max_size=5).map(tuple))
+        lambda name: st.builds(Arrive, st.just(name), st.lists(rows(name), max_size=6).map(tuple))
     )
     runs = st.builds(
         Go,
@@ -72,17 +77,22 @@ def histories(rows: Callable[[str], st.SearchStrategy[Any]], sources: list[str])
         again=st.booleans(),
         strict=st.sampled_from([False, False, False, True]),
     )
-    round_ = st.tuples(st.lists(arrivals, max_size=2), runs, st.none() | st.just(LetOut()))
+    round_ = st.tuples(
+        st.lists(arrivals, min_size=1, max_size=2), runs, st.none() | st.just(LetOut())
+    )
     rounds = st.lists(round_, min_size=RUNS, max_size=RUNS + 2)
-    return rounds.map(_flat)
+    return rounds.map(lambda drawn: _flat(drawn, ending))
 
 
-def _flat(rounds: list[tuple[list[Arrive], Go, LetOut | None]]) -> tuple[Event, ...]:
+def _flat(
+    rounds: list[tuple[list[Arrive], Go, LetOut | None]], ending: tuple[Arrive, ...]
+) -> tuple[Event, ...]:
     events: list[Event] = []
     for arrivals, run, let_out in rounds:
         events += [*arrivals, run, *([let_out] if let_out else [])]
     if not any(isinstance(event, Go) and event.kill for event in events):
         last = max(n for n, event in enumerate(events) if isinstance(event, Go))
         events[last] = Go(kill=Kill.COMMIT)
+    events += [event for arrival in ending for event in (arrival, Go())]
     # In the end nothing is held, so that all that was taken in is published.
     return (*events, LetOut(), LetOut(), LetOut(), Go())
