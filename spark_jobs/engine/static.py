@@ -64,19 +64,16 @@ def read_statics(
 
 
 @contextmanager
-def statics_now(
-    session: SparkSession, pipeline: Pipeline, root: Path | None = None
-) -> Iterator[Statics]:
+def statics_now(session: SparkSession, pipeline: Pipeline) -> Iterator[Statics]:
     """What a run would read now, outside of any: nothing of the pipeline's is touched.
 
     Args:
         session: To read with.
         pipeline: Whose.
-        root: Under which other pipelines' tables lie; the pipeline's own where not given.
     """
     with TemporaryDirectory(prefix="tidemill-static-") as scratch:
         place = Path(scratch)
-        pins = pin_statics(pipeline, place, root)
+        pins = pin_statics(pipeline, place)
         yield read_statics(session, pipeline, pins, place)
 
 
