@@ -154,10 +154,10 @@ class Lateness:
         if self._rule is None:
             made = self._streams(statics)
             self._rule = rule_of(made, self.pipeline.spec.output.mode)
-        if not self._rule.drops:
-            return None
         if self._rule.unclear is not None:
             raise NotTellable(self._rule.unclear)
+        if not self._rule.drops:
+            return None
         again = read_again(self.session, self.pipeline, self.ledger, batch, before)
         return late_rows(self._transformed(again, statics), self._rule, watermark_ms)
 

@@ -84,28 +84,34 @@ def rule_of(transformed: DataFrame, mode: OutputMode) -> Rule:
         transformed: What the transform made of streams.
         mode: The output mode.
     """
-    plan = analysed(transformed)
+    plan = whole(analysed(transformed), Catalyst(transformed.sparkSession))
     optimizer = transformed.sparkSession._jsparkSession.sessionState().optimizer()
-    needed = _needed(optimizer.execute(plan))
-    definitions = {one.id(): one for one in nodes(plan) if kind(one) == "CTERelationDef"}
-    found = []
-    stateful: list[int] = []
-    unclear = None
     places = candidates(plan)
-    for place, node in enumerate(places):
-        if not node.isStreaming() or not keeps_state(node):
-            continue
-        for side, child in enumerate(sides(node)):
-            column = _column(node, child, mode, needed)
-            source = ", ".join(sorted(set(_sources(child, definitions))))
-            if column is not None and source:
-                operator = f"{kind(node)} {len(stateful)}"
-                found.append(Drop(place, side, column, operator, source))
-                if any(kind(one) in DELAYING and keeps_state(one) for one in candidates(child)):
-                    unclear = f"{operator} is given rows of {source} together with joined ones"
-        stateful.append(place)
+    stateful = [place for place, node in enumerate(places) if _keeps(node)]
+    planned = [node for node in candidates(optimizer.execute(plan)) if _keeps(node)]
+    unclear = None
+    if [_planned_as(places[place]) for place in stateful] != [kind(node) for node in planned]:
+        unclear = "Spark plans other operators than the transform has"
+        planned = []
+    found = []
+    for number, (place, node) in enumerate(zip(stateful, planned, strict=False)):
+        for side, (child, given) in enumerate(zip(sides(places[place]), sides(node), strict=True)):
+            column = _column(places[place], child, mode)
+            source = ", ".join(sorted(set(_sources(child))))
+            if column is None or not source or not _times(node, given, mode):
+                continue
+            operator = f"{kind(places[place])} {number}"
+            found.append(Drop(place, side, column, operator, source))
+            if any(kind(one) in DELAYING and _keeps(one) for one in candidates(child)):
+                unclear = f"{operator} is given rows of {source} together with joined ones"
     kinds = tuple(kind(node) for node in places)
     return Rule(tuple(found), frozenset(stateful), kinds, unclear)
+
+
+def whole(plan: Any, catalyst: Catalyst) -> Any:
+    """A plan with each common table expression in all its places."""
+    inline = catalyst.jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE
+    return inline(True, False).apply(plan)
 
 
 def candidates(plan: Any) -> list[Any]:
@@ -143,21 +149,31 @@ def without_state(plan: Any, rule: Rule, catalyst: Catalyst, places: Iterator[in
     return plan.withNewChildren(catalyst.seq(children)) if children else plan
 
 
-def _column(node: Any, child: Any, mode: OutputMode, needed: dict[str, set[int]]) -> int | None:
+def _keeps(node: Any) -> bool:
+    return bool(node.isStreaming() and keeps_state(node))
+
+
+def _planned_as(node: Any) -> str:
+    return "Aggregate" if kind(node) in AGGREGATIONS else kind(node)
+
+
+def _column(node: Any, child: Any, mode: OutputMode) -> int | None:
     """Position of what decides whether a row is late; None where nothing does."""
+    times = _times(node, child, mode)
     given = [one.exprId().id() for one in items(child.output())]
-    for one in _times(node, child, mode):
-        identity = one.exprId().id()
-        if identity in needed.get(kind(node), set()) or kind(node) in AGGREGATIONS:
-            return given.index(identity)
-    return None
+    return given.index(times[0].exprId().id()) if times else None
 
 
 def _times(node: Any, child: Any, mode: OutputMode) -> list[Any]:
-    """The columns by which an operator knows that a row is late."""
+    """The columns by which an operator knows that a row is late.
+
+    Spark leaves out columns that nothing asks for: a deduplication by key, or a join, may be given
+    no event time by its optimised plan, and then knows of no row that it is late.
+    """
     asked = items(child.output())
     if kind(node) == "Aggregate":
-        asked = [one for one in items(node.groupingExpressions()) if hasattr(one, "exprId")]
+        groups = items(node.groupingExpressions())
+        asked = [one for one in groups if kind(one) == "AttributeReference"]
     times = [one for one in asked if WATERMARK in _metadata(one)]
     if kind(node) in AGGREGATIONS and mode is OutputMode.COMPLETE:
         return [one for one in times if SESSION in _metadata(one)]
@@ -168,30 +184,15 @@ def _times(node: Any, child: Any, mode: OutputMode) -> list[Any]:
     return times
 
 
-def _needed(optimised: Any) -> dict[str, set[int]]:
-    """Kind of operator -> the columns that are given to those of the kind.
-
-    Spark leaves out a column that nothing asks for: a deduplication by key, or a join, is then
-    given no event time, and knows of no row that it is late.
-    """
-    found: dict[str, set[int]] = {}
-    for node in candidates(optimised):
-        given = (one.exprId().id() for child in sides(node) for one in items(child.output()))
-        found.setdefault(kind(node), set()).update(given)
-    return found
-
-
-def _sources(plan: Any, definitions: dict[int, Any]) -> Iterator[str]:
+def _sources(plan: Any) -> Iterator[str]:
     """The streams whose rows come out of a plan, but for those that pass state in it."""
     if not plan.isStreaming() or (kind(plan) in STATEFUL and keeps_state(plan)):
         return
     if kind(plan) in RELATIONS:
         # It says `name="orders"`.
         yield str(plan.sourceIdentifyingName().toString()).split('"')[1]
-    elif kind(plan) == "CTERelationRef":
-        yield from _sources(definitions[plan.cteId()].child(), definitions)
     for child in items(plan.children()):
-        yield from _sources(child, definitions)
+        yield from _sources(child)
 
 
 def _metadata(expression: Any) -> str:

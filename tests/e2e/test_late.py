@@ -59,6 +59,7 @@ def test_late_rows_are_counted_one_by_one_and_kept(tmp_path: Path, spark: object
     (operator,) = facts["state"]["operators"]
     assert operator["numRowsDroppedByWatermark"] == 2
     assert (operator["name"], operator["rows"]) == ("stateStoreSave", 2)
+    assert operator["disk_bytes"] is not None
     assert set(late(flow)) == {one.batch for one in flow.batches}
     rows = log_of(flow).rows([int(batch)], limit=10)
     found = sorted((json.loads(row["record"])["at"], row["source"]) for row in rows)
@@ -104,3 +105,20 @@ def test_of_input_that_is_gone_nobody_can_tell(tmp_path: Path, spark: object) ->
     facts = flow.run("third")["ingest"].facts
     assert facts["late"] == {"rows": 0, "batches": {}, "unknown": [batch]}
     assert late(flow)[batch] is None
+
+
+def test_late_rows_of_updated_results_are_counted_too(tmp_path: Path, spark: object) -> None:
+    output = {"mode": "update", "keys": ["start", "word"], "partition_by": {}}
+    flow = Flow(
+        tmp_path,
+        {"events": "at timestamp, word string"},
+        {**SPEC, "output": output},
+        COUNTS.replace(".count()", '.count().select("window.start", "word", "count")'),
+    )
+    flow.arrive("events", "a", [at("12:01"), at("12:30")])
+    flow.step("ingest", "first")
+    flow.arrive("events", "b", [at("12:03"), at("12:04"), at("12:31")])
+    facts = flow.step("ingest", "second").facts
+    assert facts["late"]["rows"] == 2
+    (operator,) = facts["state"]["operators"]
+    assert operator["numRowsDroppedByWatermark"] == 1

@@ -273,12 +273,16 @@ def test_a_row_is_late_for_one_sliding_window_and_in_time_for_the_next(
 def test_complete_and_keyed_results_pass_over_nothing(
     session: SparkSession, tmp_path: Path
 ) -> None:
+    from pyspark.sql import functions as F
+
     from spark_jobs.engine.late_rule import rule_of
 
     stream = session.readStream.name("events").schema(DDL).json(str(tmp_path))
     events = stream.withWatermark("at", "10 minutes")
     assert rule_of(windows(events), OutputMode.COMPLETE).drops == ()
     assert rule_of(events.groupBy("key").count(), OutputMode.UPDATE).drops == ()
+    by_expression = events.groupBy(F.lower("key")).count()
+    assert rule_of(by_expression, OutputMode.UPDATE).drops == ()
     (drop,) = rule_of(windows(events), OutputMode.UPDATE).drops
     assert (drop.operator, drop.source) == ("Aggregate 0", "events")
 
@@ -297,3 +301,41 @@ def test_rows_united_with_joined_ones_go_by_a_watermark_that_nobody_can_tell(
     joined = left.alias("l").join(right.alias("r"), F.expr(BOUND)).select("l.at", "l.key", "l.n")
     assert rule_of(windows(joined), OutputMode.APPEND).unclear is None
     assert rule_of(windows(joined.union(more)), OutputMode.APPEND).unclear is not None
+
+
+def shared_rows(events: DataFrame) -> DataFrame:
+    """SQL that names its rows twice, beside windows of its own and static ones."""
+    session = events.sparkSession
+    events.createOrReplaceTempView("events")
+    session.sql("SELECT 'a' AS key, 1 AS n").createOrReplaceTempView("known")
+    return session.sql(
+        """
+        WITH fine AS (SELECT * FROM events WHERE n >= 0),
+             once AS (SELECT DISTINCT at, key, n FROM fine),
+             names AS (SELECT key AS name, count(*) AS times FROM known GROUP BY key)
+        SELECT l.at, l.key, l.n, times
+        FROM once l JOIN fine r ON l.key = r.key AND r.at BETWEEN l.at AND l.at + INTERVAL 1 HOUR
+        LEFT JOIN names ON name = l.key
+        """
+    )
+
+
+def test_rows_that_sql_shares_are_late_at_each_operator_that_they_meet_first(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    from pyspark.sql import functions as F
+
+    from spark_jobs.engine.late import late_rows
+    from spark_jobs.engine.late_rule import rule_of
+
+    stream = session.readStream.name("events").schema(DDL).json(str(tmp_path))
+    rule = rule_of(shared_rows(stream.withWatermark("at", "10 minutes")), OutputMode.APPEND)
+    batch = session.createDataFrame(
+        [("12:05:00", "a", 1), ("12:30:00", "a", 2)], "t string, key string, n int"
+    )
+    times = F.concat(F.lit("2026-03-01T"), "t", F.lit("Z")).cast("timestamp")
+    made = shared_rows(batch.select(times.alias("at"), "key", "n"))
+    found = late_rows(made, rule, 1_772_367_600_000).collect()
+    late = [(row["operator"].split()[0], json.loads(row["record"])["n"]) for row in found]
+    assert sorted(late) == [("Distinct", 1), ("Join", 1)]
+    assert {row["source"] for row in found} == {"events"}
