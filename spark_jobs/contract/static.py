@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from spark_jobs.contract.file_options import reader_option_refused
 from spark_jobs.contract.file_source import FileFormat, FileSource, LocalPath
@@ -57,6 +63,17 @@ class FileStatic(BaseStatic):
                 refused = "option 'basePath' is set by the engine; remove it"
             if refused:
                 raise Disagreement(refused, "options", name)
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_listed(self) -> Self:
+        try:
+            _ = self.as_source
+        except ValidationError as error:
+            first = error.errors()[0]
+            why = first.get("ctx", {}).get("error")
+            at = why.at if isinstance(why, Disagreement) else first["loc"]
+            raise Disagreement(first["msg"].removeprefix("Value error, "), *at) from error
         return self
 
     @property

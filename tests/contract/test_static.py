@@ -55,6 +55,8 @@ def test_its_format_asks_for_jars() -> None:
         ("one", {**FILES, "path": "in/customers"}, "statics.one.path"),
         ("one", {**FILES, "schema": "'id string, ID int'"}, "statics.one.schema"),
         ("one", {**FILES, "schema": "_id string"}, "statics.one.schema"),
+        ("one", {**FILES, "format": "text", "schema": "id int"}, "statics.one.schema"),
+        ("one", {**FILES, "path": "'/in/{a'"}, "statics.one.path"),
         ("one", {**FILES, "options": "{mode: PERMISSIVE}"}, "statics.one.options.mode"),
         ("one", {**FILES, "options": "{basePath: /in}"}, "statics.one.options.basePath"),
         ("one", {**FILES, "options": "{inferSchema: true}"}, "statics.one.options.inferSchema"),
@@ -91,4 +93,4 @@ def test_listeners_and_metrics_have_names(more: str) -> None:
 
 def test_it_is_frozen() -> None:
     with pytest.raises(ValidationError):
-        spec_of(table=TABLE).statics["table"].pipeline = "other"  # type: ignore[union-attr, misc]
+        spec_of(table=TABLE).statics["table"].pipeline = "other"  # type: ignore[union-attr]
