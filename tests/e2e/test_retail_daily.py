@@ -52,15 +52,15 @@ def test_lines_of_earlier_days_change_what_was_published(tmp_path: Path, spark: 
     "TIDEMILL_RETAIL" not in os.environ,
     reason="TIDEMILL_RETAIL does not say where the Online Retail data lies",
 )
-def test_the_real_data_by_country_and_day_in_two_increments(tmp_path: Path, spark: object) -> None:
+def test_a_quarter_of_the_real_data_in_two_increments(tmp_path: Path, spark: object) -> None:
     shop = Shipped("retail_daily", tmp_path, "TIDEMILL_RETAIL")
-    files = sorted(DATA.glob("*.csv"))
-    for some in (files[:150], files[150:]):
+    files = sorted(DATA.glob("2011-0[789]-*.csv"))
+    for some in (files[:40], files[40:]):
         for file in some:
             (shop.input / file.name).symlink_to(file)
         shop.run()
     found = shop.published(*COLUMNS)
     assert found == expected(shop)
     orders, cancellations, revenue, _ = (sum(column) for column in [*zip(*found, strict=True)][2:])
-    assert (orders, cancellations, revenue) == (22_062, 3_836, Decimal("9769872.054"))
+    assert (orders, cancellations, revenue) == (5_108, 881, Decimal("2405792.363"))
     assert shop.rejected() == ["rule price_not_negative"] * 2
