@@ -32,6 +32,7 @@ UNREADABLE = re.compile(
 )
 # A file system that stumbled, not a file that is wrong.
 STUMBLES = ("Input/output error", "Stale file handle", "timed out", "Too many open files")
+TRACEBACK = "Traceback (most recent call last):"
 RACES = ("CONCURRENT_STREAM_LOG_UPDATE", "Race while writing batch")
 
 
@@ -180,8 +181,15 @@ def _last(text: str) -> str:
 
 def _shortened(text: str) -> str:
     """The first error and the last, which is the one to mend, in some 600 characters."""
-    causes = [" ".join(cause.split()) for cause in text.split(" Caused by: ")]
+    causes = [" ".join(_without_trace(cause).split()) for cause in text.split(" Caused by: ")]
     return " Caused by: ".join(dict.fromkeys(cause[:300] for cause in (causes[0], causes[-1])))
+
+
+def _without_trace(cause: str) -> str:
+    """An error of a Python worker without the lines of code that led to it."""
+    head, *traces = cause.split(TRACEBACK)
+    said = [line for line in "".join(traces[-1:]).splitlines() if line and not line[0].isspace()]
+    return f"{head}{said[0]}" if said else cause
 
 
 def _said(error: PySparkException) -> tuple[str, str, str]:
