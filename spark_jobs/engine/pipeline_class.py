@@ -121,4 +121,6 @@ def _under_watermark(expression: Any) -> bool:
 
 
 def _metadata(expression: Any) -> str:
-    return str(expression.metadata().json()) if hasattr(expression, "metadata") else ""
+    # Whatever it is asked for, an object behind py4j says that it has it.
+    named = kind(expression) in ("AttributeReference", "Alias")
+    return str(expression.metadata().json()) if named else ""

@@ -79,6 +79,10 @@ ONE: dict[str, tuple[PipelineClass, Callable[[DataFrame], DataFrame]]] = {
     "first seen at a time": (ORDERED, lambda rows: rows.dropDuplicates(["id", "at"])),
     "first seen ever": (UNBOUNDED, lambda rows: rows.dropDuplicates(["id"])),
     "distinct rows": (ORDERED, lambda rows: rows.distinct()),
+    "running counts by something computed": (
+        UNBOUNDED,
+        lambda rows: rows.groupBy(F.lower("id").alias("id")).count(),
+    ),
     "running counts": (UNBOUNDED, lambda rows: rows.groupBy("id").count()),
     "windows without a watermark": (
         UNBOUNDED,
