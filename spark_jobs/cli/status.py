@@ -38,8 +38,9 @@ def status(name: Name = None, json: Json = False) -> None:
             ]
         )
         return
-    columns = ("pipeline", "version", "rows", "rejected", "batches", "unpublished", "last run")
-    screen.table("", columns, (_line(layout.name, found) for layout, found in every))
+    columns = ("pipeline", "class", "version", "rows", "rejected", "batches", "unpublished")
+    lines = (_line(layout.name, found) for layout, found in every)
+    screen.table("", (*columns, "last run"), lines)
 
 
 def _read(layout: Layout) -> tuple[Layout, PipelineStatus | TidemillError]:
@@ -60,9 +61,10 @@ def _targets(name: str) -> list[str]:
 
 def _line(name: str, found: PipelineStatus | TidemillError) -> tuple[object, ...]:
     if isinstance(found, TidemillError):
-        return (name, None, None, None, None, None, f"{found.code}: {found}")
+        return (name, *[None] * 6, f"{found.code}: {found}")
     return (
         name,
+        found.pipeline_class,
         None if found.table is None else found.table.version,
         _rows(found.table),
         _rows(found.rejected),
@@ -85,6 +87,8 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
             f"{one.pipeline}: version {table.version}, {_rows(table)} rows in {table.files} files, "
             f"{rejected} rejected"
         )
+    if one.pipeline_class is not None:
+        screen.line(f"class: {one.pipeline_class}")
     screen.line(f"batches: {one.batches} committed, {one.unsealed} of them not yet at the gate")
     if one.late:
         screen.line(f"late: {one.late:,} rows, shown by: tidemill late {one.pipeline}")

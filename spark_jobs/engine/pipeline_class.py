@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.engine.catalyst import analysed, items, kind
 
@@ -30,14 +31,18 @@ ORDERLESS = frozenset({"ArraySort", "Size", "SortArray"})
 RANK = (PipelineClass.MAP, PipelineClass.WINDOW, PipelineClass.ORDERED, PipelineClass.UNBOUNDED)
 
 
-def class_of(transformed: DataFrame) -> PipelineClass:
+def class_of(transformed: DataFrame, mode: OutputMode) -> PipelineClass:
     """The class of what a transform made of streaming rows.
 
     Args:
         transformed: Its result.
+        mode: In complete every group is kept for ever, whatever its watermark (Structured
+            Streaming guide, "Conditions for watermarking to clean aggregation state").
     """
-    found = [_class_of(node) for node in nodes(analysed(transformed)) if node.isStreaming()]
-    return max(found, key=RANK.index, default=PipelineClass.MAP)
+    streaming = [node for node in nodes(analysed(transformed)) if node.isStreaming()]
+    if mode is OutputMode.COMPLETE and any(kind(node) in AGGREGATIONS for node in streaming):
+        return PipelineClass.UNBOUNDED
+    return max(map(_class_of, streaming), key=RANK.index, default=PipelineClass.MAP)
 
 
 def state_encoding(transformed: DataFrame) -> str:

@@ -102,7 +102,7 @@ def plan_rows(
     return Plan(
         read_once(committed(rows, spec)),
         _published(transformed.schema),
-        class_of(transformed),
+        class_of(transformed, spec.output.mode),
         state_encoding(transformed),
     )
 

@@ -114,8 +114,7 @@ def _all(plan: Any) -> Iterator[Any]:
     """Every node of a parsed plan: also those under WITH, which are no children."""
     yield plan
     for child in (*items(plan.children()), *items(plan.innerChildren())):
-        if hasattr(child, "innerChildren"):
-            yield from _all(child)
+        yield from _all(child)
 
 
 def _line(error: PySparkException, text: str) -> int | None:

@@ -84,7 +84,8 @@ def plan_rows(
     refuse_unsupported(rows, path, spec.output.mode)
     if isinstance(spec.sink, KafkaSink):
         refuse_other_columns(rows, path, topic_given=spec.sink.topic is not None)
-    schema, pipeline_class, encoding = rows.schema, class_of(rows), state_encoding(rows)
+    schema, encoding = rows.schema, state_encoding(rows)
+    pipeline_class = class_of(rows, spec.output.mode)
     if not watch.continuous:
         rows = rows.observe(ROWS_OUT, F.count(F.lit(1)).alias("rows"))
     if watch.sample:

@@ -15,12 +15,14 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.lease import current_holder
+from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.published import Head, read_head
 
 
@@ -57,6 +59,7 @@ class PipelineStatus(_Model):
     """A pipeline as of now.
 
     Attributes:
+        pipeline_class: How its rows depend on its batches; None before its first start.
         batches: Committed, and in the ledger.
         unsealed: Those of them that no increment holds yet.
         table: None until something is published.
@@ -67,6 +70,7 @@ class PipelineStatus(_Model):
     """
 
     pipeline: str
+    pipeline_class: PipelineClass | None
     batches: int
     unsealed: int
     increments: tuple[IncrementStatus, ...]
@@ -98,9 +102,11 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
     """
     increments, journal = read_increments(layout), Journal(layout.journal)
     latest = Ledger(layout, FIRST_GENERATION).latest()
+    note = read_note(layout, FIRST_GENERATION)
     sealed = max((i.last for i in increments), default=-1)
     return PipelineStatus(
         pipeline=layout.name,
+        pipeline_class=None if note is None else note.pipeline_class,
         batches=latest + 1,
         unsealed=latest - sealed,
         increments=increments,

@@ -56,7 +56,7 @@ def test_nothing_outside_the_docs_folder_is_found(docs: Path, path: str) -> None
 
 
 def test_the_gates_button_leads_to_the_page_of_its_run(layout: Layout, docs: Path) -> None:
-    key = cast("Any", SimpleNamespace(dag_id=NAME, run_id="a b"))
+    key = cast("Any", SimpleNamespace(dag_id=NAME, task_id="gate", run_id="a b"))
     link = DataDocsLink()
     assert link.get_link(cast("Any", None), ti_key=key) == ""
     report = report_of("gate", Outcome.HELD, facts={"docs": str(docs / PAGE)})

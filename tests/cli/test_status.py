@@ -27,11 +27,13 @@ def test_a_pipeline_that_never_ran_has_nothing_of_everything(tidemill: Tidemill)
     assert answer.exit_code == ExitCode.DONE
     assert answer.json == {
         "pipeline": "orders",
+        "pipeline_class": None,
         "batches": 0,
         "unsealed": 0,
         "increments": [],
         "table": None,
         "rejected": None,
+        "late": 0,
         "lagging": {},
         "last_run": None,
         "writer": None,
@@ -72,7 +74,7 @@ def test_every_increment_says_where_it_stands(tidemill: Tidemill, history: Histo
 
     found = tidemill("status", "orders", "--json").json
 
-    assert (found["batches"], found["unsealed"]) == (6, 1)
+    assert (found["pipeline_class"], found["batches"], found["unsealed"]) == ("map", 6, 1)
     keys = ("increment", "first", "last", "rows", "rejected", "state", "verdict", "behind")
     assert [tuple(i[key] for key in keys) for i in found["increments"]] == [
         (1, 0, 0, 2, 1, "published", "passed", None),

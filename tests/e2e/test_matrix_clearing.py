@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.engine.pipeline_class import class_of
 from tests.e2e.streams import Streams, assert_as_told, rows_of
@@ -56,8 +57,8 @@ def test_state_is_cleared_where_all_conditions_hold(
     streams.arrive("2.json", ["13:00"])
     rows = AGGREGATIONS[row["aggregation"]](streams)
     assert_as_told(row, rows, streams)
-    bounded = class_of(rows) is not PipelineClass.UNBOUNDED
-    assert bounded == (row["aggregation"] in ("by-window", "by-event-time"))
+    bounded = class_of(rows, OutputMode(row["mode"])) is not PipelineClass.UNBOUNDED
+    assert bounded == (row["state"] == "cleared")
 
     query = streams.start(rows, row["mode"])
     query.awaitTermination()

@@ -111,20 +111,29 @@ TWO: dict[str, tuple[PipelineClass, Callable[[DataFrame, DataFrame], DataFrame]]
 @pytest.mark.parametrize("name", ONE)
 def test_the_class_of_one_stream(name: str, read: Callable[[], DataFrame]) -> None:
     expected, transform = ONE[name]
-    assert class_of(transform(read())) is expected
+    assert class_of(transform(read()), OutputMode.APPEND) is expected
 
 
 @pytest.mark.parametrize("name", TWO)
 def test_the_class_of_two_streams(name: str, read: Callable[[], DataFrame]) -> None:
     expected, transform = TWO[name]
-    assert class_of(transform(read(), read())) is expected
+    assert class_of(transform(read(), read()), OutputMode.APPEND) is expected
+
+
+def test_windows_that_complete_mode_keeps_for_ever_are_unbounded(
+    read: Callable[[], DataFrame],
+) -> None:
+    windows = read().groupBy(F.window("at", "1 hour")).count()
+    assert class_of(windows, OutputMode.UPDATE) is WINDOW
+    assert class_of(windows, OutputMode.COMPLETE) is UNBOUNDED
 
 
 def test_a_static_table_changes_no_class(
     read: Callable[[], DataFrame], spark: SparkSession
 ) -> None:
     names = spark.createDataFrame([("a", "ada"), ("a", "ann")], "id string, name string")
-    assert class_of(read().join(names.groupBy("id").count(), "id", "left")) is MAP
+    joined_with = read().join(names.groupBy("id").count(), "id", "left")
+    assert class_of(joined_with, OutputMode.APPEND) is MAP
 
 
 @pytest.mark.parametrize(
@@ -141,7 +150,7 @@ def test_timers_of_the_clock_are_refused(
             lambda key, frames, state: iter(()), "id string", "n long", "append", timeout
         )
     )
-    assert class_of(own) is ORDERED
+    assert class_of(own, OutputMode.APPEND) is ORDERED
     if not refused:
         refuse_unrepeatable(own, Path("sessions.py"), OutputMode.APPEND)
         return
