@@ -24,6 +24,7 @@ from spark_jobs.engine.manner import Manner
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import Plan, plan
 from spark_jobs.engine.query_run import QueryRun, Ran
+from spark_jobs.engine.refusals import refuse_endless
 from spark_jobs.engine.state_figures import StateFigures, state_figures
 from spark_jobs.engine.static import Pins, Statics, pin_statics, read_statics
 from spark_jobs.engine.ungated import Watch, begins_anew
@@ -215,7 +216,10 @@ def _planned(
     sample = manner.limit if manner.show else 0
     try:
         statics = read_statics(session, pipeline, pins)
-        return plan(session, pipeline, statics, Watch(trigger.continuous, sample)), statics
+        planned = plan(session, pipeline, statics, Watch(trigger.continuous, sample))
+        if trigger.kind is TriggerKind.AVAILABLE_NOW:
+            refuse_endless(planned.rows, pipeline.transform_file)
+        return planned, statics
     except PySparkException as error:
         raise of_spark(error) from error
 

@@ -39,6 +39,10 @@ class ModeUnsupported(SpecError):
     """Spark does not run such a query in the output mode; carries `mode` and `reason`, Spark's."""
 
 
+class TriggerEndless(SpecError):
+    """The trigger would never be done; carries `expression`, what keeps it going."""
+
+
 class TransformNotRepeatable(SpecError):
     """The transform would give other rows the next time; carries `expression`, what makes it so."""
 
@@ -118,6 +122,30 @@ def _clock_of(node: Any) -> str | None:
         timeout = kind(node.timeout()).rstrip("$")
         return timeout if timeout.startswith("ProcessingTime") else None
     return None
+
+
+def refuse_endless(rows: DataFrame, path: Path) -> None:
+    """Refuse a query that would never have taken all that is available now.
+
+    Spark goes on with batches without input while state may still change by the clock: after each
+    of them it asks for another (SPARK-50180).
+
+    Args:
+        rows: What the sink would write, with the trigger `availableNow`.
+        path: The transform's file, for messages.
+
+    Raises:
+        TriggerEndless: it keeps state by the clock.
+    """
+    for clock in filter(None, map(_clock_of, nodes(analysed(rows)))):
+        raise TriggerEndless(
+            f"{path}: the transform keeps state by the clock ({clock}), for which Spark makes one "
+            "batch after the other: trigger available_now would never end.",
+            remedy="Set trigger: once, or run it with `tidemill stream`.",
+            path=path,
+            field="trigger",
+            expression=clock,
+        )
 
 
 def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:

@@ -274,9 +274,11 @@ def test_spark_forgets_by_no_other_clock(tmp_path: Path, spark: object) -> None:
 
 
 def test_a_sink_of_sparks_own_may_be_fed_by_the_clock(tmp_path: Path, spark: SparkSession) -> None:
-    # With `available-now` Spark goes on with batches without input for as long as there is state.
     code, sink = FORGETTING.format(mode="ProcessingTime"), {"kind": "memory"}
-    seen = flow(tmp_path, code, sink=sink, trigger="once")
+    seen = flow(tmp_path, code, sink=sink, trigger="available_now")
     arrive(seen, "1", [at(0), at(1), at(2, "b")])
+    error = error_of(seen.step("ingest", "endless"))
+    assert (error["code"], error["data"]["field"]) == ("TriggerEndless", "trigger")
+    seen.write(trigger="once")
     assert seen.step("ingest", "first").outcome is Outcome.DONE
     assert sorted(spark.table(seen.name).toPandas()["id"]) == ["a", "b"]
