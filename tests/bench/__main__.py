@@ -13,6 +13,7 @@ from rich.table import Table
 
 from spark_jobs.contract.layout import Layout
 from tests.bench import orders
+from tests.bench.group import MEMBERS, GroupSides
 from tests.bench.kafka import KafkaSides, kafka_sides
 from tests.bench.measure import Cost, cost_of
 from tests.bench.sides import CORES, FileSides
@@ -86,20 +87,34 @@ def ingest_from_kafka(sides: KafkaSides, runs: int) -> tuple[Cost, Cost, Cost]:
     return compare(runs, ours, lambda: cost_of([sides.by_hand()], sides.environ))
 
 
+def group_of_ten(sides: GroupSides, runs: int, *, whole: bool) -> tuple[Cost, Cost, Cost]:
+    """All members of a group against one of them in a Spark application of its own."""
+    return compare(
+        runs, lambda: sides.cost(MEMBERS, whole=whole), lambda: sides.cost(1, whole=whole)
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=float, default=1024, help="of files; 0 for no files")
     parser.add_argument("--records", type=int, default=3_000_000, help="in Kafka; 0 for none")
+    parser.add_argument("--group", type=float, default=0.1, help="MB a member; 0 for no group")
     parser.add_argument("--runs", type=int, default=3, help="pairs of each comparison")
     given = parser.parse_args()
     console = Console()
-    table = Table("comparison", "ours", "by hand", "ratio wall", "ratio CPU")
+    table = Table("comparison", "this", "against that", "ratio wall", "ratio CPU")
     speeds: list[str] = []
     with tempfile.TemporaryDirectory(prefix="tidemill-bench-") as home:
         if given.megabytes:
             for name, measured in _of_files(FileSides(Path(home) / "files"), given):
                 with console.status(name):
                     table.add_row(name, *_cells(*measured()))
+        if given.group:
+            sides = GroupSides(Path(home) / "group", megabytes=given.group)
+            for name, whole in (("ingest", False), ("whole run", True)):
+                with console.status(name):
+                    found = group_of_ten(sides, given.runs, whole=whole)
+                table.add_row(f"{name} of a group of {MEMBERS} / of one", *_cells(*found))
         if given.records:
             with kafka_sides(Path(home) / "kafka", given.records) as sides:
                 for name, measure in (("ingest", ingest_from_kafka), ("whole run", from_kafka)):

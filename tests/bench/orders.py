@@ -45,10 +45,16 @@ EXPECTATIONS: list[tuple[str, dict[str, Any]]] = [
 BYTES_A_ROW = 50
 
 
-def write_project(home: Path) -> None:
-    """Spec, transform and suite in a folder for `TIDEMILL_PROJECTS`."""
+def write_project(home: Path, name: str = NAME, **fields: Any) -> None:
+    """Spec, transform and suite in a folder for `TIDEMILL_PROJECTS`.
+
+    Args:
+        home: The folder.
+        name: Of the pipeline.
+        fields: Of its spec, over those of `SPEC`.
+    """
     suite = {
-        "name": NAME,
+        "name": name,
         "meta": {"great_expectations_version": "1.24.1"},
         "expectations": [
             {"type": kind, "kwargs": arguments, "meta": {}, "severity": "critical"}
@@ -56,9 +62,9 @@ def write_project(home: Path) -> None:
         ],
     }
     for path, text in (
-        (home / f"dags/specs/{NAME}.yaml", yaml.safe_dump(SPEC)),
-        (home / f"spark_jobs/transforms/{NAME}.py", TRANSFORM),
-        (home / f"expectations/suites/{NAME}.json", json.dumps(suite)),
+        (home / f"dags/specs/{name}.yaml", yaml.safe_dump({**SPEC, **fields})),
+        (home / f"spark_jobs/transforms/{name}.py", TRANSFORM),
+        (home / f"expectations/suites/{name}.json", json.dumps(suite)),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

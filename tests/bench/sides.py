@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from spark_jobs.contract.java import java_home
@@ -46,16 +47,16 @@ class Sides:
             shutil.rmtree(self.home / side, ignore_errors=True)
             (self.home / side).mkdir()
 
-    def step(self, step: str, run: str = "bench") -> Command:
-        return [sys.executable, "-m", "spark_jobs.main", step, orders.NAME, "--run-id", run]
+    def step(self, step: str, run: str = "bench", name: str = orders.NAME) -> Command:
+        return [sys.executable, "-m", "spark_jobs.main", step, name, "--run-id", run]
 
-    def ingest(self, backlog: int) -> Command:
+    def ingest(self, backlog: int, names: Sequence[str] = (orders.NAME,)) -> Command:
         """As the Airflow operator submits it."""
         spec = load_spec(self.home / f"project/dags/specs/{orders.NAME}.yaml", self.environ)
         conf = [f"--conf={key}={value}" for key, value in session_conf(spec).items()]
         options = driver_java_options(backlog)
         java = ["--driver-java-options", options] if options else []
-        return [*SUBMIT, *conf, *java, MAIN, "ingest", orders.NAME, "--run-id", "bench"]
+        return [*SUBMIT, *conf, *java, MAIN, "ingest", *names, "--run-id", "bench"]
 
     def whole_run(self, backlog: int) -> list[Command]:
         return [
