@@ -1,16 +1,16 @@
-"""The shipped pipelines as DAGs that one Airflow runs now; prints how each task ended, as JSON.
+"""The shipped pipelines as DAGs, and one run of each of these DAGs.
 
-Those of one time zone share a DAG, so that they cost one JVM between them. Each task opens the
-pipeline by its name, so that what runs are the shipped specs as they are. A DAG that is not in a
-group runs as it is shipped.
+Those of one time zone are a group, so that they cost one JVM between them; what is left alone is
+the DAG that is shipped. Every task opens its pipeline by name: what runs are the specs as they are.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from pathlib import Path
 
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
@@ -18,41 +18,41 @@ from airflow.sdk import DAG
 from spark_jobs.contract.load import load_spec
 from spark_jobs.contract.project import REPOSITORY, Project
 from spark_jobs.contract.spec import Airflow
-from tidemill.dag import build_group
+from tidemill.dag import build_dag, build_group
 from tidemill.group import Member
 from tidemill.metadata import prepare
 
 
-def main(names: Sequence[str]) -> None:
+def dags(names: Sequence[str]) -> Iterator[DAG]:
+    """The DAGs of some pipelines."""
+    zones: dict[str, list[Member]] = defaultdict(list)
+    for name in names:
+        path = Project(REPOSITORY).spec(name)
+        spec = load_spec(path)
+        zones[spec.timezone].append(Member(name, spec, path))
+    for members in zones.values():
+        if len(members) > 1:
+            yield build_group("shipped", [_in_a_group(member) for member in members])
+        else:
+            yield build_dag(members[0].name, members[0].spec, members[0].path)
+
+
+def _in_a_group(member: Member) -> Member:
+    """With what the members of a group agree in, and no step looks at."""
+    agreed = {"group": "shipped", "schedule": None, "airflow": Airflow()}
+    return Member(member.name, member.spec.model_copy(update=agreed), member.path)
+
+
+def run_all(ended: Path) -> None:
+    """Run every DAG of the DAGs folder once, and write down how it and its tasks ended."""
     prepare()
-    ended = {}
-    for dag in _dags(names):
+    found = {}
+    for dag in DagBag().dags.values():
         run = dag.test()
         tasks = {task.task_id: str(task.state) for task in run.get_task_instances()}
-        ended[dag.dag_id] = {"state": str(run.state), "tasks": tasks}
-    sys.stdout.write(f"\n{json.dumps(ended)}\n")
-
-
-def _dags(names: Sequence[str]) -> Iterator[DAG]:
-    members = [_member(name) for name in names]
-    for zone, some in groupby(sorted(members, key=_zone), _zone):
-        together = list(some)
-        if len(together) > 1:
-            yield build_group(f"shipped_{zone.replace('/', '_')}", together, taken=names)
-        else:
-            yield DagBag(str(REPOSITORY / "dags" / "pipelines.py")).dags[together[0].name]
-
-
-def _member(name: str) -> Member:
-    path = Project(REPOSITORY).spec(name)
-    # What the members of a group agree in is nothing that a step looks at.
-    agreed = {"group": "shipped", "schedule": None, "airflow": Airflow()}
-    return Member(name, load_spec(path).model_copy(update=agreed), path)
-
-
-def _zone(member: Member) -> str:
-    return member.spec.timezone
+        found[dag.dag_id] = {"state": str(run.state), "tasks": tasks}
+    ended.write_text(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_all(Path(sys.argv[1]))
