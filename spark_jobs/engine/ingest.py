@@ -133,7 +133,7 @@ def ingest(
     written += [*(again.batches if again else ()), *ran.batches]
     prove_unchanged(pipeline, generation.name)
     reports = {**(again.reports if again else {}), **ran.reports}
-    late += lateness.count(say, earliest_ms(reports)) if lateness else []
+    late += lateness.count(say, earliest_ms(reports, planned.rows)) if lateness else []
     mine = {batch.batch for batch in written}
     before = [batch for batch in batches if batch.batch not in mine]
     files = report_files(pipeline.spec, before, written, say)

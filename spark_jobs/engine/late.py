@@ -2,8 +2,8 @@
 
 What a batch read is read once more and taken through the transform as a batch, up to the operators
 that passed over late rows; there each row is held against the watermark that Spark held it against.
-Where Spark's report on the batch says that its earliest event time is after that watermark nothing
-was late, and nothing is read.
+Where the query has one watermark, and Spark's report on the batch says that its earliest event time
+is after it, nothing was late, and nothing is read.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from spark_jobs.engine.late_rule import (
     whole,
     without_state,
 )
+from spark_jobs.engine.pipeline_class import nodes
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.read_again import InputGone, read_again
 from spark_jobs.engine.rows import good, tag
@@ -51,12 +52,18 @@ from spark_jobs.ledger.static_pin import StaticLost
 Say = Callable[[str], None]
 
 
-def earliest_ms(reports: Mapping[int, Mapping[str, Any]]) -> dict[int, float]:
+def earliest_ms(reports: Mapping[int, Mapping[str, Any]], rows: DataFrame) -> dict[int, float]:
     """Batch -> its earliest event time in milliseconds since the epoch; infinite where it had none.
+
+    Nothing where the query has several watermarks: Spark reports on the times of one of them.
 
     Args:
         reports: Batch -> its StreamingQueryProgress.
+        rows: What the query writes.
     """
+    plan = whole(analysed(rows), Catalyst(rows.sparkSession))
+    if sum(kind(node) == "EventTimeWatermark" for node in nodes(plan)) > 1:
+        return {}
     return {batch: _earliest_ms(report) for batch, report in reports.items()}
 
 

@@ -122,3 +122,33 @@ def test_late_rows_of_updated_results_are_counted_too(tmp_path: Path, spark: obj
     assert facts["late"]["rows"] == 2
     (operator,) = facts["state"]["operators"]
     assert operator["numRowsDroppedByWatermark"] == 1
+
+
+MEETINGS = """
+from pyspark.sql import functions as F
+
+
+def transform(seen, heard):
+    near = F.expr("heard.at BETWEEN seen.at AND seen.at + INTERVAL 5 MINUTES")
+    both = seen.alias("seen").join(heard.alias("heard"), (F.expr("seen.word = heard.word")) & near)
+    return both.select("seen.*")
+"""
+
+
+def test_one_source_that_is_in_time_hides_no_late_row_of_another(
+    tmp_path: Path, spark: object
+) -> None:
+    ddl = "at timestamp, word string"
+    spec = {"event_time": SPEC["event_time"]}
+    flow = Flow(tmp_path, {"seen": ddl, "heard": ddl}, spec, MEETINGS)
+    for source in ("seen", "heard"):
+        flow.arrive(source, f"{source}-1", [at("12:30")])
+    flow.go("first")
+    flow.arrive("seen", "seen-2", [at("12:31")])
+    flow.arrive("heard", "heard-2", [at("12:01"), at("12:31")])
+    flow.go("second")
+    flow.arrive("seen", "seen-3", [at("12:02"), at("12:32")])
+    flow.arrive("heard", "heard-3", [at("12:32")])
+    flow.go("third")
+    found = [(count.source, count.rows) for one in log_of(flow).read() for count in one.counts]
+    assert found == [("heard", 1), ("seen", 1)]
