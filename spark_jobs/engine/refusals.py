@@ -43,6 +43,10 @@ class TriggerEndless(SpecError):
     """The trigger would never be done; carries `expression`, what keeps it going."""
 
 
+class TransformNotIncremental(SpecError):
+    """The transform cannot be computed batch by batch; carries `expression`, what cannot."""
+
+
 class TransformNotRepeatable(SpecError):
     """The transform would give other rows the next time; carries `expression`, what makes it so."""
 
@@ -158,9 +162,11 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
 
     Raises:
         ModeUnsupported: it does not.
+        TransformNotIncremental: it does in no mode, and says so only in the first batch.
     """
     if not rows.isStreaming:
         return
+    _refuse_python_aggregates(rows, path)
     # Spark judges by the session's, which may be of another pipeline.
     rows.sparkSession.conf.set(STATE_ENCODING, state_encoding(rows))
     sql = Catalyst(rows.sparkSession).jvm.org.apache.spark.sql
@@ -179,6 +185,24 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
             mode=str(mode),
             reason=reason,
         ) from error
+
+
+def _refuse_python_aggregates(rows: DataFrame, path: Path) -> None:
+    for node in nodes(analysed(rows)):
+        if not (node.isStreaming() and kind(node) == "Aggregate"):
+            continue
+        for expression in below(node.expressions()):
+            if kind(expression) == "PythonUDAF":
+                name = str(expression.name())
+                raise TransformNotIncremental(
+                    f"{path}: the transform aggregates with {name}, a function in Python, of which "
+                    "Spark can keep no state from batch to batch.",
+                    remedy="Take Spark's own aggregates, an Aggregator of the JVM's, or keep state "
+                    "of your own: transformWithState.",
+                    path=path,
+                    field="transform",
+                    expression=name,
+                )
 
 
 def _unrepeatable(expression: Any, streaming: bool) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.state import GroupStateTimeout
@@ -121,6 +121,12 @@ def in_sql(s: Streams) -> DataFrame:
     return s.session.sql("SELECT DISTINCT id FROM {rows}", rows=s.rows())
 
 
+def most_of(udf: Callable[..., Any], kind: int) -> Callable[[str], Column]:
+    """An aggregate of a user's own, in Python."""
+    found: Callable[[str], Column] = udf(lambda values: max(values), "int", kind)
+    return found
+
+
 KEYS = "id string, at timestamp, n int"
 OPERATIONS: dict[str, Make] = {
     "limit": lambda s: s.rows().limit(5),
@@ -135,6 +141,16 @@ OPERATIONS: dict[str, Make] = {
     ),
     "approximate-distinct-count": lambda s: (
         s.rows().groupBy(F.window("at", "1 hour")).agg(F.approx_count_distinct("id").alias("ids"))
+    ),
+    "pandas-aggregate": lambda s: (
+        s.rows()
+        .groupBy(F.window("at", "1 hour"))
+        .agg(most_of(F.pandas_udf, F.PandasUDFType.GROUPED_AGG)("n").alias("most"))
+    ),
+    "arrow-aggregate": lambda s: (
+        s.rows()
+        .groupBy(F.window("at", "1 hour"))
+        .agg(most_of(F.arrow_udf, F.ArrowUDFType.GROUPED_AGG)("n").alias("most"))
     ),
     "cube": lambda s: s.rows().cube("id", "n").count(),
     "rollup": lambda s: s.rows().rollup("id", "n").count(),
