@@ -53,6 +53,9 @@ def state_rows(
         QueryFailed: Spark cannot read its own state.
     """
     checkpoint = str(layout.checkpoint(generation))
+    # Stores report what they load to a coordinator, which Spark starts with the first to ask for
+    # queries: in a process that runs none, state could not be read (4.2.0).
+    _ = session.streams
     found = []
     for part, options in _parts(operator):
         # Spark looks for it in the offset log, whose version 2 does not hold it (4.2.0: None.get).
