@@ -22,6 +22,11 @@ _BLOCK = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTAL
 BLOCKS = {name: text for _, name, text in _BLOCK.findall(README)}
 UNNAMED = [text for _, name, text in _BLOCK.findall(README) if not name]
 LINKS = re.findall(r"\]\(([^)]+)\)", README)
+# Pipeline -> its output mode and its class, as the list of them has it.
+PIPELINES = {
+    name: (mode, kind)
+    for name, mode, kind in re.findall(r"\*\*`(\w+)`\*\* \((\w+), (\w+)\)", README)
+}
 COMMANDS = re.findall(r"`((?:make|tidemill|airflow) [^`]+)`", _BLOCK.sub("", README))
 
 # Exports live on from block to block, and every `tidemill` leaves its exit code. Those that need

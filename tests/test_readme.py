@@ -18,14 +18,17 @@ from typing import TYPE_CHECKING, Any, get_args
 import httpx
 import psutil
 import pytest
+import yaml
 from deltalake import DeltaTable
 
-from spark_jobs.contract.project import REPOSITORY
+from spark_jobs.contract.load import load_spec
+from spark_jobs.contract.project import REPOSITORY, Project
 from spark_jobs.contract.report import Step
 from tests.checkout import Demo, somebody, up
 from tests.e2e.airflow import until
-from tests.reader import BLOCKS, COMMANDS, LINKS, UNNAMED, Shell
+from tests.reader import BLOCKS, COMMANDS, LINKS, PIPELINES, UNNAMED, Shell
 from tests.servers.kafka_client import Record
+from tests.specs import minimal, parse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
     from tests.servers.kafka import Broker
     from tests.servers.postgres import Postgres
 
-TESTED: set[str] = set()
+# These two need nothing but themselves.
+TESTED = {"fields", "sql"}
 SHIPPED = {path.stem for path in (REPOSITORY / "dags" / "specs").glob("*.yaml")}
 # Commands that run for ever, ask a person, or need a container engine; each has tests of its own.
 ELSEWHERE = {"make test", "make help", "make kafka", "make env", "tidemill accept-loss"}
@@ -188,6 +192,55 @@ def test_a_sample_gives_a_schema_to_check(shell: Shell, mills: Path) -> None:
     assert ended.commands == [(0, "schema")]
     assert "station" in ended.output
     assert "at timestamp" in ended.output
+
+
+@shows("example", "late", "flush")
+def test_windows_close_without_what_came_late_and_by_a_flush(shell: Shell, demo: Demo) -> None:
+    ended = shell.run(BLOCKS["example"])
+    assert ended.commands == [(0, "run"), (0, "rows")]
+    lines = [
+        json.loads(line)
+        for path in (demo.kept.input / "windowed_words").glob("0*.json")
+        for line in path.read_text().splitlines()
+    ]
+    words = sum(len(re.findall(r"[^\W_]+", line["text"])) for line in lines)
+    closed = published(demo, "windowed_words")
+    assert len(closed) > 0
+
+    late = shell.run(BLOCKS["late"])
+    assert late.commands == [(0, "run"), (0, "late"), (0, "state")]
+    # Each of its two words belonged to two windows.
+    assert "4 of 4 late rows" in late.output
+    assert "stateStoreSave" in late.output
+    assert published(demo, "windowed_words") == closed
+
+    flushed = shell.run(BLOCKS["flush"])
+    assert flushed.commands == [(0, "flush"), (0, "run")]
+    rows = published(demo, "windowed_words")
+    assert len(rows) > len(closed)
+    assert "late" not in {row["word"] for row in rows}
+    # In two windows each; nothing of one file is late, and all four came at once.
+    assert sum(row["count"] for row in rows) == 2 * words
+
+
+def test_the_spec_takes_the_fields_that_are_shown() -> None:
+    text = minimal(replace={"event_time:\n  column: at\n": ""})
+    spec = parse(text + BLOCKS["fields"])
+    assert set(yaml.safe_load(BLOCKS["fields"])) <= spec.model_fields_set
+    assert [static.kind for static in spec.statics.values()] == ["file", "table", "postgres"]
+
+
+def test_the_sql_that_is_shown_is_that_of_the_pipeline() -> None:
+    path = Project(REPOSITORY).transform("customer_hours")
+    lines = path.read_text().splitlines(keepends=True)
+    assert BLOCKS["sql"] == "".join(line for line in lines if not line.startswith("--"))
+
+
+def test_a_pipeline_has_the_output_mode_that_is_told_of_it() -> None:
+    shown = {name: mode for name, (mode, _) in PIPELINES.items()}
+    assert len(shown) > 10
+    modes = {name: load_spec(Project(REPOSITORY).spec(name)).output.mode for name in shown}
+    assert shown == modes
 
 
 @shows("read", "read-spark")

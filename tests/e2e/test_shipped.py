@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from spark_jobs.cli.app import app
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.project import REPOSITORY
+from spark_jobs.ledger.status import read_status
 from spark_jobs.samples import (
     activity,
     ad_clicks,
@@ -31,6 +32,7 @@ from spark_jobs.samples import (
     windowed_words,
     word_count,
 )
+from tests.reader import PIPELINES
 from tests.seen import read_rows
 from tidemill.environment import airflow_environment
 from tidemill.processes import end_session
@@ -41,6 +43,7 @@ FILES = range(1, 5)
 # Of a group one task ingests for all; a pipeline of its own has its own.
 OWN_TASKS = ("doctor", "gate", "publish")
 DAG_FILE = """
+# Airflow parses files with its name in them.
 from tests.e2e.shipped_dags import dags
 
 globals().update({{dag.dag_id: dag for dag in dags({names})}})
@@ -124,6 +127,7 @@ def test_a_command_publishes_its_sample(
     ended = CliRunner().invoke(app, ["run", name])
     assert ended.exit_code == 0, ended.output
     SAMPLES[name].assert_published(tmp_path, name)
+    assert read_status(Layout(tmp_path, name)).pipeline_class == PIPELINES[name][1]
 
 
 @pytest.mark.airflow
