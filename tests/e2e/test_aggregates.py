@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import statistics
+import subprocess
+import sys
 from collections import defaultdict
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
+from spark_jobs.contract.errors import ExitCode
+from spark_jobs.contract.ivy import pyspark_jars
+from spark_jobs.contract.java import java_home
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline_class import PipelineClass
+from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.note import read_note
-from tests.e2e.flow import Flow
+from tests.e2e.flow import STEPS, Flow
 
 pytestmark = pytest.mark.jvm
 
@@ -119,3 +127,74 @@ def test_the_slowest_or_the_fastest_source_decides(
     flow.go("second")
     closed = {f"{w['start']:%H:%M}": count for w, count in flow.published("window", "count")}
     assert closed == {"12:00": 2, "12:10": 1, "13:00": 1}
+
+
+LONGEST = """
+import org.apache.spark.sql.Encoder;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.expressions.Aggregator;
+
+public class Longest extends Aggregator<String, String, String> {
+  public String zero() { return ""; }
+  public String reduce(String best, String next) { return merge(best, next); }
+  public String merge(String one, String other) {
+    if (one.length() != other.length()) return one.length() > other.length() ? one : other;
+    return one.compareTo(other) < 0 ? one : other;
+  }
+  public String finish(String best) { return best; }
+  public Encoder<String> bufferEncoder() { return Encoders.STRING(); }
+  public Encoder<String> outputEncoder() { return Encoders.STRING(); }
+}
+"""
+BY_INITIAL = """
+from pyspark.sql import functions as F
+
+
+def transform(words):
+    session, jvm = words.sparkSession, words.sparkSession._jvm
+    text = jvm.org.apache.spark.sql.Encoders.STRING()
+    longest = jvm.org.apache.spark.sql.functions.udaf(jvm.Longest(), text)
+    session._jsparkSession.udf().register("longest", longest)
+    return words.groupBy("initial").agg(F.expr("longest(word)").alias("longest"))
+"""
+
+
+@pytest.fixture
+def jar(tmp_path: Path) -> Path:
+    """A jar with an Aggregator of a user's own."""
+    javac = java_home(os.environ) / "bin" / "javac"
+    if not javac.is_file():
+        pytest.skip("this Java has no compiler")
+    (tmp_path / "Longest.java").write_text(LONGEST)
+    spark_jars = f"{pyspark_jars()}/*"
+    subprocess.run(
+        [javac, "-cp", spark_jars, "-d", tmp_path, tmp_path / "Longest.java"], check=True
+    )
+    jar = tmp_path / "longest.jar"
+    with ZipFile(jar, "w") as archive:
+        archive.write(tmp_path / "Longest.class", "Longest.class")
+    return jar
+
+
+@pytest.mark.slow
+def test_an_aggregator_of_the_jvms_keeps_its_state_between_batches(
+    tmp_path: Path, jar: Path
+) -> None:
+    home = tmp_path / "flow"
+    flow = Flow(
+        home,
+        {"words": "initial string, word string"},
+        {
+            "output": {"mode": "update", "keys": ["initial"]},
+            "spark": {"conf": {"spark.jars": str(jar)}},
+        },
+        BY_INITIAL,
+    )
+    flow.arrive("words", "1", [{"initial": "t", "word": "tide"}, {"initial": "m", "word": "mill"}])
+    flow.arrive("words", "2", [{"initial": "t", "word": "tidal"}, {"initial": "t", "word": "tea"}])
+    ingest = [sys.executable, "-m", "spark_jobs.main", "ingest", flow.name, "--run-id", "first"]
+    done = subprocess.run(ingest, env=flow.environ, check=False, capture_output=True, text=True)
+    assert done.returncode == ExitCode.DONE, done.stdout
+    for step in STEPS[2:]:
+        assert flow.step(step, "first").outcome is Outcome.DONE
+    assert flow.published("initial", "longest") == [("m", "mill"), ("t", "tidal")]
