@@ -1,13 +1,16 @@
-"""Histories of a pipeline: what arrives, what runs, what is killed, held and let out."""
+"""Histories of a pipeline: what arrives and changes, what runs, is killed, held and let out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from hypothesis import strategies as st
+
+from tests.oracle.kind import Kind, Minute, said
+
+RUNS = 5
 
 
 class Kill(StrEnum):
@@ -26,10 +29,30 @@ class Kill(StrEnum):
 
 @dataclass(frozen=True)
 class Arrive:
-    """A file arrives, of rows as they are in it."""
+    """Rows arrive, in one file where the source has files; none make an empty one."""
 
     source: str
     rows: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Again:
+    """What arrived last arrives once more, under another name."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file of a static input is replaced."""
+
+    path: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Flush:
+    """A person raises the watermark, to a minute of the history."""
+
+    minute: int
 
 
 @dataclass(frozen=True)
@@ -37,62 +60,81 @@ class Go:
     """A run of all steps.
 
     Args:
-        kill: Where its driver is killed, after which the run is tried again.
+        kill: Where its driver is killed.
+        retried: Whether the run is then tried again; what it left is else the next one's.
         again: Whether gate and publish are cleared and run once more.
-        strict: Whether the gate then expects what no increment holds.
+        strict: Whether the gate expects what no increment holds.
     """
 
     kill: Kill | None = None
+    retried: bool = True
     again: bool = False
     strict: bool = False
 
 
 @dataclass(frozen=True)
 class LetOut:
-    """A person releases the first held increment, if there is one."""
+    """A person releases the first held increment, or all of them, and publishes them."""
+
+    everything: bool = False
 
 
-Event = Arrive | Go | LetOut
-RUNS = 5
+Event = Arrive | Again | Change | Flush | Go | LetOut
 
 
-def histories(
-    rows: Callable[[str], st.SearchStrategy[Any]],
-    sources: list[str],
-    ending: tuple[Arrive, ...] = (),
-) -> Any:
-    """Histories of at least five runs, a kill among them.
-
-    Args:
-        rows: Of a source, one row as it stands in a file: JSON, or a text that is none.
-        sources: Their names.
-        ending: What arrives last, with a run after each.
-    """
-    arrivals = st.sampled_from(sources).flatmap(
-        lambda name: st.builds(Arrive, st.just(name), st.lists(rows(name), max_size=6).map(tuple))
-    )
-    runs = st.builds(
-        Go,
-        kill=st.none() | st.sampled_from(Kill),
-        again=st.booleans(),
-        strict=st.sampled_from([False, False, False, True]),
-    )
-    round_ = st.tuples(
-        st.lists(arrivals, min_size=1, max_size=2), runs, st.none() | st.just(LetOut())
-    )
-    rounds = st.lists(round_, min_size=RUNS, max_size=RUNS + 2)
-    return rounds.map(lambda drawn: _flat(drawn, ending))
-
-
-def _flat(
-    rounds: list[tuple[list[Arrive], Go, LetOut | None]], ending: tuple[Arrive, ...]
-) -> tuple[Event, ...]:
+@st.composite
+def histories(draw: st.DrawFn, kind: Kind) -> tuple[Event, ...]:
+    """Histories of five runs or more, a kill and, where rows can be late, a late row among them."""
+    ending = _ending(draw, kind)
+    runs = sum(isinstance(event, Go) for event in ending)
+    rounds = draw(st.integers(RUNS - runs, RUNS - runs + 2))
     events: list[Event] = []
-    for arrivals, run, let_out in rounds:
-        events += [*arrivals, run, *([let_out] if let_out else [])]
-    if not any(isinstance(event, Go) and event.kill for event in events):
-        last = max(n for n, event in enumerate(events) if isinstance(event, Go))
-        events[last] = Go(kill=Kill.COMMIT)
-    events += [event for arrival in ending for event in (arrival, Go())]
-    # In the end nothing is held, so that all that was taken in is published.
-    return (*events, LetOut(), LetOut(), LetOut(), Go())
+    for number in range(rounds):
+        for source in draw(st.lists(st.sampled_from(kind.sources), max_size=2)):
+            rows = draw(st.lists(kind.rows(source), max_size=6))
+            events.append(Arrive(source, _at(kind, rows, number)))
+        if events and isinstance(events[-1], Arrive) and draw(st.booleans()):
+            events.append(Again())
+        if kind.changes is not None and draw(st.booleans()):
+            events.append(Change(*draw(kind.changes)))
+        events.append(draw(RUN))
+        if draw(st.booleans()):
+            events.append(LetOut())
+        if kind.late is not None and draw(st.integers(0, 5)) == 5:
+            events.append(Flush(draw(st.integers(0, kind.span)) + kind.step * number))
+    return (*events, *ending, LetOut(everything=True))
+
+
+# Half of them are as runs should be.
+RUN = st.just(Go()) | st.builds(
+    Go,
+    kill=st.none() | st.sampled_from(Kill),
+    retried=st.booleans(),
+    again=st.booleans(),
+    strict=st.booleans(),
+)
+
+
+def _ending(draw: st.DrawFn, kind: Kind) -> list[Event]:
+    """Rows of long after, which close what was open; then one of the beginning, and a kill."""
+    first = kind.sources[0]
+    last = Go(kill=draw(st.sampled_from(Kill)))
+    if kind.late is None:
+        rows = draw(st.lists(kind.rows(first), min_size=1, max_size=3))
+        return [Arrive(first, _at(kind, rows, RUNS)), last]
+    after = [
+        Arrive(name, _at(kind, [{**kind.late, kind.time: Minute(0)}], 1000))
+        for name in kind.sources
+    ]
+    return [*after, Go(), Arrive(first, _at(kind, [{**kind.late, kind.time: Minute(1)}], 0)), last]
+
+
+def _at(kind: Kind, rows: list[Any], number: int) -> tuple[Any, ...]:
+    """Rows of a round, each round some time after the one before."""
+    later = kind.step * number
+    return tuple(
+        {name: said(v.minute + later) if isinstance(v, Minute) else v for name, v in row.items()}
+        if isinstance(row, dict)
+        else row
+        for row in rows
+    )

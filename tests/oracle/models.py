@@ -1,40 +1,21 @@
-"""Shipped pipelines in plain Python: parse, join, count and deduplicate by hand."""
+"""The results of the shipped pipelines in plain Python: joined, counted and taken once by hand."""
 
 from __future__ import annotations
 
-import json
+import math
 import re
+import struct
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from tests.oracle.promise import Fed
 from tests.oracle.recorded import Row
-from tests.oracle.watermark import MINUTE, Watermarks
+from tests.oracle.times import EPOCH, HOUR, MINUTE, ms_of_time, time_of_ms, windows_of
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-HOUR = 60 * MINUTE
 WORD = re.compile(r"[^\W_]+")
-
-
-def time_of_ms(milliseconds: int) -> datetime:
-    """A time, from milliseconds since the epoch."""
-    return EPOCH + timedelta(milliseconds=milliseconds)
-
-
-def ms_of_time(text: str) -> int:
-    """Milliseconds since the epoch, from an ISO time with its zone."""
-    return (datetime.fromisoformat(text) - EPOCH) // timedelta(milliseconds=1)
-
-
-def windows_of(time_ms: int, size_ms: int, slide_ms: int) -> list[tuple[int, int]]:
-    """The windows that a time lies in, as begin and end."""
-    latest = time_ms // slide_ms * slide_ms
-    begins = range(latest, time_ms - size_ms, -slide_ms)
-    return [(begin, begin + size_ms) for begin in begins]
 
 
 def mean(values: Sequence[Decimal]) -> Decimal:
@@ -43,56 +24,9 @@ def mean(values: Sequence[Decimal]) -> Decimal:
     return exact.quantize(Decimal("0.000001"), ROUND_HALF_UP)
 
 
-@dataclass(frozen=True)
-class JsonModel:
-    """A pipeline that reads JSON with the event time `at`.
-
-    Args:
-        columns: Of the published table.
-        rules: Name -> column that may not be null, in the order of the spec.
-        result: From the batches to the published rows.
-        watermarks: None without one.
-    """
-
-    columns: Sequence[str]
-    rules: dict[str, str]
-    result: Callable[[Sequence[Fed]], Counter[Any]]
-    watermarks: Watermarks | None = None
-
-    def parse(self, source: str, line: str) -> Row | str:
-        try:
-            row: Row = json.loads(line)
-        except ValueError:
-            return "malformed"
-        if row.get("at") is None:
-            return "no event time"
-        broken = (rule for rule, column in self.rules.items() if row.get(column) is None)
-        rule = next(broken, None)
-        return row if rule is None else f"rule {rule}"
-
-    def event_time_ms(self, source: str, row: Row) -> int:
-        return ms_of_time(row["at"])
-
-    def published(self, fed: Sequence[Fed]) -> Counter[Any]:
-        return self.result(fed)
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Running counts of the words of all text."""
-
-    columns: Sequence[str] = ("word", "count")
-    watermarks: Watermarks | None = None
-
-    def parse(self, source: str, line: str) -> Row | str:
-        return {"value": line}
-
-    def event_time_ms(self, source: str, row: Row) -> int:
-        return 0
-
-    def published(self, fed: Sequence[Fed]) -> Counter[Any]:
-        said = Counter(w for _, row in _rows(fed, "lines") for w in WORD.findall(row["value"]))
-        return Counter(said.items())
+def word_count(fed: Sequence[Fed]) -> Counter[Any]:
+    said = Counter(w for _, row in _rows(fed, "lines") for w in WORD.findall(row["value"].lower()))
+    return Counter(said.items())
 
 
 def windowed_words(fed: Sequence[Fed]) -> Counter[Any]:
@@ -100,7 +34,7 @@ def windowed_words(fed: Sequence[Fed]) -> Counter[Any]:
     for batch, row in _rows(fed, "lines"):
         for begin, end in windows_of(ms_of_time(row["at"]), 10 * MINUTE, 5 * MINUTE):
             if end > batch.late_ms:
-                counts.update((begin, end, word) for word in WORD.findall(row["text"]))
+                counts.update((begin, end, word) for word in WORD.findall(row["text"].lower()))
     return Counter(
         (time_of_ms(begin), time_of_ms(end), word, count)
         for (begin, end, word), count in counts.items()
@@ -143,6 +77,10 @@ def _of_values(rows: Sequence[Row]) -> tuple[Any, ...]:
     return mean(values), min(values), max(values), tuple(sorted(codes))
 
 
+def ad_clicks_inner(fed: Sequence[Fed]) -> Counter[Any]:
+    return Counter(found for found in ad_clicks(fed).elements() if found[2] is not None)
+
+
 def ad_clicks(fed: Sequence[Fed]) -> Counter[Any]:
     shown = [row for _, row in _in_time(fed, "impressions")]
     clicked = [row for _, row in _in_time(fed, "clicks")]
@@ -162,30 +100,71 @@ def unique_events(fed: Sequence[Fed]) -> Counter[Any]:
     return Counter({(row["id"],) for _, row in _in_time(fed, "events")})
 
 
-def customer_hours(names: dict[str, str]) -> Callable[[Sequence[Fed]], Counter[Any]]:
-    def result(fed: Sequence[Fed]) -> Counter[Any]:
-        counts = Counter[tuple[int, str]]()
-        for batch, row in _rows(fed, "actions"):
-            hour = ms_of_time(row["at"]) // HOUR * HOUR
-            if hour + HOUR > batch.late_ms and row["customer_id"] in names:
-                counts[hour, row["customer_id"]] += 1
-        return Counter(
-            (time_of_ms(hour), customer, names[customer], count)
-            for (hour, customer), count in counts.items()
-            if hour + HOUR <= _final(fed)
-        )
+def customer_hours(fed: Sequence[Fed]) -> Counter[Any]:
+    """Each action with the customers' names as they were in its batch."""
+    counts = Counter[tuple[int, str, str]]()
+    for batch, row in _rows(fed, "actions"):
+        hour = ms_of_time(row["at"]) // HOUR * HOUR
+        names = _table(batch, "customers")
+        if hour + HOUR > batch.late_ms and row["customer_id"] in names:
+            counts[hour, row["customer_id"], names[row["customer_id"]][0]] += 1
+    return Counter(
+        (time_of_ms(hour), customer, name, count)
+        for (hour, customer, name), count in counts.items()
+        if hour + HOUR <= _final(fed)
+    )
 
-    return result
+
+def click_revenue(fed: Sequence[Fed]) -> Counter[Any]:
+    """Each click with the campaign and the price as they were in its batch."""
+    found = Counter[Any]()
+    for batch, row in _rows(fed, "clicks"):
+        campaign, price = _table(batch, "impressions").get(row["ad"], (None, None))
+        found[row["click"], row["ad"], campaign, None if price is None else Decimal(price)] += 1
+    return found
 
 
-def click_revenue(prices: dict[str, str]) -> Callable[[Sequence[Fed]], Counter[Any]]:
-    def result(fed: Sequence[Fed]) -> Counter[Any]:
-        return Counter(
-            (row["click"], Decimal(prices[row["ad"]]) if row["ad"] in prices else None)
-            for _, row in _rows(fed, "clicks")
-        )
+def sensor_baselines(fed: Sequence[Fed]) -> Counter[Any]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for _, row in _rows(fed, "readings"):
+        found[row["sensor"]].append(row)
+    return Counter((sensor, len(rows), *_of_values(rows)) for sensor, rows in found.items())
 
-    return result
+
+def activity(fed: Sequence[Fed]) -> Counter[Any]:
+    return Counter(_felt(row) for _, row in _rows(fed, "readings"))
+
+
+def _felt(row: Row) -> tuple[Any, ...]:
+    felt = [float(row["reading"][axis]) for axis in "xyz"]
+    return (
+        row["Index"],
+        row["User"],
+        datetime.fromisoformat(row["Arrival_Time"]),
+        EPOCH + timedelta(microseconds=row["Creation_Time"] // 1000),
+        None if row["gt"] == "null" else row["gt"],
+        row["phone"]["model"],
+        row["phone"]["device"],
+        tuple(struct.unpack("f", struct.pack("f", value))[0] for value in felt),
+        math.sqrt(felt[0] * felt[0] + felt[1] * felt[1] + felt[2] * felt[2]),
+        tuple(row["tags"]),
+    )
+
+
+def retail_daily(fed: Sequence[Fed]) -> Counter[Any]:
+    lines: dict[tuple[date, str], list[Row]] = defaultdict(list)
+    for _, row in _rows(fed, "invoices"):
+        lines[datetime.fromisoformat(row["InvoiceDate"]).date(), row["Country"]].append(row)
+    return Counter((*key, *_of_invoices(rows)) for key, rows in lines.items())
+
+
+def _of_invoices(rows: Sequence[Row]) -> tuple[Any, ...]:
+    numbers = {row["InvoiceNo"] for row in rows}
+    cancelled = {number for number in numbers if number.startswith("C")}
+    amounts = [(row["InvoiceNo"], int(row["Quantity"]) * Decimal(row["UnitPrice"])) for row in rows]
+    revenue = sum((amount for _, amount in amounts), Decimal(0))
+    back = sum((amount for number, amount in amounts if number in cancelled), Decimal(0))
+    return len(numbers - cancelled), len(cancelled), revenue, back
 
 
 def user_sessions(fed: Sequence[Fed]) -> Counter[Any]:
@@ -216,6 +195,13 @@ def _statuses(actions: Sequence[tuple[int, str]], now: int) -> Iterator[tuple[in
             failed = 0
     if last is not None and last + gap <= now:
         yield last + gap, "inactive"
+
+
+def _table(batch: Fed, static: str) -> dict[str, tuple[str, ...]]:
+    """A static table of one file of CSV, by its first column, as it was in a batch."""
+    (lines,) = (lines for path, lines in batch.statics.items() if f"/{static}/" in path)
+    rows = [tuple(line.split(",")) for line in lines[1:]]
+    return {row[0]: row[1:] for row in rows}
 
 
 def _rows(fed: Sequence[Fed], source: str) -> Iterator[tuple[Fed, Row]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,10 +11,13 @@ from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increments, State
+from spark_jobs.steps.flush import NothingToFlush, flush
 from spark_jobs.steps.release import release
-from tests.e2e.flow import SUITE, Flow
-from tests.oracle.history import Arrive, Event, Go, Kill, LetOut
-from tests.oracle.promise import Found, Model, check
+from tests.e2e.flow import SUITE
+from tests.oracle.history import Again, Arrive, Change, Event, Flush, Go, Kill, LetOut
+from tests.oracle.kind import Kind, time_of_minute
+from tests.oracle.promise import Found, Given, Model, check
+from tests.oracle.shipped import Shipped
 
 # What no increment of a history holds.
 STRICT = {
@@ -36,20 +38,30 @@ class Play:
 
     Args:
         flow: The pipeline, with nothing in it yet.
+        kind: Of its histories.
         model: Of the same pipeline.
 
     Attributes:
-        met: Which kinds of event truly happened.
+        met: Which kinds of event truly happened, and how often.
         found: The checks, in order.
+        given: What the pipeline was given so far.
     """
 
-    flow: Flow
+    flow: Shipped
+    kind: Kind
     model: Model
     met: Counter[str] = field(default_factory=Counter)
     found: list[Found] = field(default_factory=list)
-    _starts: set[int] = field(default_factory=set)
+    given: Given = field(default_factory=Given)
+    _statics: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _last: Arrive | None = None
     _files: int = 0
     _runs: int = 0
+    _new: int = 0
+
+    def __post_init__(self) -> None:
+        for path, lines in self.kind.statics.items():
+            self._change(Change(path, lines))
 
     def play(self, events: Iterable[Event]) -> None:
         """Play all of it.
@@ -58,26 +70,61 @@ class Play:
             AssertionError: a run ended as it should not have, or the promise is broken.
         """
         for event in events:
-            if isinstance(event, Arrive):
-                self._arrive(event)
-            elif isinstance(event, LetOut):
-                self._let_out()
-            else:
-                self._go(event)
-                self.found.append(check(self.flow.layout.home, self.model, self._starts))
-                self.met["late"] += self.found[-1].late
-                self.met["rejected"] += self.found[-1].rejected
+            match event:
+                case Arrive():
+                    self._arrive(event)
+                case Again():
+                    self._again()
+                case Change():
+                    self._change(event)
+                    self.met["changed"] += 1
+                case Flush():
+                    self._flush(event)
+                case Go():
+                    self._go(event)
+                    self._check()
+                case LetOut():
+                    self._let_out(event)
+                    self._check()
+        assert self.found[-1].published == self.found[-1].committed, "something was never published"
+
+    def _check(self) -> None:
+        self.found.append(check(self.flow.layout.home, self.model, self.given))
+        self.met["late"] += self.found[-1].late
+        self.met["rejected"] += self.found[-1].rejected
 
     def _arrive(self, event: Arrive) -> None:
         self._files += 1
-        lines = [row if isinstance(row, str) else json.dumps(row) for row in event.rows]
-        self.flow.arrive_text(event.source, f"{self._files:04d}", lines)
-        self.met["empty file"] += not lines
+        self._new += 1
+        self._last = event
+        self.given.whole = False
+        lines = self.kind.lines(event.rows)
+        new = self.flow.deliver(event.source, f"{self._files:04d}", lines)
+        self.given.arrived.setdefault(event.source, {}).update(new)
+        self.met["nothing in it"] += not event.rows
+
+    def _again(self) -> None:
+        if self._last is not None:
+            self.met["duplicate"] += bool(self._last.rows)
+            self._arrive(self._last)
+
+    def _change(self, event: Change) -> None:
+        self._statics = {**self._statics, event.path: event.lines}
+        self.flow.put(event.path, event.lines)
+
+    def _flush(self, event: Flush) -> None:
+        to = time_of_minute(event.minute)
+        try:
+            flush(self.flow.pipeline, to, by="ada", reason="oracle", run_id=f"flush-{self._runs}")
+        except NothingToFlush:
+            return
+        self.met["flushed"] += 1
 
     def _go(self, event: Go) -> None:
         self._runs += 1
         run_id = f"run-{self._runs}"
         self.met["run"] += 1
+        self.met["empty run"] += not self._new
         self.flow.suite = STRICT if event.strict else SUITE
         self.flow.write()
         doctor = self.flow.step("doctor", run_id)
@@ -87,6 +134,9 @@ class Play:
         assert doctor.outcome is Outcome.DONE, doctor.error
         self._ingest(run_id)
         if event.kill is not None and self._kill(event.kill):
+            if not event.retried:
+                self.met["not retried"] += 1
+                return
             self._ingest(run_id)
         for again in range(1 + event.again):
             self.met["again"] += again
@@ -98,24 +148,43 @@ class Play:
             published = self.flow.step("publish", run_id)
             # It waits where an earlier one is held.
             assert published.outcome in (Outcome.DONE, Outcome.WAITING), published.error
+            self.met["waited"] += published.outcome is Outcome.WAITING
 
     def _ingest(self, run_id: str) -> None:
-        self._starts.add(self._committed() + 1)
+        self.begin()
         ingested = self.flow.step("ingest", run_id)
         assert ingested.outcome is Outcome.DONE, ingested.error
+        self.end()
 
-    def _committed(self) -> int:
-        commits = self.flow.layout.checkpoint(FIRST_GENERATION) / "commits"
-        return max((int(path.name) for path in commits.glob("[0-9]*")), default=-1)
+    def begin(self) -> None:
+        """A start of the query."""
+        committed, planned = self._last_of("commits"), self._last_of("offsets")
+        self.given.starts.add(committed + 1)
+        if planned > committed and self.given.statics[planned] != self._statics:
+            # A batch of other static inputs runs alone, by a start of its own.
+            self.given.starts.add(planned + 1)
+            self.met["again with statics of then"] += 1
+
+    def end(self, whole: bool = True) -> None:
+        """The end of one, which planned its batches with the static inputs of now."""
+        self._new, self.given.whole = 0, whole
+        for batch in range(max(self.given.statics, default=-1) + 1, self._last_of("offsets") + 1):
+            self.given.statics[batch] = self._statics
+
+    def _last_of(self, log: str) -> int:
+        entries = (self.flow.layout.checkpoint(FIRST_GENERATION) / log).glob("[0-9]*")
+        return max((int(path.name) for path in entries), default=-1)
 
     def _kill(self, point: Kill) -> bool:
         """Leave the last batch as a driver does that is killed there; whether there is one."""
-        batch, layout = self._committed(), self.flow.layout
+        batch, layout = self._last_of("commits"), self.flow.layout
         document = layout.ledger(FIRST_GENERATION) / f"{batch:06d}.json"
         sealed = max((i.sealed.last for i in Increments(layout.increments).all()), default=-1)
         if batch <= sealed:
             return False
         self.met[f"killed before {point}"] += 1
+        self.met["killed"] += 1
+        self.given.whole = False
         document.unlink()
         if point is not Kill.LEDGER:
             _forget(layout.checkpoint(FIRST_GENERATION) / "commits" / str(batch))
@@ -129,11 +198,14 @@ class Play:
             return sink / "_spark_metadata" / str(batch)
         return sink / f"batch={batch}" / "_manifest.json"
 
-    def _let_out(self) -> None:
-        held = [i for i in Increments(self.flow.layout.increments).all() if i.state is State.HELD]
-        if held:
-            number = held[0].number
-            release(self.flow.pipeline, number, by="ada", reason="oracle", run_id=f"out-{number}")
+    def _let_out(self, event: LetOut) -> None:
+        increments = Increments(self.flow.layout.increments)
+        held = [one.number for one in increments.all() if one.state is State.HELD]
+        for number in held if event.everything else held[:1]:
+            run_id = f"out-{number}"
+            release(self.flow.pipeline, number, by="ada", reason="oracle", run_id=run_id)
+            published = self.flow.step("publish", run_id)
+            assert published.outcome is Outcome.DONE, published.error
             self.met["released"] += 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +12,8 @@ from deltalake import DeltaTable
 
 from tests.oracle.recorded import Row, Taken, batches, flushed, last_published
 from tests.oracle.watermark import Watermarks
+
+Statics = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -23,22 +25,29 @@ class Fed:
         rows: Source -> the rows that were read and not rejected.
         late_ms: Rows of up to this event time are late: the watermark of the batch before.
         watermark_ms: What is final in this batch: its own watermark.
+        statics: File -> its lines, as they were when the batch was planned.
     """
 
     number: int
     rows: Mapping[str, Sequence[Row]]
     late_ms: int
     watermark_ms: int
+    statics: Statics
 
 
 class Model(Protocol):
     """A pipeline in plain Python."""
 
-    watermarks: Watermarks | None
-    columns: Sequence[str]
+    @property
+    def watermarks(self) -> Watermarks | None:
+        """How its watermarks go; None without one."""
 
-    def parse(self, source: str, line: str) -> Row | str:
-        """A line of input as a row, or the reason why it is rejected."""
+    @property
+    def columns(self) -> Sequence[str]:
+        """Of the published table, those that are compared."""
+
+    def parse(self, source: str, line: str) -> Row | str | None:
+        """A line of input as a row, or the reason why it is rejected; None for one that is none."""
 
     def event_time_ms(self, source: str, row: Row) -> int:
         """When a row happened."""
@@ -47,53 +56,65 @@ class Model(Protocol):
         """What is published once these batches are, as a multiset of tuples by `columns`."""
 
 
+@dataclass
+class Given:
+    """What a history gave a pipeline so far, as whoever gave it remembers.
+
+    Args:
+        arrived: Source -> file, or place of a record -> its lines.
+        starts: The batches with which a start of its query began.
+        statics: Batch -> the static inputs as they were when it was planned.
+        whole: Whether all that arrived must have been read.
+    """
+
+    arrived: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    starts: set[int] = field(default_factory=set)
+    statics: dict[int, Statics] = field(default_factory=dict)
+    whole: bool = False
+
+
 @dataclass(frozen=True)
 class Found:
     """What a check met, so that a test can say that it met everything.
 
     Args:
+        committed: The last committed batch.
         published: P.
         rows: Published ones.
         rejected: Rows.
         late: Whether a row came at or before the watermark that makes it late.
     """
 
+    committed: int
     published: int
     rows: int
     rejected: int
     late: bool
 
 
-def check(home: Path, model: Model, starts: Set[int]) -> Found:
+def check(home: Path, model: Model, given: Given) -> Found:
     """Hold what is published against the model.
 
     Args:
         home: The pipeline's, under the root.
         model: Of the pipeline.
-        starts: The batches with which a start of its query began.
+        given: What it was given.
 
     Raises:
-        AssertionError: rows, rejected rows or watermarks differ.
+        AssertionError: rows, rejected rows, watermarks or inputs differ.
     """
     upto = last_published(home)
     taken = batches(home)
-    parsed = [_parsed(model, batch) for batch in taken]
+    _check_inputs(taken, given)
+    parsed = [_parsed(model, batch, given) for batch in taken]
     if model.watermarks is not None:
         times = [
             {name: [model.event_time_ms(name, row) for row in rows] for name, rows in good.items()}
             for good, _ in parsed
         ]
-        expected = model.watermarks.after(taken, times, starts, flushed(home))
-        assert [batch.next_watermark_ms for batch in taken] == expected
-        before = [batch.watermark_ms for batch in taken]
-        flush = flushed(home)
-        planned = [
-            max(mark, flush.get(batch.number, 0))
-            for mark, batch in zip([0, *expected], taken, strict=False)
-        ]
-        assert before == planned
+        _check_watermarks(model.watermarks, taken, times, given.starts, flushed(home))
     fed = [
-        Fed(batch.number, good, late, batch.watermark_ms)
+        Fed(batch.number, good, late, batch.watermark_ms, given.statics.get(batch.number, {}))
         for batch, (good, _), late in zip(
             taken, parsed, [0, *(batch.watermark_ms for batch in taken)], strict=False
         )
@@ -103,24 +124,59 @@ def check(home: Path, model: Model, starts: Set[int]) -> Found:
     assert _rejected(home) == refused
     rows = _rows(home, model.columns)
     assert rows == model.published(fed)
-    return Found(upto, rows.total(), refused.total(), _any_late(model, fed))
+    committed = taken[-1].number if taken else -1
+    return Found(committed, upto, rows.total(), refused.total(), _any_late(model, fed))
 
 
-def _parsed(model: Model, batch: Taken) -> tuple[dict[str, list[Row]], list[tuple[str, str]]]:
+def _check_inputs(taken: Sequence[Taken], given: Given) -> None:
+    """Every batch follows the one before, and nothing is read twice or, in the end, not at all."""
+    assert [batch.number for batch in taken] == [*range(len(taken))]
+    read = Counter(
+        (source, name)
+        for batch in taken
+        for source, names in batch.inputs.items()
+        for name in names
+    )
+    arrived = Counter((source, name) for source, names in given.arrived.items() for name in names)
+    assert read <= arrived
+    assert read == arrived or not given.whole
+
+
+def _check_watermarks(
+    watermarks: Watermarks,
+    taken: Sequence[Taken],
+    times: Sequence[Mapping[str, Sequence[int]]],
+    starts: Set[int],
+    flushes: Mapping[int, int],
+) -> None:
+    expected = watermarks.after(taken, times, starts, flushes)
+    assert [batch.next_watermark_ms for batch in taken] == expected
+    planned = [
+        max(mark, flushes.get(batch.number, 0))
+        for mark, batch in zip([0, *expected], taken, strict=False)
+    ]
+    assert [batch.watermark_ms for batch in taken] == planned
+
+
+def _parsed(
+    model: Model, batch: Taken, given: Given
+) -> tuple[dict[str, list[Row]], list[tuple[str, str]]]:
+    """The good rows by source, and file and reason of each rejected one."""
     good: dict[str, list[Row]] = {}
     bad = []
-    for source, lines in batch.lines.items():
-        for line in lines:
-            row = model.parse(source, line)
-            if isinstance(row, str):
-                bad.append((source, row))
-            else:
-                good.setdefault(source, []).append(row)
+    for source, names in batch.inputs.items():
+        for name in names:
+            for line in given.arrived[source][name]:
+                row = model.parse(source, line)
+                if isinstance(row, str):
+                    bad.append((name, row))
+                elif row is not None:
+                    good.setdefault(source, []).append(row)
     return good, bad
 
 
 def _any_late(model: Model, fed: Sequence[Fed]) -> bool:
-    return any(
+    return model.watermarks is not None and any(
         model.event_time_ms(source, row) <= batch.late_ms
         for batch in fed
         for source, rows in batch.rows.items()
@@ -136,11 +192,18 @@ def _rows(home: Path, columns: Sequence[str]) -> Counter[Any]:
 
 
 def _rejected(home: Path) -> Counter[Any]:
-    """Source and reason of each rejected row; the source is the folder that its file lies in."""
+    """File and reason of each rejected row."""
     if not DeltaTable.is_deltatable(str(home / "rejected")):
         return Counter()
     table = DeltaTable(home / "rejected").to_pyarrow_table(columns=["file", "reason"])
-    return Counter((Path(row["file"]).parent.name, row["reason"]) for row in table.to_pylist())
+    return Counter((_name(row["file"]), row["reason"]) for row in table.to_pylist())
+
+
+def _name(file: str) -> str:
+    """As the history knows it: the file's name, or partition and offset of a record."""
+    if file.startswith("kafka:"):
+        return "/".join(file.split("/")[-2:])
+    return Path(file).name
 
 
 def _plain(value: Any) -> Any:

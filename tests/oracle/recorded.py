@@ -1,7 +1,7 @@
 """What a pipeline wrote down of its batches, read as plain JSON and with none of our code.
 
 From here the oracle takes which batch read which input, and which watermark each ran with. What
-rows are late, final or rejected it works out by itself.
+rows are late, final or rejected it works out by itself, from what it let arrive.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class Taken:
 
     Args:
         number: Its id.
-        lines: Source -> the lines of the files that it read, as they are.
+        inputs: Source -> the names of the files, or the places of the records, that it read.
         watermark_ms: In force during the batch.
         next_watermark_ms: In force from the next one on.
     """
 
     number: int
-    lines: Mapping[str, tuple[str, ...]]
+    inputs: Mapping[str, tuple[str, ...]]
     watermark_ms: int
     next_watermark_ms: int
 
@@ -37,20 +37,35 @@ class Taken:
 def batches(home: Path) -> list[Taken]:
     """The committed batches of a pipeline's first generation, in order."""
     found = [json.loads(path.read_text()) for path in (home / "ledger/live-0001").glob("*.json")]
-    return [_taken(batch) for batch in sorted(found, key=lambda batch: int(batch["batch"]))]
+    found.sort(key=lambda batch: int(batch["batch"]))
+    before = [{}, *(batch["offsets"] for batch in found)]
+    return [_taken(batch, offsets) for batch, offsets in zip(found, before, strict=False)]
 
 
-def _taken(batch: Mapping[str, Any]) -> Taken:
-    lines: dict[str, list[str]] = {}
+def _taken(batch: Mapping[str, Any], before: Mapping[str, Any]) -> Taken:
+    inputs: dict[str, list[str]] = {}
     for file in batch["inputs"]:
-        text = Path(file["path"]).read_text()
-        lines.setdefault(file["source"], []).extend(text.splitlines())
+        inputs.setdefault(file["source"], []).append(Path(file["path"]).name)
+    for source, offsets in batch["offsets"].items():
+        for topic, ends in offsets.items():
+            if isinstance(ends, dict):
+                begins = before.get(source, {}).get(topic, {})
+                inputs.setdefault(source, []).extend(
+                    place(partition, offset)
+                    for partition, end in ends.items()
+                    for offset in range(begins.get(partition, 0), end)
+                )
     return Taken(
         number=batch["batch"],
-        lines={source: tuple(found) for source, found in lines.items()},
+        inputs={source: tuple(found) for source, found in inputs.items()},
         watermark_ms=batch["watermark_before_ms"],
         next_watermark_ms=batch["watermark_after_ms"],
     )
+
+
+def place(partition: int | str, offset: int) -> str:
+    """Where a record lies in a topic."""
+    return f"{partition}/{offset}"
 
 
 def last_published(home: Path) -> int:

@@ -3,78 +3,113 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Iterable, Mapping
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.load import parse_spec
-from spark_jobs.contract.pipeline import Pipeline
+import yaml
+
 from spark_jobs.contract.project import REPOSITORY, Project
 from tests.e2e.flow import SUITE, Flow
+from tests.oracle.recorded import place
+from tests.servers.kafka import Broker
+from tests.servers.kafka_client import Record
+
+# So few that a history has more batches than runs.
+FILES_A_BATCH, RECORDS_A_BATCH, PARTITIONS = 2, 6, 2
 
 
 @dataclass
 class Shipped(Flow):
-    """One of this repository's pipelines.
+    """A copy of one of this repository's pipelines, under a name of its own.
 
-    It takes fewer files into a batch than it is shipped with, so that a history has more of them,
-    and its gate judges what a test says.
+    It takes less into a batch than it is shipped with, and its gate judges what a test says.
 
     Args:
         home: Gets `project/`, `input/` and `root/`.
-        name: Of the pipeline.
+        shipped: The pipeline that is copied.
+        broker: Where its input then comes from, instead of files.
     """
 
     sources: Mapping[str, str] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
     transform: str = ""
     suite: Mapping[str, Any] = field(default_factory=lambda: SUITE)
-    name: str = ""
+    name: str = "oracle"
+    shipped: str = ""
+    broker: Broker | None = None
 
     def __post_init__(self) -> None:
         self.layout.root.mkdir(parents=True, exist_ok=True)
-        ours, shipped = self.project, Project(REPOSITORY)
-        for source, copy in (
-            (shipped.spec(self.name), ours.spec(self.name)),
-            (shipped.transform(self.name), ours.transform(self.name)),
-        ):
-            copy = copy.with_suffix(source.suffix)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, copy)
-        spec = ours.spec(self.name)
-        text = spec.read_text().replace("maxFilesPerTrigger: 10", "maxFilesPerTrigger: 2")
-        spec.write_text(text.replace("hold_above: 0.1", "hold_above: 1"))
-        self.write()
-        for source in self.pipeline.spec.sources:
-            self.folder(source).mkdir(parents=True)
+        ours, theirs = self.project, Project(REPOSITORY)
+        code = ours.transform(self.name).with_suffix(theirs.transform(self.shipped).suffix)
+        for path in (code, ours.spec(self.name), ours.suite(self.name)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(theirs.transform(self.shipped), code)
+        self.spec = yaml.safe_load(theirs.spec(self.shipped).read_text())
+        sources = {name: self._fed(source) for name, source in self.spec["sources"].items()}
+        self.write(sources=sources, gate={"rejected": {"hold_above": 1}})
+        for source in self.spec["sources"].values():
+            if source["kind"] == "file":
+                self.folder_of(source).mkdir(parents=True)
+
+    def _fed(self, source: dict[str, Any]) -> dict[str, Any]:
+        """A source as it is fed here."""
+        if self.broker is None:
+            return {**source, "maxFilesPerTrigger": FILES_A_BATCH}
+        topic = f"oracle-{uuid.uuid4().hex[:12]}"
+        self.broker.create_topic(topic, PARTITIONS)
+        value = {"format": source["format"], "schema": source["schema"]}
+        taken = {"subscribe": topic, "value": value, "maxOffsetsPerTrigger": RECORDS_A_BATCH}
+        return {"kind": "kafka", **taken}
 
     def write(self, transform: str | None = None, **changes: Any) -> None:
-        """Write the suite; spec and transform are the repository's."""
-        path = self.project.suite(self.name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({**self.suite, "name": self.name}))
+        """Write spec and suite; the transform is the repository's."""
+        self.spec = {**self.spec, **changes}
+        self.project.spec(self.name).write_text(yaml.safe_dump(dict(self.spec)))
+        suite = json.dumps({**self.suite, "name": self.name})
+        self.project.suite(self.name).write_text(suite)
 
     @property
     def project(self) -> Project:
         return Project(self.home / "project")
 
     @property
-    def pipeline(self) -> Pipeline:
-        path = self.project.spec(self.name)
-        environ = {**os.environ, "TIDEMILL_INPUT": str(self.home / "input")}
-        spec = parse_spec(path.read_text(), path=path, environ=environ)
-        return Pipeline(self.name, spec, self.project, Layout(self.home / "root", self.name))
+    def environ(self) -> dict[str, str]:
+        return {**super().environ, **{name: str(self.home / "input") for name in self.spec["env"]}}
+
+    def deliver(self, source: str, name: str, lines: Sequence[str]) -> dict[str, list[str]]:
+        """Let lines arrive; file, or place of a record -> its lines."""
+        if self.broker is None:
+            return {self.arrive_text(source, name, lines).name: [*lines]}
+        topic = self.spec["sources"][source]["subscribe"]
+        records = [Record(None, line, partition=n % PARTITIONS) for n, line in enumerate(lines)]
+        written = self.broker.produce(topic, records)
+        left = {n: list(lines[n::PARTITIONS]) for n in range(PARTITIONS)}
+        return {place(at, offset): [left[at].pop(0)] for at, offset in sorted(written)}
+
+    def arrive_text(self, source: str, name: str, lines: Iterable[str]) -> Path:
+        path = super().arrive_text(source, name, lines)
+        wanted = self.spec["sources"][source].get("options", {}).get("pathGlobFilter", ".json")
+        return path.rename(path.with_suffix(Path(wanted).suffix))
 
     def folder(self, source: str) -> Path:
+        return self.folder_of(self.spec["sources"][source])
+
+    def folder_of(self, source: Mapping[str, Any]) -> Path:
         """Where a source's files arrive."""
-        return Path(getattr(self.pipeline.spec.sources[source], "path"))  # noqa: B009 - a file source
+        path = source["path"]
+        for name in self.spec["env"]:
+            path = path.replace(f"${{{name}}}", str(self.home / "input"))
+        return Path(path)
 
     def put(self, path: str, lines: Iterable[str]) -> None:
-        """A file under the input, such as one of a static table."""
+        """A file under the input, such as one of a static table, in place of what was there."""
         file = self.home / "input" / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{line}\n" for line in lines))
+        draft = self.home / file.name
+        draft.write_text("".join(f"{line}\n" for line in lines))
+        draft.replace(file)

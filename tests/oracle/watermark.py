@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from tests.oracle.recorded import Taken
 
-MINUTE = 60_000
-
 
 @dataclass(frozen=True)
 class Watermarks:

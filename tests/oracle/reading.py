@@ -1,0 +1,145 @@
+"""How the shipped pipelines read a line, in plain Python: parsed, judged, or refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from tests.oracle.promise import Fed
+from tests.oracle.recorded import Row
+from tests.oracle.times import ms_of_time
+from tests.oracle.watermark import Watermarks
+
+Rule = Callable[[Row], bool]
+MALFORMED, TIMELESS = "malformed", "no event time"
+
+
+def given(column: str) -> Rule:
+    """That a column is not null."""
+    return lambda row: row.get(column) is not None
+
+
+def among(column: str, *values: str) -> Rule:
+    """That a column is one of some values."""
+    return lambda row: row.get(column) in values
+
+
+def whole_reading(row: Row) -> bool:
+    """That a phone felt something along each axis."""
+    return all((row.get("reading") or {}).get(axis) is not None for axis in "xyz")
+
+
+@dataclass(frozen=True)
+class JsonModel:
+    """A pipeline that reads JSON.
+
+    Args:
+        columns: Of the published table.
+        rules: In the order of the spec.
+        result: From the batches to the published rows.
+        watermarks: None without one.
+        time: The column of the event time.
+        decimals: The columns, dotted where nested, that are numbers.
+    """
+
+    columns: Sequence[str]
+    rules: Mapping[str, Rule]
+    result: Callable[[Sequence[Fed]], Counter[Any]]
+    watermarks: Watermarks | None = None
+    time: str = "at"
+    decimals: Sequence[str] = field(default=())
+
+    def parse(self, source: str, line: str) -> Row | str | None:
+        try:
+            row: Row = json.loads(line)
+        except ValueError:
+            return MALFORMED
+        if not all(_is_number(_inner(row, column)) for column in self.decimals):
+            return MALFORMED
+        return _judged(row, self.time, self.rules)
+
+    def event_time_ms(self, source: str, row: Row) -> int:
+        return ms_of_time(row[self.time])
+
+    def published(self, fed: Sequence[Fed]) -> Counter[Any]:
+        return self.result(fed)
+
+
+@dataclass(frozen=True)
+class CsvModel:
+    """A pipeline that reads CSV with a header.
+
+    Args:
+        columns: Of the published table.
+        header: Of the files.
+        rules: In the order of the spec.
+        numbers: Columns that are numbers, or nothing.
+        time: The column of the event time.
+        result: From the batches to the published rows.
+    """
+
+    columns: Sequence[str]
+    header: Sequence[str]
+    rules: Mapping[str, Rule]
+    numbers: Sequence[str]
+    time: str
+    result: Callable[[Sequence[Fed]], Counter[Any]]
+    watermarks: Watermarks | None = None
+
+    def parse(self, source: str, line: str) -> Row | str | None:
+        values = next(csv.reader([line]))
+        if values == [*self.header]:
+            return None
+        row = {name: value or None for name, value in zip(self.header, values, strict=False)}
+        if len(values) != len(self.header) or not all(_is_number(row[n]) for n in self.numbers):
+            return MALFORMED
+        return _judged(row, self.time, self.rules)
+
+    def event_time_ms(self, source: str, row: Row) -> int:
+        return ms_of_time(f"{row[self.time]}+00:00")
+
+    def published(self, fed: Sequence[Fed]) -> Counter[Any]:
+        return self.result(fed)
+
+
+@dataclass(frozen=True)
+class LineModel:
+    """A pipeline that reads lines of text, all of them good and none of them of any time."""
+
+    columns: Sequence[str]
+    result: Callable[[Sequence[Fed]], Counter[Any]]
+    watermarks: Watermarks | None = None
+
+    def parse(self, source: str, line: str) -> Row | str | None:
+        return {"value": line}
+
+    def event_time_ms(self, source: str, row: Row) -> int:
+        return 0
+
+    def published(self, fed: Sequence[Fed]) -> Counter[Any]:
+        return self.result(fed)
+
+
+def _judged(row: Row, time: str, rules: Mapping[str, Rule]) -> Row | str:
+    if row.get(time) is None:
+        return TIMELESS
+    broken = next((name for name, rule in rules.items() if not rule(row)), None)
+    return row if broken is None else f"rule {broken}"
+
+
+def _inner(row: Any, column: str) -> Any:
+    for name in column.split("."):
+        row = None if row is None else row.get(name)
+    return row
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return value is None or Decimal(value) is not None
+    except InvalidOperation:
+        return False
