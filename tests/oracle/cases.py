@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from tests.oracle import inputs, models
 from tests.oracle.inputs import HEADER
@@ -79,7 +80,7 @@ RETAIL_DAILY = CsvModel(
         "invoice_known": given("InvoiceNo"),
         "country_known": given("Country"),
         "quantity_present": given("Quantity"),
-        "price_not_negative": lambda row: not (row["UnitPrice"] or "").startswith("-"),
+        "price_not_negative": lambda row: Decimal(row["UnitPrice"] or -1) >= 0,
     },
     ["Quantity", "UnitPrice", "CustomerID"],
     "InvoiceDate",

@@ -150,7 +150,13 @@ def _phones() -> Kind:
 def _invoices() -> Kind:
     torn = "536365,85123A,TORN,many,2026-03-01 08:26:00,2.55,,EIRE"
     below = {"InvoiceDate": Minute(1), "InvoiceNo": "A5", "Quantity": "1", "Country": "EIRE"}
-    bad = [torn, {"InvoiceNo": "1"}, {**below, "UnitPrice": "-1.00"}, {**below, "Quantity": ""}]
+    bad = [
+        torn,
+        {"InvoiceNo": "1"},
+        below,
+        {**below, "UnitPrice": "-1.00"},
+        {**below, "Quantity": ""},
+    ]
     good = st.fixed_dictionaries(
         {
             "InvoiceDate": minutes(2 * DAY, pace=180),

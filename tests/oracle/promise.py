@@ -16,6 +16,22 @@ from tests.oracle.watermark import Watermarks
 Statics = Mapping[str, tuple[str, ...]]
 
 
+class Broken(AssertionError):
+    """The promise is broken.
+
+    Attributes:
+        what: `inputs`, `watermarks`, `rejected` or `rows`.
+        missing: What should have been there and was not, each with how often.
+        extra: What was there and should not have been.
+    """
+
+    def __init__(self, what: str, found: Counter[Any], expected: Counter[Any]) -> None:
+        self.what = what
+        self.missing = expected - found
+        self.extra = found - expected
+        super().__init__(f"{what}: missing {dict(self.missing)}, extra {dict(self.extra)}")
+
+
 @dataclass(frozen=True)
 class Fed:
     """A batch with its good rows.
@@ -101,7 +117,7 @@ def check(home: Path, model: Model, given: Given) -> Found:
         given: What it was given.
 
     Raises:
-        AssertionError: rows, rejected rows, watermarks or inputs differ.
+        Broken: it does not.
     """
     upto = last_published(home)
     taken = batches(home)
@@ -121,16 +137,16 @@ def check(home: Path, model: Model, given: Given) -> Found:
         if batch.number <= upto
     ]
     refused = Counter(one for _, bad in parsed[: upto + 1] for one in bad)
-    assert _rejected(home) == refused
     rows = _rows(home, model.columns)
-    assert rows == model.published(fed)
+    _same("rows", rows, model.published(fed))
+    _same("rejected", _rejected(home), refused)
     committed = taken[-1].number if taken else -1
     return Found(committed, upto, rows.total(), refused.total(), _any_late(model, fed))
 
 
 def _check_inputs(taken: Sequence[Taken], given: Given) -> None:
     """Every batch follows the one before, and nothing is read twice or, in the end, not at all."""
-    assert [batch.number for batch in taken] == [*range(len(taken))]
+    _same("inputs", Counter(batch.number for batch in taken), Counter(range(len(taken))))
     read = Counter(
         (source, name)
         for batch in taken
@@ -138,8 +154,7 @@ def _check_inputs(taken: Sequence[Taken], given: Given) -> None:
         for name in names
     )
     arrived = Counter((source, name) for source, names in given.arrived.items() for name in names)
-    assert read <= arrived
-    assert read == arrived or not given.whole
+    _same("inputs", read, arrived if given.whole else arrived & read)
 
 
 def _check_watermarks(
@@ -150,12 +165,17 @@ def _check_watermarks(
     flushes: Mapping[int, int],
 ) -> None:
     expected = watermarks.after(taken, times, starts, flushes)
-    assert [batch.next_watermark_ms for batch in taken] == expected
+    found = [(batch.number, batch.watermark_ms, batch.next_watermark_ms) for batch in taken]
     planned = [
-        max(mark, flushes.get(batch.number, 0))
-        for mark, batch in zip([0, *expected], taken, strict=False)
+        (batch.number, max(before, flushes.get(batch.number, 0)), after)
+        for batch, before, after in zip(taken, [0, *expected], expected, strict=False)
     ]
-    assert [batch.watermark_ms for batch in taken] == planned
+    _same("watermarks", Counter(found), Counter(planned))
+
+
+def _same(what: str, found: Counter[Any], expected: Counter[Any]) -> None:
+    if found != expected:
+        raise Broken(what, found, expected)
 
 
 def _parsed(

@@ -69,7 +69,7 @@ class Shipped(Flow):
     def write(self, transform: str | None = None, **changes: Any) -> None:
         """Write spec and suite; the transform is the repository's."""
         self.spec = {**self.spec, **changes}
-        self.project.spec(self.name).write_text(yaml.safe_dump(dict(self.spec)))
+        self.project.spec(self.name).write_text(yaml.safe_dump(dict(self.spec), sort_keys=False))
         suite = json.dumps({**self.suite, "name": self.name})
         self.project.suite(self.name).write_text(suite)
 
