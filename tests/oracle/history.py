@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from tests.oracle.kind import Kind, Minute, said
 
 RUNS = 5
+# A run of two batches writes about so many.
+ENTRIES = 16
 
 
 class Kill(StrEnum):
@@ -73,13 +75,24 @@ class Go:
 
 
 @dataclass(frozen=True)
+class Die:
+    """A run in a process of its own, which is killed with all its children.
+
+    Args:
+        after: How many entries of logs, ledger, increments, journal and tables it gets to write.
+    """
+
+    after: int
+
+
+@dataclass(frozen=True)
 class LetOut:
     """A person releases the first held increment, or all of them, and publishes them."""
 
     everything: bool = False
 
 
-Event = Arrive | Again | Change | Flush | Go | LetOut
+Event = Arrive | Again | Change | Flush | Go | Die | LetOut
 
 
 @st.composite
@@ -103,6 +116,18 @@ def histories(draw: st.DrawFn, kind: Kind) -> tuple[Event, ...]:
         if kind.late is not None and draw(st.integers(0, 5)) == 5:
             events.append(Flush(draw(st.integers(0, kind.span)) + kind.step * number))
     return (*events, *ending, LetOut(everything=True))
+
+
+@st.composite
+def deaths(draw: st.DrawFn, kind: Kind, often: int) -> tuple[Event, ...]:
+    """Histories in which so many processes are killed, the next run going on with what is left."""
+    events: list[Event] = []
+    for number in range(RUNS - 2):
+        for source in draw(st.lists(st.sampled_from(kind.sources), min_size=1, max_size=3)):
+            rows = draw(st.lists(kind.rows(source), min_size=1, max_size=6))
+            events.append(Arrive(source, _at(kind, rows, number)))
+        events.append(Die(draw(st.integers(1, ENTRIES))) if 0 < number <= often else Go())
+    return (*events, *_ending(draw, kind), LetOut(everything=True))
 
 
 # Half of them are as runs should be.

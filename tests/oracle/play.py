@@ -14,7 +14,8 @@ from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.steps.flush import NothingToFlush, flush
 from spark_jobs.steps.release import release
 from tests.e2e.flow import SUITE
-from tests.oracle.history import Again, Arrive, Change, Event, Flush, Go, Kill, LetOut
+from tests.oracle.history import Again, Arrive, Change, Die, Event, Flush, Go, Kill, LetOut
+from tests.oracle.kill import entries, kill_when
 from tests.oracle.kind import Kind, time_of_minute
 from tests.oracle.promise import Found, Given, Model, check
 from tests.oracle.shipped import Shipped
@@ -83,6 +84,9 @@ class Play:
                 case Go():
                     self._go(event)
                     self._check()
+                case Die():
+                    self._die(event)
+                    self._check()
                 case LetOut():
                     self._let_out(event)
                     self._check()
@@ -140,6 +144,7 @@ class Play:
             self._ingest(run_id)
         for again in range(1 + event.again):
             self.met["again"] += again
+            self.given.torn = False
             gate = self.flow.step("gate", run_id)
             assert gate.outcome in (Outcome.DONE, Outcome.HELD), gate.error
             if gate.outcome is Outcome.HELD:
@@ -170,6 +175,21 @@ class Play:
         self._new, self.given.whole = 0, whole
         for batch in range(max(self.given.statics, default=-1) + 1, self._last_of("offsets") + 1):
             self.given.statics[batch] = self._statics
+
+    def _die(self, event: Die) -> None:
+        self._runs += 1
+        self.met["run"] += 1
+        self.flow.suite = SUITE
+        self.flow.write()
+        self.begin()
+        until = entries(self.flow.layout.home) + event.after
+        killed = kill_when(
+            self.flow.start(f"run-{self._runs}"), lambda: entries(self.flow.layout.home) >= until
+        )
+        self.end(whole=False)
+        self.given.torn = killed
+        self.met["died"] += killed
+        self.met["killed"] += killed
 
     def _last_of(self, log: str) -> int:
         entries = (self.flow.layout.checkpoint(FIRST_GENERATION) / log).glob("[0-9]*")

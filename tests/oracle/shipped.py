@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,6 +82,16 @@ class Shipped(Flow):
     @property
     def environ(self) -> dict[str, str]:
         return {**super().environ, **{name: str(self.home / "input") for name in self.spec["env"]}}
+
+    def start(self, run_id: str) -> subprocess.Popen[bytes]:
+        """All steps as a process group of its own, to be killed."""
+        return subprocess.Popen(
+            [Path(sys.executable).with_name("tidemill"), "run", self.name, "--run-id", run_id],
+            env={**self.environ, "TIDEMILL_MASTER": "local[2]"},
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def deliver(self, source: str, name: str, lines: Sequence[str]) -> dict[str, list[str]]:
         """Let lines arrive; file, or place of a record -> its lines."""

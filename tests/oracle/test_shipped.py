@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from tests.oracle.cases import CASES, Case
-from tests.oracle.history import Kill, histories
+from tests.oracle.history import Die, Kill, deaths, histories
 from tests.oracle.play import Play
 from tests.oracle.reading import LineModel
 from tests.oracle.shipped import Shipped
@@ -30,6 +30,15 @@ KINDS = (
     *("killed", "held", "released", "rejected", "late", "duplicate", "changed", "flushed"),
     *("nothing in it", "empty run", "skipped", "again", "not retried", "waited"),
     *(f"killed before {point}" for point in Kill),
+)
+MANY = settings(
+    max_examples=HISTORIES,
+    deadline=None,
+    derandomize=not LONG,
+    database=None,
+    phases=[Phase.generate, *([Phase.shrink] if LONG else [])],
+    print_blob=LONG,
+    suppress_health_check=[*HealthCheck],
 )
 # Over all pipelines of this process.
 MET = Counter[str]()
@@ -57,15 +66,7 @@ def test_what_is_published_is_what_the_model_says(
         kafka = {"conn_type": "kafka", "extra": {"bootstrap.servers": broker.bootstrap}}
         monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps(kafka))
 
-    @settings(
-        max_examples=HISTORIES,
-        deadline=None,
-        derandomize=not LONG,
-        database=None,
-        phases=[Phase.generate, *([Phase.shrink] if LONG else [])],
-        print_blob=LONG,
-        suppress_health_check=[*HealthCheck],
-    )
+    @MANY
     @given(histories(case.kind))
     def holds(events: Any) -> None:
         # The first that Hypothesis tries is the smallest of all.
@@ -93,3 +94,22 @@ def never_met(case: Case, met: Counter[str]) -> list[str]:
 @pytest.mark.skipif(LONG, reason="each pipeline meets all of them then")
 def test_the_histories_had_every_kind_of_event() -> None:
     assert not [kind for kind in KINDS if not MET[kind]]
+
+
+@pytest.mark.parametrize(
+    "name", ["windowed_words", "device_totals"] if LONG else ["windowed_words"]
+)
+def test_processes_that_are_killed_anywhere_break_no_promise(
+    name: str, tmp_path_factory: pytest.TempPathFactory, spark: object
+) -> None:
+    case, met = CASES[name], Counter[str]()
+
+    @MANY
+    @given(deaths(case.kind, often=2 if LONG else 1))
+    def holds(events: Any) -> None:
+        # The first that Hypothesis tries is the smallest of all.
+        assume(LONG or all(event.after > 3 for event in events if isinstance(event, Die)))
+        met.update(played(case, name, tmp_path_factory.mktemp(name), events).met)
+
+    holds()
+    assert met["died"]
