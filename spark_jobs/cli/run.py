@@ -1,20 +1,23 @@
-"""`tidemill run`: the four steps in order, in this process."""
+"""`tidemill run`: the four steps in order, in this process, of one pipeline or of several."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, get_args
+from traceback import format_exc
+from typing import Annotated, Any, get_args
 
-from typer import Exit, Option
+from typer import Argument, Exit, Option
 
-from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.contract.errors import ExitCode
 from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.report import Outcome, Report, Step
+from spark_jobs.contract.report import Outcome, Report, Step, read
 from spark_jobs.contract.spec import Spec
 from spark_jobs.main import sentence, step_function
-from spark_jobs.steps.step import Run, perform
+from spark_jobs.steps.step import Run, Say, perform
 
+Names = Annotated[list[str], Argument(metavar="NAME...", help="The pipelines.", show_default=False)]
 RunId = Annotated[
     str | None,
     Option(
@@ -25,29 +28,73 @@ RunId = Annotated[
 ]
 
 
-def run(name: PipelineName, run_id: RunId = None, json: Json = False) -> None:
+def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
     """Take in what is available, judge it, publish it: doctor, ingest, gate, publish.
 
-    Of a pipeline with a sink of Spark's own: doctor and ingest.
+    Of a pipeline with a sink of Spark's own: doctor and ingest. Several pipelines are ingested in
+    one Spark application; one that fails or is held leaves the others alone.
     """
-    screen = Screen(json)
-    this = Run(open_pipeline(name), run_id or manual_run_id(), screen.line)
-    reports: list[Report] = []
-    for step in steps_of(this.pipeline.spec):
-        report = perform_shown(step, this, screen)
-        reports.append(report)
-        if report.outcome is not Outcome.DONE:
-            break
+    screen, run_id = Screen(json), run_id or manual_run_id()
+    pipelines = [open_pipeline(name) for name in dict.fromkeys(names)]
+    alone = len(pipelines) == 1
+    runs = [Run(one, run_id, _say(screen, "" if alone else one.name)) for one in pipelines]
+    found: dict[str, list[Report]] = {one.name: [] for one in pipelines}
+
+    def perform_all(step: Step) -> None:
+        due = [this for this in runs if step in steps_of(this.pipeline.spec) and _well(found, this)]
+        if step == "ingest" and len(due) > 1:
+            reports = _ingest_together(due, screen)
+        else:
+            reports = [_performed(step, this, screen, alone=alone) for this in due]
+        for report in reports:
+            found[report.pipeline].append(report)
+
+    for step in get_args(Step):
+        perform_all(step)
     if json:
-        screen.document(
-            {
-                "pipeline": name,
-                "run_id": this.run_id,
-                "outcome": reports[-1].outcome,
-                "reports": [report.model_dump(mode="json") for report in reports],
-            }
-        )
-    raise Exit(int(reports[-1].exit_code))
+        documents = [_document(name, run_id, reports) for name, reports in found.items()]
+        screen.document(documents[0] if alone else documents)
+    raise Exit(max(int(reports[-1].exit_code) for reports in found.values()))
+
+
+def _say(screen: Screen, name: str) -> Say:
+    """Of several pipelines each line says whose it is."""
+    return (lambda line: screen.line(f"{name}: {line}")) if name else screen.line
+
+
+def _well(found: Mapping[str, Sequence[Report]], this: Run) -> bool:
+    return all(report.outcome is Outcome.DONE for report in found[this.pipeline.name])
+
+
+def _ingest_together(runs: Sequence[Run], screen: Screen) -> list[Report]:
+    from spark_jobs.steps.group import ingest_group
+
+    with screen.busy("ingest …"):
+        reports = ingest_group(runs)
+    for report in reports:
+        _show(report, screen, report.pipeline)
+    return reports
+
+
+def _performed(step: Step, this: Run, screen: Screen, *, alone: bool) -> Report:
+    try:
+        return perform_shown(step, this, screen, "" if alone else this.pipeline.name)
+    except Exception:
+        left = read(this.pipeline.layout.run(this.run_id), step)
+        if alone or left is None:
+            raise
+        # The others go on.
+        screen.problem(format_exc())
+        return left
+
+
+def _document(name: str, run_id: str, reports: Sequence[Report]) -> dict[str, Any]:
+    return {
+        "pipeline": name,
+        "run_id": run_id,
+        "outcome": reports[-1].outcome,
+        "reports": [report.model_dump(mode="json") for report in reports],
+    }
 
 
 def steps_of(spec: Spec) -> tuple[Step, ...]:
@@ -56,13 +103,17 @@ def steps_of(spec: Spec) -> tuple[Step, ...]:
     return every if spec.published else every[: every.index("ingest") + 1]
 
 
-def perform_shown(step: Step, this: Run, screen: Screen) -> Report:
-    """Perform one step, its lines and its end on the screen."""
+def perform_shown(step: Step, this: Run, screen: Screen, name: str = "") -> Report:
+    """Perform one step, its lines and its end on the screen; before the end the name, if given."""
     with screen.busy(f"{step} …"):
         report = perform(step, step_function(step), this)
-    show = screen.line if report.exit_code is ExitCode.DONE else screen.problem
-    show(sentence(report))
+    _show(report, screen, name)
     return report
+
+
+def _show(report: Report, screen: Screen, name: str) -> None:
+    show = screen.line if report.exit_code is ExitCode.DONE else screen.problem
+    show(f"{name}: {sentence(report)}" if name else sentence(report))
 
 
 def manual_run_id(kind: str = "manual") -> str:

@@ -10,7 +10,9 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.report import Report
+from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.report import Report, read
 from spark_jobs.ledger.lease import hold
 from spark_jobs.steps.ingest import ended
 from spark_jobs.steps.step import Ended, Run, perform
@@ -27,32 +29,62 @@ def ingest_group(runs: Sequence[Run]) -> list[Report]:
 
     Returns:
         The report of each, in their order.
+
+    Raises:
+        SpecError: they differ in `spark`, of which an application has one.
     """
+    _refuse_other_applications([run.pipeline for run in runs])
     from pyspark import InheritableThread
 
     from spark_jobs.engine.session import open_group_session
 
     shared = open_group_session([run.pipeline for run in runs])
-    reports: dict[str, Report] = {}
+    leaving = threading.Event()
 
     def work(run: Run) -> None:
-        reports[run.pipeline.name] = perform("ingest", lambda one: _ingest(one, shared), run)
+        # An error that nobody foresaw has left its report before it ends this thread.
+        perform("ingest", lambda one: _ingest(one, shared, leaving), run)
 
     threads = [InheritableThread(target=work, args=(run,), name=run.pipeline.name) for run in runs]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
-    return [reports[run.pipeline.name] for run in runs if run.pipeline.name in reports]
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        # The process is to end, and would wait for them until all their input is taken.
+        leaving.set()
+        raise
+    found = [read(run.pipeline.layout.run(run.run_id), "ingest") for run in runs]
+    return [report for report in found if report is not None]
 
 
-def _ingest(run: Run, shared: SparkSession) -> Ended:
+def _refuse_other_applications(pipelines: Sequence[Pipeline]) -> None:
+    first, *others = pipelines
+    for other in others:
+        if other.spec.spark != first.spec.spark:
+            raise SpecError(
+                f"{other.spec_file}: spark differs from that of {first.name}, and both are to run "
+                "in one Spark application.",
+                remedy="Make it equal in both specs, or run each alone.",
+                path=other.spec_file,
+                field="spark",
+            )
+
+
+def _ingest(run: Run, shared: SparkSession, leaving: threading.Event) -> Ended:
     from spark_jobs.engine import ingest as engine
     from spark_jobs.engine.manner import Manner
     from spark_jobs.engine.session import session_within
 
     pipeline, lost = run.pipeline, threading.Event()
-    manner = Manner(stop=lambda: "another process holds the lease" if lost.is_set() else None)
+
+    def stop() -> str | None:
+        if lost.is_set():
+            return "another process holds the lease"
+        return "the process is to end" if leaving.is_set() else None
+
+    manner = Manner(stop=stop)
     # To leave the process, as an ingest of its own does, would end the others too.
     with hold(pipeline.layout.lease, step="ingest", run_id=run.run_id, on_loss=lost.set) as lease:
         session = session_within(shared, pipeline)

@@ -87,11 +87,9 @@ def ingest_from_kafka(sides: KafkaSides, runs: int) -> tuple[Cost, Cost, Cost]:
     return compare(runs, ours, lambda: cost_of([sides.by_hand()], sides.environ))
 
 
-def group_of_ten(sides: GroupSides, runs: int, *, whole: bool) -> tuple[Cost, Cost, Cost]:
+def group_of_ten(cost: Callable[[int], Cost], runs: int) -> tuple[Cost, Cost, Cost]:
     """All members of a group against one of them in a Spark application of its own."""
-    return compare(
-        runs, lambda: sides.cost(MEMBERS, whole=whole), lambda: sides.cost(1, whole=whole)
-    )
+    return compare(runs, lambda: cost(MEMBERS), lambda: cost(1))
 
 
 def main() -> None:
@@ -111,9 +109,13 @@ def main() -> None:
                     table.add_row(name, *_cells(*measured()))
         if given.group:
             sides = GroupSides(Path(home) / "group", megabytes=given.group)
-            for name, whole in (("ingest", False), ("whole run", True)):
+            for name, cost in (
+                ("ingest", sides.ingest_of),
+                ("whole run", sides.run_of),
+                ("all tasks", sides.tasks_of),
+            ):
                 with console.status(name):
-                    found = group_of_ten(sides, given.runs, whole=whole)
+                    found = group_of_ten(cost, given.runs)
                 table.add_row(f"{name} of a group of {MEMBERS} / of one", *_cells(*found))
         if given.records:
             with kafka_sides(Path(home) / "kafka", given.records) as sides:

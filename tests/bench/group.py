@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from tests.bench import orders
 from tests.bench.measure import Command, Cost, cost_of
-from tests.bench.sides import Sides
+from tests.bench.sides import CORES, Sides
 
 MEMBERS = 10
 
@@ -24,23 +25,29 @@ class GroupSides(Sides):
             orders.write_project(home / "project", name, sources=own, group="mill")
             orders.write_input(home / "input" / name, megabytes=megabytes, files=1)
 
-    def cost(self, members: int, *, whole: bool) -> Cost:
-        """Of the first members of the group.
-
-        Args:
-            members: How many.
-            whole: With the doctors, gates and publishes of each, not only the one ingest.
-        """
+    def ingest_of(self, members: int) -> Cost:
+        """Of the one ingest of the first members of the group, as Airflow submits it."""
         self.fresh()
         names = self.names[:members]
-        commands = [self.ingest(self._bytes(names), names)]
-        if whole:
-            before = [self.step("doctor", name=name) for name in names]
-            commands = [*before, *commands, *(step for name in names for step in self._after(name))]
-        return cost_of(commands, self.environ)
+        return cost_of([self.ingest(self._bytes(names), names)], self.environ)
 
-    def _after(self, name: str) -> list[Command]:
-        return [[*self.step("gate", name=name), "--no-spark"], self.step("publish", name=name)]
+    def run_of(self, members: int) -> Cost:
+        """Of the whole run of the first members: `tidemill run` with their names."""
+        self.fresh()
+        tidemill = str(Path(sys.executable).with_name("tidemill"))
+        run = [tidemill, "run", *self.names[:members]]
+        return cost_of([run], {**self.environ, "TIDEMILL_MASTER": f"local[{CORES}]"})
+
+    def tasks_of(self, members: int) -> Cost:
+        """The same as Airflow's tasks: each doctor, gate and publish a process of its own."""
+        self.fresh()
+        names = self.names[:members]
+        commands: list[Command] = [self.step("doctor", name=name) for name in names]
+        commands.append(self.ingest(self._bytes(names), names))
+        for name in names:
+            gate = [*self.step("gate", name=name), "--no-spark"]
+            commands += [gate, self.step("publish", name=name)]
+        return cost_of(commands, self.environ)
 
     def _bytes(self, names: list[str]) -> int:
         files = (file for name in names for file in os.scandir(self.home / "input" / name))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from spark_jobs.contract.errors import ExitCode
 from tests.cli.conftest import Answer, Tidemill
+from tests.e2e.flow import Flow
 from tests.e2e.mill import Mill
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow, pytest.mark.usefixtures("spark")]
@@ -84,3 +87,60 @@ def test_a_transform_that_fails_is_a_wrong_spec_and_names_its_line(
     error = answer.json["reports"][-1]["error"]
     assert (error["code"], error["data"]["path"]) == ("SpecError", str(path))
     assert "line 2" in error["what"]
+
+
+COLUMNS = "at timestamp, word string"
+SAME = "def transform(rows):\n    return rows\n"
+COUNTS = "def transform(rows):\n    return rows.groupBy('word').count()\n"
+TORN = "def transform(rows):\n    return rows.selectExpr('CAST(word AS INT) AS number')\n"
+TIME = {"event_time": {"column": "at"}}
+
+
+@pytest.fixture
+def flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Flow]:
+    """Three pipelines of one project; what each is to take in."""
+    update = {**TIME, "output": {"mode": "update", "keys": ["word"]}}
+    flows = {
+        "plain": Flow(tmp_path, {"a": COLUMNS}, TIME, SAME, name="plain"),
+        "counts": Flow(tmp_path, {"b": COLUMNS}, update, COUNTS, name="counts"),
+        "torn": Flow(tmp_path, {"c": COLUMNS}, TIME, TORN, name="torn"),
+    }
+    for name in ("TIDEMILL_ROOT", "TIDEMILL_PROJECTS"):
+        monkeypatch.setenv(name, flows["plain"].environ[name])
+    for flow in flows.values():
+        (source,) = flow.sources
+        flow.arrive(source, source, [{"at": "2026-03-01T00:00:00Z", "word": "tide"}])
+    return flows
+
+
+def test_several_pipelines_run_together_and_each_ends_for_itself(
+    tidemill: Tidemill, flows: dict[str, Flow]
+) -> None:
+    answer = tidemill("run", *flows, "--json")
+
+    ends = {one["pipeline"]: one["reports"][-1] for one in answer.json}
+    assert {name: (end["step"], end["outcome"]) for name, end in ends.items()} == {
+        "plain": ("publish", "done"),
+        "counts": ("publish", "done"),
+        "torn": ("ingest", "failed"),
+    }
+    assert answer.exit_code == ExitCode.FAILED
+    assert flows["plain"].published("word") == [("tide",)]
+    assert flows["counts"].published("word", "count") == [("tide", 1)]
+
+    flows["torn"].write(transform=SAME)
+    again = tidemill("run", *flows, "--json")
+
+    assert again.exit_code == ExitCode.DONE
+    assert [one["reports"][-1]["outcome"] for one in again.json] == ["skipped", "skipped", "done"]
+    assert flows["torn"].published("word") == [("tide",)]
+
+
+def test_what_needs_another_spark_application_does_not_run_with_others(
+    tidemill: Tidemill, flows: dict[str, Flow]
+) -> None:
+    flows["counts"].write(spark={"conf": {"spark.executor.memory": "2g"}})
+    answer = tidemill("run", "plain", "counts", "--json")
+    assert answer.exit_code == ExitCode.USAGE
+    assert answer.json["data"]["field"] == "spark"
+    assert flows["plain"].batches == []
