@@ -20,6 +20,7 @@ from deltalake import Schema
 from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.load import load_spec
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.project import Project
 from spark_jobs.contract.report import Report
 from spark_jobs.ledger import documents
@@ -65,6 +66,7 @@ class History(Seen):
         more: Text at the end of the spec.
         source: Text at the end of the source, such as `, maxFileAge: 1 day`.
         output: Text at the end of the output, such as `, keys: [id]`.
+        pipeline_class: As the note of its generation has it.
     """
 
     home: Path
@@ -73,6 +75,7 @@ class History(Seen):
     more: str = ""
     source: str = ""
     output: str = ""
+    pipeline_class: PipelineClass = PipelineClass.MAP
     run_number: int = 0
 
     def __post_init__(self) -> None:
@@ -169,6 +172,7 @@ class History(Seen):
             format=spec.output.format,
             mode=spec.output.mode,
             keys=keys_of(spec),
+            pipeline_class=self.pipeline_class,
             table_schema=schema,
             partition_by=spec.output.partition_by,
             timezone=spec.timezone,

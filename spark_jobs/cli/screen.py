@@ -60,14 +60,14 @@ class Screen:
         self._err.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """A table of plain values; None is shown as nothing."""
+        """A table of values; None is shown as nothing, what is nested as JSON."""
         table = Table(
             title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False
         )
         for name in columns:
             table.add_column(name, overflow="fold")
         for row in rows:
-            table.add_row(*(Text("" if value is None else str(value)) for value in row))
+            table.add_row(*(Text(_cell(value)) for value in row))
         self._out.print(table)
 
     def document(self, data: Any) -> None:
@@ -91,6 +91,12 @@ def _console(*, stderr: bool = False) -> Console:
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     return console
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Mapping | list | tuple):
+        return json.dumps(_plain(value), ensure_ascii=False)
+    return "" if value is None else str(value)
 
 
 def _plain(value: Any) -> Any:

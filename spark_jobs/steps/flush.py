@@ -13,6 +13,12 @@ from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.lease import hold
 from spark_jobs.steps.release import PATIENCE_SECONDS, ReasonMissing
 
+# By its class, why a watermark would change nothing.
+KEPT_WHATEVER = {
+    PipelineClass.MAP: "it works row by row and keeps nothing",
+    PipelineClass.UNBOUNDED: "no watermark ends what it keeps",
+}
+
 
 class NothingToFlush(UsageError):
     """Nothing waits for the watermark to pass that time; carries `pipeline` and `why`."""
@@ -48,8 +54,9 @@ def flush(pipeline: Pipeline, to: datetime, *, by: str, reason: str, run_id: str
     with hold(pipeline.layout.lease, step="flush", run_id=run_id, patience=PATIENCE_SECONDS):
         generation = open_generation(pipeline)
         last = generation.committed
-        if generation.note is None or generation.note.pipeline_class is PipelineClass.MAP:
-            raise _refused(pipeline, "it works row by row and keeps nothing")
+        kind = PipelineClass.MAP if generation.note is None else generation.note.pipeline_class
+        if kind in KEPT_WHATEVER:
+            raise _refused(pipeline, KEPT_WHATEVER[kind])
         if last < 0 or generation.unfinished:
             raise _refused(pipeline, "a batch is to be finished first; run the pipeline")
         reached = generation.checkpoint.commits[last].next_watermark_ms

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import resource
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 Command = Sequence[str]
+# Of <linux/prctl.h>: orphans among our descendants become our children.
+PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -28,20 +33,36 @@ class Cost:
 
 
 def cost_of(commands: Sequence[Command], environ: Mapping[str, str]) -> Cost:
-    """Run commands one after the other.
+    """Run commands one after the other, to the end of all that they started.
+
+    A JVM that Python started is not waited for by it, so that it comes to us when Python has gone.
 
     Raises:
         RuntimeError: one of them failed, with the end of what it printed.
     """
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     before, start = _children(), time.perf_counter()
     for command in commands:
-        done = subprocess.run(
-            command, env=dict(environ), check=False, text=True, capture_output=True
+        process = subprocess.Popen(
+            command,
+            env=dict(environ),
+            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
-        if done.returncode:
-            msg = f"{' '.join(command)} ended with {done.returncode}\n{done.stderr[-3000:]}"
+        _, said = process.communicate()
+        _wait_for_group(process.pid)
+        if process.returncode:
+            msg = f"{' '.join(command)} ended with {process.returncode}\n{said[-3000:]}"
             raise RuntimeError(msg)
     return Cost(time.perf_counter() - start, _children() - before)
+
+
+def _wait_for_group(leader: int) -> None:
+    with suppress(ChildProcessError):
+        while True:
+            os.waitpid(-leader, 0)
 
 
 def _children() -> float:

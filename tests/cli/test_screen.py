@@ -50,6 +50,12 @@ def test_brackets_in_data_are_no_markup(capsys: pytest.CaptureFixture[str]) -> N
     assert "[bold] stays" in shown
 
 
+def test_what_is_nested_is_shown_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen().table("", ("key",), [[{"at": datetime(2026, 3, 1, tzinfo=UTC), "ids": ["ä", None]}]])
+
+    assert '{"at": "2026-03-01T00:00:00+00:00", "ids": ["ä", null]}' in capsys.readouterr().out
+
+
 def test_a_line_is_never_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
     Screen().line("word " * 200)
 
