@@ -281,13 +281,6 @@ def spark_conf(pipelines: Sequence[Pipeline], run_id: str) -> Mapping[str, str]:
         conf[JARS] = ",".join(jars)
     if len(pipelines) > 1:
         conf |= FAIR
-    options = f"{driver_java_options(_backlog(pipelines, run_id))} {conf.get(JAVA_OPTIONS, '')}"
+    backlog = reports.backlog_bytes(pipeline.layout.run(run_id) for pipeline in pipelines)
+    options = f"{driver_java_options(backlog)} {conf.get(JAVA_OPTIONS, '')}"
     return {**conf, JAVA_OPTIONS: options.strip()} if options.strip() else conf
-
-
-def _backlog(pipelines: Sequence[Pipeline], run_id: str) -> int | None:
-    """The bytes that wait to be read by all of them; None where one does not know."""
-    seen = [reports.read(pipeline.layout.run(run_id), "doctor") for pipeline in pipelines]
-    sizes = [report.facts.get("backlog_bytes") if report else None for report in seen]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None

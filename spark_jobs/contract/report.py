@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -89,6 +90,14 @@ def read(run_folder: Path, step: Step) -> Report | None:
     """The report of a step, or None where it has not reported."""
     path = path_of(run_folder, step)
     return Report.model_validate_json(path.read_bytes()) if path.exists() else None
+
+
+def backlog_bytes(run_folders: Iterable[Path]) -> int | None:
+    """The bytes that wait to be read, as the doctors found them; None where one does not know."""
+    seen = [read(folder, "doctor") for folder in run_folders]
+    sizes = [report.facts.get("backlog_bytes") if report else None for report in seen]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
 
 
 def of_error(

@@ -16,16 +16,19 @@ from spark_jobs.contract.session_conf import FAIR, JARS, driver_java_options, se
 POOL = "spark.scheduler.pool"
 
 
-def open_group_session(pipelines: Sequence[Pipeline]) -> SparkSession:
+def open_group_session(
+    pipelines: Sequence[Pipeline], backlog_bytes: int | None = None
+) -> SparkSession:
     """The session that those of several pipelines are made from, with the jars of all of them.
 
     Args:
         pipelines: Whose queries share one Spark application; each in a pool of its own.
+        backlog_bytes: What waits to be read by all of them; None if unknown.
     """
     jars = (session_conf(pipeline.spec).get(JARS, "") for pipeline in pipelines)
     each = dict.fromkeys(jar for given in jars for jar in given.split(",") if jar)
     conf = {**FAIR, **({JARS: ",".join(each)} if each else {})}
-    return _open(f"tidemill ingest of {len(pipelines)} pipelines", conf, backlog_bytes=None)
+    return _open(f"tidemill ingest of {len(pipelines)} pipelines", conf, backlog_bytes)
 
 
 def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:

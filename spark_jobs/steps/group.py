@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.report import Report, read
+from spark_jobs.contract.report import Report, backlog_bytes, read
 from spark_jobs.ledger.lease import hold
 from spark_jobs.steps.ingest import ended
 from spark_jobs.steps.step import Ended, Run, perform
@@ -38,7 +38,8 @@ def ingest_group(runs: Sequence[Run]) -> list[Report]:
 
     from spark_jobs.engine.session import open_group_session
 
-    shared = open_group_session([run.pipeline for run in runs])
+    folders = [run.pipeline.layout.run(run.run_id) for run in runs]
+    shared = open_group_session([run.pipeline for run in runs], backlog_bytes(folders))
     leaving = threading.Event()
 
     def work(run: Run) -> None:
@@ -55,7 +56,7 @@ def ingest_group(runs: Sequence[Run]) -> list[Report]:
         # The process is to end, and would wait for them until all their input is taken.
         leaving.set()
         raise
-    found = [read(run.pipeline.layout.run(run.run_id), "ingest") for run in runs]
+    found = [read(folder, "ingest") for folder in folders]
     return [report for report in found if report is not None]
 
 

@@ -31,8 +31,7 @@ def ingest(run: Run) -> Ended:
     from spark_jobs.engine.session import open_session
 
     pipeline, layout = run.pipeline, run.pipeline.layout
-    seen = reports.read(layout.run(run.run_id), "doctor")
-    backlog = seen.facts.get("backlog_bytes") if seen else None
+    backlog = reports.backlog_bytes([layout.run(run.run_id)])
     with hold(layout.lease, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
         session = open_session(pipeline, "ingest", backlog)
         found = engine.ingest(session, pipeline, lease, run.run_id, run.say)
