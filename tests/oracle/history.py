@@ -96,11 +96,17 @@ Event = Arrive | Again | Change | Flush | Go | Die | LetOut
 
 
 @st.composite
-def histories(draw: st.DrawFn, kind: Kind) -> tuple[Event, ...]:
-    """Histories of five runs or more, a kill and, where rows can be late, a late row among them."""
+def histories(draw: st.DrawFn, kind: Kind, more: int = 2) -> tuple[Event, ...]:
+    """Histories of five runs, a kill and, where rows can be late, a late row among them.
+
+    Args:
+        draw: Hypothesis's.
+        kind: What they are made of.
+        more: Runs beyond five, at most.
+    """
     ending = _ending(draw, kind)
     runs = sum(isinstance(event, Go) for event in ending)
-    rounds = draw(st.integers(RUNS - runs, RUNS - runs + 2))
+    rounds = draw(st.integers(RUNS - runs, RUNS - runs + more))
     events: list[Event] = []
     for number in range(rounds):
         for source in draw(st.lists(st.sampled_from(kind.sources), max_size=2)):
