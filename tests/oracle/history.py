@@ -96,15 +96,18 @@ Event = Arrive | Again | Change | Flush | Go | Die | LetOut
 
 
 @st.composite
-def histories(draw: st.DrawFn, kind: Kind, more: int = 2) -> tuple[Event, ...]:
+def histories(
+    draw: st.DrawFn, kind: Kind, more: int = 2, kill: Kill | None = None
+) -> tuple[Event, ...]:
     """Histories of five runs, a kill and, where rows can be late, a late row among them.
 
     Args:
         draw: Hypothesis's.
         kind: What they are made of.
         more: Runs beyond five, at most.
+        kill: Where the last run's driver is killed, if that is not to be drawn.
     """
-    ending = _ending(draw, kind)
+    ending = _ending(draw, kind, kill)
     runs = sum(isinstance(event, Go) for event in ending)
     rounds = draw(st.integers(RUNS - runs, RUNS - runs + more))
     events: list[Event] = []
@@ -146,10 +149,10 @@ RUN = st.just(Go()) | st.builds(
 )
 
 
-def _ending(draw: st.DrawFn, kind: Kind) -> list[Event]:
+def _ending(draw: st.DrawFn, kind: Kind, kill: Kill | None = None) -> list[Event]:
     """Rows of long after, which close what was open; then one of the beginning, and a kill."""
     first = kind.sources[0]
-    last = Go(kill=draw(st.sampled_from(Kill)))
+    last = Go(kill=kill or draw(st.sampled_from(Kill)))
     if kind.late is None:
         rows = draw(st.lists(kind.rows(first), min_size=1, max_size=3))
         return [Arrive(first, _at(kind, rows, RUNS)), last]
