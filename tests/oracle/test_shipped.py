@@ -28,6 +28,8 @@ pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 # where one fails.
 HISTORIES = int(os.environ.get("TIDEMILL_HISTORIES", "1"))
 LONG = HISTORIES >= 20
+# Of those that start processes of their own, which takes ten times as long.
+DEATHS = max(1, HISTORIES // 10)
 KINDS = (
     *("killed", "held", "released", "rejected", "late", "duplicate", "changed", "flushed"),
     *("nothing in it", "empty run", "skipped", "again", "not retried", "waited"),
@@ -118,7 +120,7 @@ def test_processes_that_are_killed_anywhere_break_no_promise(
     case, met = CASES[name], Counter[str]()
 
     @seeded(name)
-    @MANY
+    @settings(MANY, max_examples=DEATHS)
     @given(deaths(case.kind, often=2 if LONG else 1))
     def holds(events: Any) -> None:
         # Neither before the first batch nor after all is done.
