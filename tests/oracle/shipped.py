@@ -105,7 +105,7 @@ class Shipped(Flow):
 
     def arrive_text(self, source: str, name: str, lines: Iterable[str]) -> Path:
         path = super().arrive_text(source, name, lines)
-        wanted = self.spec["sources"][source].get("options", {}).get("pathGlobFilter", ".json")
+        wanted = self.spec["sources"][source].get("options", {}).get("pathGlobFilter", "*.json")
         return path.rename(path.with_suffix(Path(wanted).suffix))
 
     def folder(self, source: str) -> Path:
