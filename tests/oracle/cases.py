@@ -36,6 +36,7 @@ WINDOWED_WORDS = JsonModel(
     {"a_line": given("text")},
     models.windowed_words,
     Watermarks({"lines": 10 * MINUTE}),
+    models.late_words,
 )
 OF_REPORTS = {"type_known": given("type"), "signal_present": given("signal")}
 
@@ -57,6 +58,7 @@ SESSIONS = JsonModel(
     },
     models.user_sessions,
     Watermarks({"actions": 10 * MINUTE}),
+    models.late_by_time,
 )
 ACTIVITY = JsonModel(
     (
@@ -111,6 +113,7 @@ CASES = {
             OF_READINGS,
             models.sensor_windows,
             Watermarks({"readings": 10 * MINUTE}),
+            models.late_readings,
             decimals=["value"],
         ),
         inputs.READINGS,
@@ -124,14 +127,19 @@ CASES = {
         ),
         Kind(inputs.READINGS.rows, inputs.READINGS.sources),
     ),
-    "ad_clicks": Case(JsonModel(*OF_ADS, models.ad_clicks, AD_WATERMARKS), inputs.ADS),
-    "ad_clicks_inner": Case(JsonModel(*OF_ADS, models.ad_clicks_inner, AD_WATERMARKS), inputs.ADS),
+    "ad_clicks": Case(
+        JsonModel(*OF_ADS, models.ad_clicks, AD_WATERMARKS, models.late_by_time), inputs.ADS
+    ),
+    "ad_clicks_inner": Case(
+        JsonModel(*OF_ADS, models.ad_clicks_inner, AD_WATERMARKS, models.late_by_time), inputs.ADS
+    ),
     "unique_events": Case(
         JsonModel(
             ("id",),
             {"id_present": given("id")},
             models.unique_events,
             Watermarks({"events": HOUR}),
+            models.late_by_time,
         ),
         inputs.EVENTS,
     ),
@@ -141,6 +149,7 @@ CASES = {
             {"customer_given": given("customer_id")},
             models.customer_hours,
             Watermarks({"actions": HOUR}),
+            models.late_actions,
         ),
         inputs.ACTIONS,
     ),

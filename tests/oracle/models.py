@@ -90,8 +90,8 @@ def ad_clicks(fed: Sequence[Fed]) -> Counter[Any]:
         clicks = [ms_of_time(click["at"]) for click in clicked if click["ad"] == ad["ad"]]
         followed = [click for click in clicks if at <= click <= at + HOUR]
         found.update((ad["ad"], time_of_ms(at), time_of_ms(click)) for click in followed)
-        # Without a click it is certain once none can come any more.
-        if not followed and at + HOUR <= _final(fed):
+        # Spark says that no click will come once the watermark is past the bound, not yet at it.
+        if not followed and at + HOUR < _final(fed):
             found[ad["ad"], time_of_ms(at), None] += 1
     return found
 
@@ -195,6 +195,42 @@ def _statuses(actions: Sequence[tuple[int, str]], now: int) -> Iterator[tuple[in
             failed = 0
     if last is not None and last + gap <= now:
         yield last + gap, "inactive"
+
+
+def late_by_time(batch: Fed) -> int:
+    """Of a join, of a deduplication and of state of one's own: each late row once."""
+    rows = [row for found in batch.rows.values() for row in found]
+    return sum(ms_of_time(row["at"]) <= batch.late_ms for row in rows)
+
+
+def late_words(batch: Fed) -> int:
+    """Each word for each of its windows that is closed."""
+    return sum(
+        _closed(batch, row, 10 * MINUTE) * len(WORD.findall(row["text"]))
+        for row in batch.rows.get("lines", ())
+    )
+
+
+def late_readings(batch: Fed) -> int:
+    """Each reading for each of its windows of both shapes that is closed."""
+    sizes = (5 * MINUTE, 10 * MINUTE)
+    rows = batch.rows.get("readings", ())
+    return sum(_closed(batch, row, size) for row in rows for size in sizes)
+
+
+def late_actions(batch: Fed) -> int:
+    """Those of customers, as the others do not come to the aggregation."""
+    names = _table(batch, "customers")
+    return sum(
+        ms_of_time(row["at"]) // HOUR * HOUR + HOUR <= batch.late_ms
+        for row in batch.rows.get("actions", ())
+        if row["customer_id"] in names
+    )
+
+
+def _closed(batch: Fed, row: Row, size: int) -> int:
+    windows = windows_of(ms_of_time(row["at"]), size, 5 * MINUTE)
+    return sum(end <= batch.late_ms for _, end in windows)
 
 
 def _table(batch: Fed, static: str) -> dict[str, tuple[str, ...]]:

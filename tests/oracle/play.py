@@ -215,7 +215,9 @@ class Play:
     def _sink_entry(self, batch: int) -> Path:
         sink = self.flow.layout.sink(FIRST_GENERATION)
         if self.flow.pipeline.spec.output.mode is OutputMode.APPEND:
-            return sink / "_spark_metadata" / str(batch)
+            # Every tenth holds all those before it too.
+            log = sink / "_spark_metadata"
+            return next(e for e in (log / f"{batch}.compact", log / f"{batch}") if e.exists())
         return sink / f"batch={batch}" / "_manifest.json"
 
     def _let_out(self, event: LetOut) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from deltalake import DeltaTable
 
-from tests.oracle.recorded import Row, Taken, batches, flushed, last_published
+from tests.oracle.recorded import Row, Taken, batches, flushed, last_published, late
 from tests.oracle.watermark import Watermarks
 
 Statics = Mapping[str, tuple[str, ...]]
@@ -20,7 +20,7 @@ class Broken(AssertionError):
     """The promise is broken.
 
     Attributes:
-        what: `inputs`, `watermarks`, `rejected` or `rows`.
+        what: `inputs`, `watermarks`, `late`, `rows` or `rejected`.
         missing: What should have been there and was not, each with how often.
         extra: What was there and should not have been.
     """
@@ -67,6 +67,9 @@ class Model(Protocol):
 
     def event_time_ms(self, source: str, row: Row) -> int:
         """When a row happened."""
+
+    def late(self, batch: Fed) -> int:
+        """How many rows of a batch its operators pass over, each as often as they meet it."""
 
     def published(self, fed: Sequence[Fed]) -> Counter[Any]:
         """What is published once these batches are, as a multiset of tuples by `columns`."""
@@ -131,13 +134,20 @@ def check(home: Path, model: Model, given: Given) -> Found:
             for good, _ in parsed
         ]
         _check_watermarks(model.watermarks, taken, times, given.starts, flushed(home))
-    fed = [
-        Fed(batch.number, good, late, batch.watermark_ms, given.statics.get(batch.number, {}))
-        for batch, (good, _), late in zip(
+    every = [
+        Fed(batch.number, good, late_ms, batch.watermark_ms, given.statics.get(batch.number, {}))
+        for batch, (good, _), late_ms in zip(
             taken, parsed, [0, *(batch.watermark_ms for batch in taken)], strict=False
         )
-        if batch.number <= upto
     ]
+    counted = late(home)
+    if model.watermarks is not None:
+        # What a driver that was killed had no time for, the next one counts.
+        known = [batch for batch in every if given.whole or batch.number in counted]
+        expected = Counter((batch.number, model.late(batch)) for batch in known)
+        numbers = {batch.number for batch in every}
+        _same("late", Counter(one for one in counted.items() if one[0] in numbers), expected)
+    fed = [batch for batch in every if batch.number <= upto]
     refused = Counter(one for _, bad in parsed[: upto + 1] for one in bad)
     rows = _rows(home, model.columns)
     _same("rows", rows, model.published(fed))

@@ -43,6 +43,7 @@ class JsonModel:
         rules: In the order of the spec.
         result: From the batches to the published rows.
         watermarks: None without one.
+        passed_over: How many rows of a batch are late, each as often as an operator meets it.
         time: The column of the event time.
         decimals: The columns, dotted where nested, that are numbers.
     """
@@ -51,6 +52,7 @@ class JsonModel:
     rules: Mapping[str, Rule]
     result: Callable[[Sequence[Fed]], Counter[Any]]
     watermarks: Watermarks | None = None
+    passed_over: Callable[[Fed], int] = lambda batch: 0
     time: str = "at"
     decimals: Sequence[str] = field(default=())
 
@@ -65,6 +67,9 @@ class JsonModel:
 
     def event_time_ms(self, source: str, row: Row) -> int:
         return ms_of_time(row[self.time])
+
+    def late(self, batch: Fed) -> int:
+        return self.passed_over(batch)
 
     def published(self, fed: Sequence[Fed]) -> Counter[Any]:
         return self.result(fed)
@@ -103,6 +108,9 @@ class CsvModel:
     def event_time_ms(self, source: str, row: Row) -> int:
         return ms_of_time(f"{row[self.time]}+00:00")
 
+    def late(self, batch: Fed) -> int:
+        return 0
+
     def published(self, fed: Sequence[Fed]) -> Counter[Any]:
         return self.result(fed)
 
@@ -119,6 +127,9 @@ class LineModel:
         return {"value": line}
 
     def event_time_ms(self, source: str, row: Row) -> int:
+        return 0
+
+    def late(self, batch: Fed) -> int:
         return 0
 
     def published(self, fed: Sequence[Fed]) -> Counter[Any]:

@@ -81,3 +81,13 @@ def flushed(home: Path) -> dict[int, int]:
     folder = home / "ledger/live-0001/flushes"
     found = [json.loads(path.read_text()) for path in folder.glob("*.json")]
     return {flush["batch"]: flush["watermark_ms"] for flush in found}
+
+
+def late(home: Path) -> dict[int, int | None]:
+    """Batch -> the rows that operators passed over as late; None where that is unknown."""
+    folder = home / "ledger/live-0001/late"
+    found = [json.loads(path.read_text()) for path in folder.glob("*.json")]
+    return {
+        one["batch"]: None if one["unknown"] else sum(count["rows"] for count in one["counts"])
+        for one in found
+    }
