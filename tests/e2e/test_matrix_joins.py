@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.engine.pipeline_class import class_of
 from tests.e2e.streams import MATRIX, Streams, assert_as_told, rows_of
 
@@ -55,7 +56,7 @@ def test_a_join(row: dict[str, Any], streams: Streams) -> None:
     rows = joined(row, streams)
     assert_as_told(row, rows, streams)
     if row["says"] == "run":
-        assert class_of(rows) == row["class"]
+        assert class_of(rows, OutputMode.APPEND) == row["class"]
 
 
 def test_no_cell_is_missing() -> None:
