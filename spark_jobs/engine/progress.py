@@ -54,6 +54,9 @@ class Progress:
 
     Attributes:
         backlog: Source -> what waits to be read; with availableNow Spark does not say.
+        written: The last batch that the sink held before the query started, -1 for none. Where
+            Spark had not committed it the sink passes over it now: nothing of it is computed, and
+            what is reported of it is of no rows.
         rows_in: Batch -> rows read.
         counts: Batch -> what was counted of it, for a sink that leaves no files.
         samples: Batch -> some of its rows as JSON, where they are shown.
@@ -61,6 +64,7 @@ class Progress:
     """
 
     backlog: Mapping[str, Look]
+    written: int = -1
     rows_in: dict[int, int] = field(default_factory=dict)
     counts: dict[int, Counts] = field(default_factory=dict)
     samples: dict[int, list[str]] = field(default_factory=dict)
@@ -76,11 +80,13 @@ class Progress:
                 self._take_in(report["batchId"], dict(report))
 
     def _take_in(self, batch: int, report: dict[str, Any]) -> None:
+        self._last[batch] = report
+        if batch <= self.written:
+            return
         metrics = report.get("observedMetrics") or {}
         counted = [m for name, m in metrics.items() if name.startswith(ROWS_READ)]
         rows = sum(m["rows"] for m in counted) if counted else report["numInputRows"]
         self.rows_in[batch] = int(rows)
-        self._last[batch] = report
         if ROWS_OUT in metrics:
             rejected = Counter[str]()
             for source in counted:
@@ -93,13 +99,13 @@ class Progress:
 
     @property
     def reports(self) -> Mapping[int, dict[str, Any]]:
-        """Batch -> Spark's report on it."""
-        return self._last
+        """Batch -> Spark's report on it, of those that were computed."""
+        return {batch: report for batch, report in self._last.items() if batch > self.written}
 
     @property
     def latest(self) -> int:
         """The last batch that the query has reported on, -1 for none."""
-        return max(self.rows_in, default=-1)
+        return max(self._last, default=-1)
 
     def line(self, batch: Batch) -> str:
         """The line for the task log: batch, rows, rows/s, and what is left at each source."""

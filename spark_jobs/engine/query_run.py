@@ -94,7 +94,8 @@ class QueryRun:
             QueryInterrupted: a retry may help.
         """
         pipeline = self.pipeline
-        progress = Progress(backlog)
+        held = self.generation.log.latest
+        progress = Progress(backlog, -1 if held is None else held)
         with kept(pipeline, statics), listening(self.session, pipeline, self.say):
             query = self._started(planned, trigger)
             ledger = self.generation.ledger

@@ -35,6 +35,8 @@ def reasons_from_counts(
     if _nothing_came(batches, before):
         return []
     read = _rows_read(sealed, batches, of_state=keeps or sealed.net is not None)
+    if keeps and any(batch.rows_in is None for batch in batches):
+        return _reasons_of_some(gate, sealed, read)
     if not read:
         return ["empty: no row was committed, and empty is never a pass"]
     if sealed.rejected >= read:
@@ -48,6 +50,16 @@ def reasons_from_counts(
             f"{gate.rejected.hold_above:.1%}"
         ]
     return []
+
+
+def _reasons_of_some(gate: Gate, sealed: Sealed, known: int) -> list[str]:
+    """The same where a driver died before it had said how many rows it read: some wait in state."""
+    if not sealed.rejected or sealed.rejected / known <= gate.rejected.hold_above:
+        return []
+    return [
+        f"{sealed.rejected:,} rows were rejected, of a number that is not known: a driver died "
+        "before it had said how many it read"
+    ]
 
 
 def _nothing_came(batches: Sequence[Batch], before: Sequence[Batch]) -> bool:

@@ -95,7 +95,7 @@ class LateLog:
 
     def put(self, found: LateRows) -> bool:
         """Write down what was late in a batch, once."""
-        return documents.put_if_absent(self._document(found.batch), found)
+        return documents.put_if_absent(self.document(found.batch), found)
 
     def read(self) -> list[LateRows]:
         """What was written down, in order of batches."""
@@ -105,7 +105,7 @@ class LateLog:
     def total(self) -> int:
         """All late rows that are known of; only the documents of batches that had any are read."""
         had_any = (number for number, _ in documents.numbered(self.folder, ".parquet"))
-        found = (documents.read(self._document(number), LateRows) for number in had_any)
+        found = (documents.read(self.document(number), LateRows) for number in had_any)
         return sum(late.rows or 0 for late in found if late is not None)
 
     def rows_of(self, batch: int) -> Path:
@@ -135,7 +135,8 @@ class LateLog:
             found += ({"batch": batch, **row} for row in rows.to_pylist())
         return found
 
-    def _document(self, batch: int) -> Path:
+    def document(self, batch: int) -> Path:
+        """Where it is written down what was late in a batch."""
         return self.folder / f"{batch:06d}.json"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.status import read_status
 from tests.e2e.flow import Flow
@@ -90,6 +91,29 @@ def test_a_batch_of_a_driver_that_died_is_looked_at_by_the_next(
     reports = flow.run("third")
     assert reports["ingest"].facts["late"]["rows"] == 1
     assert {batch: late(flow)[batch] for batch in before} == before
+
+
+def test_a_batch_that_only_the_sink_knew_is_looked_at_all_the_same(
+    tmp_path: Path, spark: object
+) -> None:
+    flow = windows(tmp_path)
+    flow.arrive("events", "a", [at("12:01"), at("12:30")])
+    flow.go("first")
+    flow.arrive("events", "b", [at("12:03"), at("12:21")])
+    assert flow.step("ingest", "second").outcome is Outcome.DONE
+    # As if it had died before it committed: the sink passes over the batch, and Spark reports of
+    # it that nothing was read.
+    last = flow.batches[-1].batch
+    commit = flow.layout.checkpoint(FIRST_GENERATION) / "commits" / str(last)
+    for file in (
+        *(commit, commit.with_name(f".{last}.crc")),
+        *(flow.layout.ledger(FIRST_GENERATION) / f"{last:06d}.json", log_of(flow).document(last)),
+    ):
+        file.unlink()
+    shutil.rmtree(log_of(flow).rows_of(last))
+    flow.go("third")
+    assert (flow.batches[-1].batch, flow.batches[-1].rows_in) == (last, None)
+    assert late(flow)[last] == 1
 
 
 def test_of_input_that_is_gone_nobody_can_tell(tmp_path: Path, spark: object) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.spec import Gate
 from spark_jobs.gate.counts import reasons_from_counts
 from spark_jobs.ledger.batch import Batch
@@ -59,11 +60,13 @@ def held(
     *,
     merged: bool = False,
     new: bool = True,
+    kind: PipelineClass = PipelineClass.MAP,
 ) -> bool:
     """Whether an increment of one batch after another is held."""
     one = batch(1, int(new), rows, rejected, rows_in)
     before = [batch(0, 0, 1, 0, 1)]
-    return bool(reasons_from_counts(GATE, sealed(rows, rejected, merged=merged), [one], before))
+    counted = sealed(rows, rejected, merged=merged)
+    return bool(reasons_from_counts(GATE, counted, [one], before, kind))
 
 
 @pytest.mark.parametrize(
@@ -91,6 +94,24 @@ def test_merged_rows_are_few_and_rejected_ones_a_share_of_what_was_read(
     rows: int, rejected: int, rows_in: int | None, expected: bool
 ) -> None:
     assert held(rows, rejected, rows_in, merged=True) is expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "rejected", "rows_in", "expected"),
+    [
+        (0, 0, 5, False),
+        (0, 0, 0, True),
+        (0, 5, 5, True),
+        # A driver died before it had said how many it read, and some may wait.
+        (0, 0, None, False),
+        (9, 1, None, False),
+        (0, 5, None, True),
+    ],
+)
+def test_rows_may_wait_in_windows(
+    rows: int, rejected: int, rows_in: int | None, expected: bool
+) -> None:
+    assert held(rows, rejected, rows_in, kind=PipelineClass.WINDOW) is expected
 
 
 @pytest.mark.parametrize("merged", [False, True])

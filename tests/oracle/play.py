@@ -165,6 +165,8 @@ class Play:
         """A start of the query."""
         committed, planned = self._last_of("commits"), self._last_of("offsets")
         self.given.starts.add(committed + 1)
+        if planned > committed and self._sink_has(planned):
+            self.given.passed_over.add(planned)
         if planned > committed and self.given.statics[planned] != self._statics:
             # A batch of other static inputs runs alone, by a start of its own.
             self.given.starts.add(planned + 1)
@@ -213,12 +215,18 @@ class Play:
         return True
 
     def _sink_entry(self, batch: int) -> Path:
+        return next(entry for entry in self._sink_entries(batch) if entry.exists())
+
+    def _sink_has(self, batch: int) -> bool:
+        return any(entry.exists() for entry in self._sink_entries(batch))
+
+    def _sink_entries(self, batch: int) -> tuple[Path, ...]:
         sink = self.flow.layout.sink(FIRST_GENERATION)
         if self.flow.pipeline.spec.output.mode is OutputMode.APPEND:
             # Every tenth holds all those before it too.
             log = sink / "_spark_metadata"
-            return next(e for e in (log / f"{batch}.compact", log / f"{batch}") if e.exists())
-        return sink / f"batch={batch}" / "_manifest.json"
+            return log / f"{batch}.compact", log / f"{batch}"
+        return (sink / f"batch={batch}" / "_manifest.json",)
 
     def _let_out(self, event: LetOut) -> None:
         increments = Increments(self.flow.layout.increments)
