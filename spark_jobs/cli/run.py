@@ -39,8 +39,7 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
     alone = len(pipelines) == 1
     runs = [Run(one, run_id, _say(screen, "" if alone else one.name)) for one in pipelines]
     found: dict[str, list[Report]] = {one.name: [] for one in pipelines}
-
-    def perform_all(step: Step) -> None:
+    for step in get_args(Step):
         due = [this for this in runs if step in steps_of(this.pipeline.spec) and _well(found, this)]
         if step == "ingest" and len(due) > 1:
             reports = _ingest_together(due, screen)
@@ -48,9 +47,6 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
             reports = [_performed(step, this, screen, alone=alone) for this in due]
         for report in reports:
             found[report.pipeline].append(report)
-
-    for step in get_args(Step):
-        perform_all(step)
     if json:
         documents = [_document(name, run_id, reports) for name, reports in found.items()]
         screen.document(documents[0] if alone else documents)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,11 @@ class Catalyst:
         converters = self.jvm.scala.jdk.javaapi.CollectionConverters
         return converters.asScala(items).toSeq()
 
+    def inlined(self, plan: Any) -> Any:
+        """A plan with each common table expression in all its places."""
+        inline = self.jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE
+        return inline(True, False).apply(plan)
+
     def frame(self, plan: Any) -> DataFrame:
         dataset = self.jvm.org.apache.spark.sql.classic.Dataset
         return DataFrame(dataset.ofRows(self.session._jsparkSession, plan), self.session)
@@ -38,6 +44,13 @@ class Catalyst:
 def analysed(frame: DataFrame) -> Any:
     """The plan with every name resolved."""
     return frame._jdf.queryExecution().analyzed()
+
+
+def nodes(tree: Any) -> Iterator[Any]:
+    """Every node of a plan, or of an expression, from the top."""
+    yield tree
+    for child in items(tree.children()):
+        yield from nodes(child)
 
 
 def items(sequence: Any) -> list[Any]:

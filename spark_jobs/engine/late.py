@@ -26,17 +26,15 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.contract.output import MICROSECONDS
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.engine.catalyst import Catalyst, analysed, kind
+from spark_jobs.engine.catalyst import Catalyst, analysed, kind, nodes
 from spark_jobs.engine.late_rule import (
     Drop,
     Rule,
     candidates,
     rule_of,
     sides,
-    whole,
     without_state,
 )
-from spark_jobs.engine.pipeline_class import nodes
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.read_again import InputGone, read_again
 from spark_jobs.engine.rows import good, tag
@@ -61,7 +59,7 @@ def earliest_ms(reports: Mapping[int, Mapping[str, Any]], rows: DataFrame) -> di
         reports: Batch -> its StreamingQueryProgress.
         rows: What the query writes.
     """
-    plan = whole(analysed(rows), Catalyst(rows.sparkSession))
+    plan = Catalyst(rows.sparkSession).inlined(analysed(rows))
     if sum(kind(node) == "EventTimeWatermark" for node in nodes(plan)) > 1:
         return {}
     return {batch: _earliest_ms(report) for batch, report in reports.items()}
@@ -186,7 +184,7 @@ def late_rows(transformed: DataFrame, rule: Rule, watermark_ms: int) -> DataFram
         NotTellable: the transform makes something else of a batch than of a stream.
     """
     catalyst = Catalyst(transformed.sparkSession)
-    places = candidates(whole(analysed(transformed), catalyst))
+    places = candidates(catalyst.inlined(analysed(transformed)))
     if tuple(kind(node) for node in places) != rule.kinds:
         msg = f"the transform makes {[kind(node) for node in places]} of a batch, and {rule.kinds}"
         raise NotTellable(f"{msg} of a stream")

@@ -23,7 +23,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from spark_jobs.contract.output import OutputMode
-from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind
+from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from spark_jobs.engine.pipeline_class import (
     AGGREGATIONS,
     DEDUPLICATIONS,
@@ -31,7 +31,6 @@ from spark_jobs.engine.pipeline_class import (
     OWN_STATE,
     WATERMARK,
     keeps_state,
-    nodes,
 )
 from spark_jobs.engine.read_once import RELATIONS
 
@@ -84,7 +83,7 @@ def rule_of(transformed: DataFrame, mode: OutputMode) -> Rule:
         transformed: What the transform made of streams.
         mode: The output mode.
     """
-    plan = whole(analysed(transformed), Catalyst(transformed.sparkSession))
+    plan = Catalyst(transformed.sparkSession).inlined(analysed(transformed))
     optimizer = transformed.sparkSession._jsparkSession.sessionState().optimizer()
     places = candidates(plan)
     stateful = [place for place, node in enumerate(places) if _keeps(node)]
@@ -106,12 +105,6 @@ def rule_of(transformed: DataFrame, mode: OutputMode) -> Rule:
                 unclear = f"{operator} is given rows of {source} together with joined ones"
     kinds = tuple(kind(node) for node in places)
     return Rule(tuple(found), frozenset(stateful), kinds, unclear)
-
-
-def whole(plan: Any, catalyst: Catalyst) -> Any:
-    """A plan with each common table expression in all its places."""
-    inline = catalyst.jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE
-    return inline(True, False).apply(plan)
 
 
 def candidates(plan: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Spec
-from spark_jobs.engine.catalyst import analysed, items, kind
+from spark_jobs.engine.catalyst import analysed, items, kind, nodes
 from spark_jobs.engine.pipeline_class import WATERMARK
 
 # Spark's marks of an event time and of what `window` and `session_window` make.
@@ -73,14 +73,8 @@ def _columns_named(sql: str) -> set[str]:
     """The columns that an expression names, each by the first part of its name."""
     session = SparkSession.active()
     parsed = session._jsparkSession.sessionState().sqlParser().parseExpression(sql)
-    named = (node for node in _nodes(parsed) if kind(node) == "UnresolvedAttribute")
+    named = (node for node in nodes(parsed) if kind(node) == "UnresolvedAttribute")
     return {node.nameParts().apply(0) for node in named}
-
-
-def _nodes(expression: Any) -> Iterator[Any]:
-    yield expression
-    for child in items(expression.children()):
-        yield from _nodes(child)
 
 
 def _not_of_time(plan: Any, name: str) -> Iterator[str]:

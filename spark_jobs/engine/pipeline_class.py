@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.engine.catalyst import analysed, items, kind
+from spark_jobs.engine.catalyst import analysed, items, kind, nodes
 
 # What Spark marks the attributes of a watermark with, and all that is made of them alone.
 WATERMARK = "spark.watermarkDelayMs"
@@ -59,13 +59,6 @@ def keeps_state(node: Any) -> bool:
     if kind(node) == "Join":
         return bool(node.left().isStreaming() and node.right().isStreaming())
     return kind(node) in AGGREGATIONS | DEDUPLICATIONS | OWN_STATE | {"GlobalLimit"}
-
-
-def nodes(plan: Any) -> Iterator[Any]:
-    """Every node of a plan, from the top."""
-    yield plan
-    for child in items(plan.children()):
-        yield from nodes(child)
 
 
 def below(expressions: Any) -> Iterator[Any]:

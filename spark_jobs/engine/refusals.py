@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.output import OutputMode
-from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind
-from spark_jobs.engine.pipeline_class import FIRST_COME, below, nodes, state_encoding
+from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind, nodes
+from spark_jobs.engine.pipeline_class import FIRST_COME, below, state_encoding
 
 # Spark calls these deterministic, because each has one value in a batch; the next run has another.
 CLOCKS = frozenset({"CurrentDate", "CurrentTimestamp", "CurrentTime", "LocalTimestamp", "Now"})

@@ -16,9 +16,7 @@ from spark_jobs.contract.session_conf import FAIR, JARS, driver_java_options, se
 POOL = "spark.scheduler.pool"
 
 
-def open_group_session(
-    pipelines: Sequence[Pipeline], backlog_bytes: int | None = None
-) -> SparkSession:
+def open_group_session(pipelines: Sequence[Pipeline], backlog_bytes: int | None) -> SparkSession:
     """The session that those of several pipelines are made from, with the jars of all of them.
 
     Args:

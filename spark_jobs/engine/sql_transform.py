@@ -57,7 +57,7 @@ class SqlTransform:
         try:
             self._refuse_other_than_a_query(catalyst.jvm, scratch, text)
             plan = scratch.sql(text).queryExecution().analyzed()
-            return catalyst.frame(_plain(plan, catalyst.jvm))
+            return catalyst.frame(_plain(plan, catalyst))
         except PySparkException as error:
             raise self._refused(error, text, [*inputs]) from error
 
@@ -103,11 +103,11 @@ def _copy_of(session: SparkSession) -> Any:
     return copy
 
 
-def _plain(plan: Any, jvm: Any) -> Any:
+def _plain(plan: Any, catalyst: Catalyst) -> Any:
     """The same plan as a transform in Python gives it: without views and WITH."""
-    catalyst = jvm.org.apache.spark.sql.catalyst
-    views = getattr(getattr(catalyst.analysis, "EliminateView$"), "MODULE$")
-    return views.apply(catalyst.optimizer.InlineCTE(True, False).apply(plan))
+    analysis = catalyst.jvm.org.apache.spark.sql.catalyst.analysis
+    views = getattr(getattr(analysis, "EliminateView$"), "MODULE$")
+    return views.apply(catalyst.inlined(plan))
 
 
 def _all(plan: Any) -> Iterator[Any]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.bench import orders
-from tests.bench.measure import Command, Cost, cost_of
+from tests.bench.measure import Cost, cost_of
 from tests.bench.sides import CORES, Sides
 
 MEMBERS = 10
@@ -39,15 +39,10 @@ class GroupSides(Sides):
         return cost_of([run], {**self.environ, "TIDEMILL_MASTER": f"local[{CORES}]"})
 
     def tasks_of(self, members: int) -> Cost:
-        """The same as Airflow's tasks: each doctor, gate and publish a process of its own."""
+        """The same as Airflow's tasks."""
         self.fresh()
         names = self.names[:members]
-        commands: list[Command] = [self.step("doctor", name=name) for name in names]
-        commands.append(self.ingest(self._bytes(names), names))
-        for name in names:
-            gate = [*self.step("gate", name=name), "--no-spark"]
-            commands += [gate, self.step("publish", name=name)]
-        return cost_of(commands, self.environ)
+        return cost_of(self.whole_run(self._bytes(names), names), self.environ)
 
     def _bytes(self, names: list[str]) -> int:
         files = (file for name in names for file in os.scandir(self.home / "input" / name))

@@ -58,13 +58,14 @@ class Sides:
         java = ["--driver-java-options", options] if options else []
         return [*SUBMIT, *conf, *java, MAIN, "ingest", *names, "--run-id", "bench"]
 
-    def whole_run(self, backlog: int) -> list[Command]:
-        return [
-            self.step("doctor"),
-            self.ingest(backlog),
-            [*self.step("gate"), "--no-spark"],
-            self.step("publish"),
-        ]
+    def whole_run(self, backlog: int, names: Sequence[str] = (orders.NAME,)) -> list[Command]:
+        """As Airflow's tasks: each doctor, gate and publish a process of its own, one ingest."""
+        commands = [self.step("doctor", name=name) for name in names]
+        commands.append(self.ingest(backlog, names))
+        for name in names:
+            gate = [*self.step("gate", name=name), "--no-spark"]
+            commands += [gate, self.step("publish", name=name)]
+        return commands
 
 
 class FileSides(Sides):

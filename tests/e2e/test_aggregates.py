@@ -103,6 +103,11 @@ def transform(near, far):
 """
 
 
+def closed(flow: Flow) -> dict[str, int]:
+    """The published windows by their start."""
+    return {f"{w['start']:%H:%M}": count for w, count in flow.published("window", "count")}
+
+
 @pytest.mark.parametrize(("policy", "counts"), [("min", {}), ("max", {"12:00": 2, "12:10": 1})])
 def test_the_slowest_or_the_fastest_source_decides(
     policy: str, counts: dict[str, int], tmp_path: Path, spark: object
@@ -119,14 +124,12 @@ def test_the_slowest_or_the_fastest_source_decides(
     flow.arrive("near", "near", [{"at": f"2026-03-01T{time}:00Z"} for time in ("12:01", "13:00")])
     flow.arrive("far", "far", [{"at": f"2026-03-01T{time}:00Z"} for time in ("12:02", "12:10")])
     flow.go("first")
-    closed = {f"{w['start']:%H:%M}": count for w, count in flow.published("window", "count")}
-    assert closed == counts
+    assert closed(flow) == counts
     # Now the slow one has gone on, and both policies agree.
     for source in ("near", "far"):
         flow.arrive(source, f"{source}-2", [{"at": "2026-03-01T14:00:00Z"}])
     flow.go("second")
-    closed = {f"{w['start']:%H:%M}": count for w, count in flow.published("window", "count")}
-    assert closed == {"12:00": 2, "12:10": 1, "13:00": 1}
+    assert closed(flow) == {"12:00": 2, "12:10": 1, "13:00": 1}
 
 
 LONGEST = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,28 +13,9 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.status import read_status
 from tests.e2e.flow import Flow
+from tests.e2e.windows import COUNTS, SPEC, at, windows
 
 pytestmark = pytest.mark.jvm
-
-COUNTS = """
-from pyspark.sql import functions as F
-
-
-def transform(events):
-    return events.groupBy(F.window("at", "10 minutes"), "word").count()
-"""
-SPEC: dict[str, Any] = {
-    "event_time": {"column": "at", "watermark": "10 minutes"},
-    "output": {"partition_by": {"day": "to_date(window.start)"}},
-}
-
-
-def windows(home: Path, **spec: Any) -> Flow:
-    return Flow(home, {"events": "at timestamp, word string"}, {**SPEC, **spec}, COUNTS)
-
-
-def at(time: str, word: str = "tide") -> dict[str, str]:
-    return {"at": f"2026-03-01T{time}:00Z", "word": word}
 
 
 def log_of(flow: Flow) -> LateLog:

@@ -9,9 +9,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.engine.catalyst import analysed
+from spark_jobs.engine.catalyst import analysed, nodes
 from spark_jobs.engine.one_pass import one_pass
-from spark_jobs.engine.pipeline_class import nodes
 from spark_jobs.engine.rows import REJECT
 from spark_jobs.engine.sql_transform import SqlRefused, SqlTransform
 
