@@ -68,6 +68,11 @@ class Layout:
         return self.home / "lease"
 
     @property
+    def generations(self) -> Path:
+        """Which generation took over from which."""
+        return self.home / "generations"
+
+    @property
     def notices(self) -> Path:
         return self.home / "notices"
 

@@ -23,12 +23,14 @@ class Pipeline:
         spec: What to run.
         project: The folder its three files lie in.
         layout: Its paths under `TIDEMILL_ROOT`.
+        generation: That steps work on, where it is not the live one.
     """
 
     name: str
     spec: Spec
     project: Project
     layout: Layout
+    generation: str | None = None
 
     @property
     def spec_file(self) -> Path:

@@ -12,7 +12,9 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Applied, Journal
 
-IncrementState = Literal["sealed", "passed", "held", "released", "published"]
+IncrementState = Literal[
+    "sealed", "passed", "held", "released", "rejected", "superseded", "published"
+]
 
 
 class IncrementStatus(BaseModel):

@@ -2,25 +2,40 @@
 
 A sealed set is never re-cut, so a held increment is never diluted by later good data and what goes
 out is exactly what was judged. `increments/000003/` holds `sealed.json`, one numbered verdict per
-judgement, and `release.json` where a person released it; in modes `update` and `complete` also the
-net payload that `sealed.json` names.
+judgement, and `release.json` or `rejection.json` where a person decided; in modes `update` and
+`complete` also the net payload that `sealed.json` names.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.generations import births
+from spark_jobs.ledger.sealed import (
+    NetFile,
+    Rejection,
+    Release,
+    Sealed,
+    Verdict,
+    hash_of_files,
+)
+
+__all__ = [
+    "Increment",
+    "Increments",
+    "NetFile",
+    "Rejection",
+    "Release",
+    "Sealed",
+    "State",
+    "Verdict",
+    "hash_of_files",
+]
 
 
 class State(StrEnum):
@@ -30,90 +45,23 @@ class State(StrEnum):
     PASSED = "passed"
     HELD = "held"
     RELEASED = "released"
-
-
-class NetFile(BaseModel):
-    """A file of a net payload.
-
-    Attributes:
-        path: Relative to the increment's folder.
-        size: In bytes.
-        rows: In it.
-        uncompressed_bytes: Of all its row groups.
-        sha256: Of its content.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    path: str
-    size: int
-    rows: int
-    uncompressed_bytes: int
-    sha256: str
-
-
-class Sealed(BaseModel):
-    """The set: every file of batches `first` to `last` of one generation.
-
-    Attributes:
-        rows: That become visible if it goes out.
-        net: In modes `update` and `complete` the files that these rows were merged into; None in
-            mode `append`, where they are the sink's own.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    increment: int
-    generation: str
-    first: int
-    last: int
-    files: int
-    files_hash: str
-    rows: int
-    rejected: int
-    net: tuple[NetFile, ...] | None = None
-    run_id: str
-    sealed: datetime
-
-
-class Verdict(BaseModel):
-    """One judgement of one sealed set."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    increment: int
-    outcome: Literal["passed", "held"]
-    files_hash: str
-    suite_hash: str
-    gate_hash: str
-    engine: str
-    why: str
-    reasons: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-    judgement: dict[str, Any] = {}
-    run_id: str
-    judged: datetime
-
-
-class Release(BaseModel):
-    """A person's decision to publish in spite of a verdict."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    increment: int
-    files_hash: str
-    by: str
-    reason: str
-    released: datetime
+    REJECTED = "rejected"
+    SUPERSEDED = "superseded"
 
 
 @dataclass(frozen=True)
 class Increment:
-    """A sealed set with all that was said about it since."""
+    """A sealed set with all that was said about it since.
+
+    Args:
+        superseded: Whether another has taken its place.
+    """
 
     sealed: Sealed
     verdicts: tuple[Verdict, ...]
     release: Release | None
+    rejection: Rejection | None = None
+    superseded: bool = False
 
     @property
     def number(self) -> int:
@@ -125,6 +73,10 @@ class Increment:
 
     @property
     def state(self) -> State:
+        if self.superseded:
+            return State.SUPERSEDED
+        if self.rejection is not None:
+            return State.REJECTED
         if self.release is not None:
             return State.RELEASED
         if self.verdict is None:
@@ -133,7 +85,8 @@ class Increment:
 
     @property
     def may_go_out(self) -> bool:
-        return self.state in (State.PASSED, State.RELEASED)
+        """Whether an event of it may stand in the journal; of a rejected one, that nothing is."""
+        return self.state in (State.PASSED, State.RELEASED, State.REJECTED)
 
 
 class Increments:
@@ -153,7 +106,23 @@ class Increments:
         return sorted(int(n) for n in names if n.isdecimal() and self._sealed(int(n)).exists())
 
     def all(self) -> list[Increment]:
-        return [self.get(number) for number in self.numbers()]
+        """Every one, in the order of their numbers."""
+        sealed = [documents.read(self._sealed(number), Sealed) for number in self.numbers()]
+        found = [one for one in sealed if one is not None]
+        superseded = self._superseded(found)
+        return [self._increment(one, superseded) for one in found]
+
+    def in_order(self) -> list[Increment]:
+        """Those that go out in the order of batches, in that order, without superseded ones."""
+        found = [one for one in self.all() if one.sealed.in_order and not one.superseded]
+        born = [birth.generation for birth in births(self.folder.parent)]
+        return sorted(
+            found,
+            key=lambda one: (
+                _rank(one.sealed.stands_for.generation, born),
+                one.sealed.stands_for.first,
+            ),
+        )
 
     def get(self, number: int) -> Increment:
         """One increment.
@@ -168,13 +137,8 @@ class Increments:
                 remedy="`tidemill status NAME` lists them.",
                 increment=number,
             )
-        folder = self._sealed(number).parent
-        verdicts = (documents.read(path, Verdict) for _, path in documents.numbered(folder))
-        return Increment(
-            sealed,
-            tuple(verdict for verdict in verdicts if verdict is not None),
-            documents.read(folder / "release.json", Release),
-        )
+        later = (documents.read(self._sealed(n), Sealed) for n in self.numbers() if n > number)
+        return self._increment(sealed, self._superseded(one for one in later if one is not None))
 
     def last_sealed(self, generation: str) -> int:
         """The last batch of a generation that is sealed, -1 where none is."""
@@ -193,10 +157,10 @@ class Increments:
             if documents.put_if_absent(folder / f"{number:03d}.json", verdict):
                 return number
 
-    def decide(self, release: Release) -> bool:
-        return documents.put_if_absent(
-            self._sealed(release.increment).parent / "release.json", release
-        )
+    def decide(self, decision: Release | Rejection) -> bool:
+        """Write down what a person decided, once."""
+        name = "release.json" if isinstance(decision, Release) else "rejection.json"
+        return documents.put_if_absent(self.folder_of(decision.increment) / name, decision)
 
     def folder_of(self, number: int) -> Path:
         """Where everything about an increment lies."""
@@ -205,18 +169,24 @@ class Increments:
     def _sealed(self, number: int) -> Path:
         return self.folder_of(number) / "sealed.json"
 
+    def _superseded(self, sealed: Iterable[Sealed]) -> frozenset[int]:
+        """The numbers of those that others have taken the place of."""
+        made = [one.made.supersedes for one in sealed if one.made is not None]
+        born = [birth.supersedes for birth in births(self.folder.parent)]
+        return frozenset(number for numbers in (*made, *born) for number in numbers)
 
-def hash_of_files(batches: Iterable[Batch], net: Iterable[NetFile] | None = None) -> str:
-    """Of what was written: path, size and rows of every file, in a fixed order.
+    def _increment(self, sealed: Sealed, superseded: frozenset[int]) -> Increment:
+        folder = self.folder_of(sealed.increment)
+        verdicts = (documents.read(path, Verdict) for _, path in documents.numbered(folder))
+        return Increment(
+            sealed,
+            tuple(verdict for verdict in verdicts if verdict is not None),
+            documents.read(folder / "release.json", Release),
+            documents.read(folder / "rejection.json", Rejection),
+            sealed.increment in superseded,
+        )
 
-    Args:
-        batches: Of the increment.
-        net: What their rows were merged into, with the hash of its content.
-    """
-    lines = sorted(
-        f"{batch.generation}\0{file.path}\0{file.size}\0{file.rows}"
-        for batch in batches
-        for file in batch.outputs
-    )
-    lines += [f"net\0{file.path}\0{file.size}\0{file.rows}\0{file.sha256}" for file in net or ()]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+def _rank(generation: str, born: Sequence[str]) -> int:
+    """The place of a generation among those that took over; of the first -1."""
+    return born.index(generation) if generation in born else -1

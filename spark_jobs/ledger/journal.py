@@ -15,26 +15,54 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.made import Made, Place
+
+EventKind = Literal["increment", "reject", "swap", "replace"]
 
 
 class Event(BaseModel):
-    """One publish event."""
+    """One publish event.
+
+    Attributes:
+        kind: `increment` adds the rows of the next batches, `reject` says that they never come,
+            `swap` puts rows in the place of whole partitions, `replace` in the place of all.
+        generation: Of the batches that it stands for.
+        first: The first of them; of a swap 0.
+        last: The last of them.
+        files: Where its files lie, if not in these batches.
+        made: Why it is no run of live batches; None where it is one.
+        rejection: Of a `reject`: who decided it, and why.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     seq: int
-    kind: Literal["increment"] = "increment"
+    kind: EventKind = "increment"
     increment: int
     generation: str
     first: int
     last: int
+    files: Place | None = None
+    made: Made | None = None
     rows: int
     rejected: int
     files_hash: str
     verdict: dict[str, Any]
     release: dict[str, Any] | None
+    rejection: dict[str, Any] | None = None
     run_id: str
     at: datetime
+
+    @property
+    def place(self) -> Place:
+        """Where its files lie."""
+        own = Place(generation=self.generation, first=self.first, last=self.last)
+        return self.files or own
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it moves a target's head on to its last batch."""
+        return self.kind in ("increment", "reject")
 
 
 class Applied(BaseModel):
@@ -80,7 +108,7 @@ class Journal:
 
     def append(self, event: Event) -> bool:
         """Add the next event; False where another writer was first."""
-        return documents.put_if_absent(self.folder / f"{event.seq:06d}.json", event)
+        return documents.put_if_absent(event_file(self.folder, event.seq), event)
 
     def applied(self, seq: int, target: str) -> Applied | None:
         """What a target made of an event, None where it has not applied it."""
@@ -124,3 +152,8 @@ class Journal:
 
     def _announcement(self, seq: int) -> Path:
         return self.folder / f"{seq:06d}.announced"
+
+
+def event_file(folder: Path, seq: int) -> Path:
+    """Where an event of a journal lies."""
+    return folder / f"{seq:06d}.json"

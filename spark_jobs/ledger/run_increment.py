@@ -18,10 +18,23 @@ class RunIncrement(BaseModel):
 
 
 def read_run_increment(run_folder: Path) -> int | None:
-    """The increment's number, or None where the run has sealed nothing."""
+    """The increment's number, or None where the run has sealed nothing.
+
+    Of a backfill that lost its race and was computed again it is the last.
+    """
     found = documents.read(run_folder / "increment.json", RunIncrement)
+    for _, path in documents.numbered(run_folder / "increments"):
+        found = documents.read(path, RunIncrement)
     return None if found is None else found.increment
 
 
 def remember(run_folder: Path, increment: int) -> None:
+    """Note a run's increment, once."""
     documents.put_if_absent(run_folder / "increment.json", RunIncrement(increment=increment))
+
+
+def remember_instead(run_folder: Path, increment: int) -> None:
+    """Note that a run's increment was computed again, as another one."""
+    numbers = [number for number, _ in documents.numbered(run_folder / "increments")]
+    place = run_folder / "increments" / f"{max(numbers, default=1) + 1:03d}.json"
+    documents.put_if_absent(place, RunIncrement(increment=increment))

@@ -1,0 +1,91 @@
+"""Input that is not to count: what a person rejected and nobody took back, by the journal.
+
+Every backfill, redo and rebuild leaves it out. It is known by input, not by batch, so that it stays
+out of generations that read the same input anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.batches import Batch, InputFile, Ledger
+from spark_jobs.ledger.generations import births
+from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
+from spark_jobs.ledger.kafka_range import Range, as_offsets, between
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """Input that does not count.
+
+    Args:
+        files: Read from a file source.
+        ranges: Kafka source -> the records.
+    """
+
+    files: frozenset[InputFile] = frozenset()
+    ranges: Mapping[str, tuple[Range, ...]] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.ranges)
+
+    def holds(self, file: InputFile) -> bool:
+        """Whether a file is among them, as it was when it was rejected."""
+        return any(
+            (file.source, file.path, file.size, file.modified_ms)
+            == (one.source, one.path, one.size, one.modified_ms)
+            for one in self.files
+        )
+
+
+def excluded(layout: Layout, upto: int | None = None) -> Excluded:
+    """What does not count.
+
+    Args:
+        layout: Of the pipeline.
+        upto: The journal's last event to look at; None for all.
+    """
+    events = Journal(layout.journal).events()
+    known = [event for event in events if upto is None or event.seq <= upto]
+    files = {file for event in known if event.made is not None for file in event.made.excludes}
+    if upto is None:
+        files.update(file for birth in births(layout.home) for file in birth.excludes)
+    ranges: dict[str, list[Range]] = {}
+    for event in _rejected(known):
+        ledger = Ledger(layout, event.generation)
+        batches = ledger.batches(max(0, event.first - 1), event.last)
+        before = batches.pop(0) if event.first else None
+        for batch in batches:
+            files.update(batch.inputs)
+            for source, read in _ranges(ledger, batch, before).items():
+                ranges.setdefault(source, []).extend(read)
+            before = batch
+    return Excluded(frozenset(files), {name: tuple(read) for name, read in ranges.items()})
+
+
+def _rejected(events: Iterable[Event]) -> list[Event]:
+    """The rejections that nobody took back."""
+    rejected: dict[int, Event] = {}
+    for event in events:
+        if event.kind == "reject":
+            rejected[event.increment] = event
+        for number in event.made.reinstates if event.made else ():
+            rejected.pop(number, None)
+    return [*rejected.values()]
+
+
+def _ranges(ledger: Ledger, batch: Batch, before: Batch | None) -> dict[str, tuple[Range, ...]]:
+    """Source -> the records that a batch read of it, for those whose positions are offsets."""
+    found = {}
+    for name, offset in batch.offsets.items():
+        if not isinstance(offset, dict) or "logOffset" in offset:
+            continue
+        then = as_offsets(before.offsets.get(name)) if before is not None else {}
+        noted = read_initial_offsets(initial_offsets_file(ledger.layout, ledger.generation, name))
+        read = between(then or noted or {}, as_offsets(offset))
+        if read:
+            found[name] = read
+    return found

@@ -1,0 +1,90 @@
+"""Which generation is live: the first, or the last that a fork or a rebuild has brought.
+
+`generations/000001.json` says that one was born. A fork counts from then on; a rebuild from the
+moment in which its event stands in the journal, so that both change at once.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.input_file import InputFile
+from spark_jobs.ledger.journal import Event, event_file
+
+
+class Birth(BaseModel):
+    """That a generation takes over.
+
+    Attributes:
+        of: The generation before it.
+        first: The first batch of its own: 0 of a rebuild, the one after the last published of a
+            fork, whose batches before are those of `of`.
+        seq: Of the event in the journal that brings it; None of a fork, which needs none.
+        supersedes: The increments of `of` that it takes the place of.
+        excludes: Files that do not count any more from then on.
+        by: The person.
+        reason: Why.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    generation: str
+    kind: Literal["fork", "rebuild"]
+    of: str
+    first: int
+    seq: int | None = None
+    supersedes: tuple[int, ...] = ()
+    excludes: tuple[InputFile, ...] = ()
+    by: str
+    reason: str
+    born: datetime
+
+
+def births(home: Path) -> list[Birth]:
+    """Every takeover that counts, in order.
+
+    Args:
+        home: `Layout.home`.
+    """
+    found = (documents.read(p, Birth) for _, p in documents.numbered(home / "generations"))
+    return [birth for birth in found if birth is not None and _counts(home, birth)]
+
+
+def put_birth(layout: Layout, birth: Birth) -> bool:
+    """Add a takeover; under the lease. False where another writer was first."""
+    numbers = [number for number, _ in documents.numbered(layout.generations)]
+    place = layout.generations / f"{max(numbers, default=0) + 1:06d}.json"
+    return documents.put_if_absent(place, birth)
+
+
+def current(layout: Layout) -> str:
+    """The live generation."""
+    found = births(layout.home)
+    return found[-1].generation if found else FIRST_GENERATION
+
+
+def generation_of(pipeline: Pipeline) -> str:
+    """The generation that a step works on: the live one, unless another is being built."""
+    return pipeline.generation or current(pipeline.layout)
+
+
+def next_generation(layout: Layout) -> str:
+    """A name that no generation had yet."""
+    folder = layout.home / "checkpoints"
+    names = [path.name.partition(".")[0] for path in folder.iterdir()] if folder.is_dir() else []
+    taken = [int(name.removeprefix("live-")) for name in names if name.startswith("live-")]
+    return f"live-{max(taken, default=1) + 1:04d}"
+
+
+def _counts(home: Path, birth: Birth) -> bool:
+    if birth.seq is None:
+        return True
+    event = documents.read(event_file(home / "journal", birth.seq), Event)
+    return event is not None and event.kind == "replace" and event.generation == birth.generation

@@ -1,0 +1,70 @@
+"""What a person had made again: for which batches it stands, and what it replaces."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.ledger.input_file import InputFile
+from spark_jobs.ledger.partitions import Partitions
+
+MadeBy = Literal["backfill", "redo", "reinstate", "rebuild"]
+
+
+class Place(BaseModel):
+    """Where files lie: the sink and the ledger of a generation, and its batches.
+
+    What was computed again has a generation of its own, such as `backfill-3f2a9c`, whose one batch
+    has the number of the last batch that it stands for.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    generation: str
+    first: int
+    last: int
+
+
+class Made(BaseModel):
+    """Why a sealed set is no run of live batches, and what it does when it goes out.
+
+    Attributes:
+        by_way_of: `redo` stands for the unpublished batches `first` to `last` and supersedes their
+            increments; `backfill` replaces partitions as of batch `last`; `reinstate` adds the rows
+            of a rejected increment; `rebuild` replaces the whole table.
+        generation: The live generation whose batches these are.
+        seq: The last event of the journal when `last` was fixed (rule S); 0 for none.
+        partitions: What is removed when it goes out; None for nothing.
+        code_hash: Of the transform's file.
+        spec_hash: Of the spec.
+        forgets: Origins (files, or topic/partition/offset) whose rejected rows without a partition
+            are replaced too; None where such rows stay as they are.
+        by: The person.
+        reason: For the table's history.
+        supersedes: The increments that it takes the place of.
+        reinstates: The rejected increments whose input counts again.
+        excludes: Files that do not count any more from its event on.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    by_way_of: MadeBy
+    generation: str
+    first: int
+    last: int
+    seq: int
+    partitions: Partitions | None = None
+    code_hash: str
+    spec_hash: str
+    forgets: tuple[str, ...] | None = None
+    by: str
+    reason: str
+    supersedes: tuple[int, ...] = ()
+    reinstates: tuple[int, ...] = ()
+    excludes: tuple[InputFile, ...] = ()
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it goes out in the order of batches; else whenever it has passed."""
+        return self.by_way_of == "redo"

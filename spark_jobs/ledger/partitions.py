@@ -1,0 +1,49 @@
+"""Whole partitions of a table, by value: what a backfill replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Partitions(BaseModel):
+    """Partitions that are alike in some columns.
+
+    Attributes:
+        columns: Those of `output.partition_by` that tell them; without any it is the whole table.
+        values: For each partition its values, as they are in directories' names; sorted.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    columns: tuple[str, ...] = ()
+    values: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def everything(self) -> bool:
+        return not self.columns
+
+    def hold(self, partition: Mapping[str, str | None]) -> bool:
+        """Whether a file's partition is one of them; one that says nothing of them may be."""
+        if any(column not in partition for column in self.columns):
+            return True
+        return self.everything or tuple(partition[c] for c in self.columns) in self._known
+
+    def overlap(self, other: Partitions) -> bool:
+        """Whether a partition may be one of both."""
+        if self.columns != other.columns:
+            # Of other columns nobody can tell.
+            return True
+        return self.everything or not self._known.isdisjoint(other.values)
+
+    @property
+    def _known(self) -> frozenset[tuple[str | None, ...]]:
+        return frozenset(self.values)
+
+    def __str__(self) -> str:
+        if self.everything:
+            return "the whole table"
+        names = ["/".join(value) for value in self.values]
+        shown = ", ".join(names[:3]) + (f" … {names[-1]}" if len(names) > 3 else "")
+        return f"{len(names)} of {'/'.join(self.columns)}: {shown}"

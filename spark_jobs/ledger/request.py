@@ -1,0 +1,82 @@
+"""What a run was asked for: fixed when its doctor first runs, whatever Airflow makes of it later.
+
+Airflow makes a scheduled run a backfill when it is reprocessed, and its parameters can be given
+anew; a run that has an increment still finishes what it began.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict
+
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.run_increment import read_run_increment
+
+Role = Literal["live", "backfill", "redo", "rebuild", "release", "reject", "reinstate"]
+
+
+class RunRequest(BaseModel):
+    """What one run does.
+
+    Attributes:
+        role: `live` takes in what is new; the others are what a person asked for.
+        start: Of the interval to backfill, inclusive.
+        end: Exclusive.
+        dry_run: Whether to say what would come of it, and change nothing.
+        increment: The one that is released, rejected or reinstated; of a redo the held one.
+        exclude: Of a redo or a rebuild: files whose input is not to count any more.
+        by: The person.
+        reason: Why, for the table's history.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Role = "live"
+    start: AwareDatetime | None = None
+    end: AwareDatetime | None = None
+    dry_run: bool = False
+    increment: int | None = None
+    exclude: tuple[str, ...] = ()
+    by: str = ""
+    reason: str = ""
+    asked: datetime | None = None
+
+
+LIVE = RunRequest()
+
+
+def read_request(run_folder: Path) -> RunRequest:
+    """What a run does; a run that nobody asked for anything is a live one.
+
+    Args:
+        run_folder: `Layout.run(run_id)`.
+    """
+    numbered = [path for _, path in documents.numbered(run_folder / "requests")]
+    found = documents.read(numbered[-1], RunRequest) if numbered else None
+    return found or LIVE
+
+
+def fix_request(run_folder: Path, wanted: RunRequest) -> RunRequest:
+    """Fix what a run does, unless it is fixed already.
+
+    A live run that has sealed nothing may become another when it is reprocessed; one that has an
+    increment keeps its role, and so does every other run.
+
+    Args:
+        run_folder: `Layout.run(run_id)`.
+        wanted: What it is asked for now.
+
+    Returns:
+        What it does.
+    """
+    numbers = [number for number, _ in documents.numbered(run_folder / "requests")]
+    fixed = read_request(run_folder)
+    began = bool(numbers) and fixed.role != "live"
+    if began or (numbers and wanted.role == "live") or read_run_increment(run_folder) is not None:
+        return fixed
+    place = run_folder / "requests" / f"{max(numbers, default=0) + 1:03d}.json"
+    documents.put_if_absent(place, wanted)
+    return read_request(run_folder)

@@ -1,0 +1,136 @@
+"""What was sealed, and what was said of it since: the documents of an increment."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.made import Made, Place
+
+
+class NetFile(BaseModel):
+    """A file of a net payload.
+
+    Attributes:
+        path: Relative to the increment's folder.
+        size: In bytes.
+        rows: In it.
+        uncompressed_bytes: Of all its row groups.
+        sha256: Of its content.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    size: int
+    rows: int
+    uncompressed_bytes: int
+    sha256: str
+
+
+class Sealed(BaseModel):
+    """The set: every file of batches `first` to `last` of one generation.
+
+    Attributes:
+        rows: That become visible if it goes out.
+        net: In modes `update` and `complete` the files that these rows were merged into; None in
+            mode `append`, where they are the sink's own.
+        made: What it stands for where it was computed again; None for live batches.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    increment: int
+    generation: str
+    first: int
+    last: int
+    files: int
+    files_hash: str
+    rows: int
+    rejected: int
+    net: tuple[NetFile, ...] | None = None
+    made: Made | None = None
+    run_id: str
+    sealed: datetime
+
+    @property
+    def place(self) -> Place:
+        """Where its files lie."""
+        return Place(generation=self.generation, first=self.first, last=self.last)
+
+    @property
+    def stands_for(self) -> Place:
+        """The live batches that it is, or takes the place of."""
+        if self.made is None:
+            return self.place
+        made = self.made
+        return Place(generation=made.generation, first=made.first, last=made.last)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it goes out in the order of batches."""
+        return self.made is None or self.made.in_order
+
+
+class Verdict(BaseModel):
+    """One judgement of one sealed set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    increment: int
+    outcome: Literal["passed", "held"]
+    files_hash: str
+    suite_hash: str
+    gate_hash: str
+    engine: str
+    why: str
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    judgement: dict[str, Any] = {}
+    run_id: str
+    judged: datetime
+
+
+class Release(BaseModel):
+    """A person's decision to publish in spite of a verdict."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    increment: int
+    files_hash: str
+    by: str
+    reason: str
+    released: datetime
+
+
+class Rejection(BaseModel):
+    """A person's decision that the input of an increment is not to count."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    increment: int
+    files_hash: str
+    by: str
+    reason: str
+    rejected: datetime
+
+
+def hash_of_files(batches: Iterable[Batch], net: Iterable[NetFile] | None = None) -> str:
+    """Of what was written: path, size and rows of every file, in a fixed order.
+
+    Args:
+        batches: Of the increment.
+        net: What their rows were merged into, with the hash of its content.
+    """
+    lines = sorted(
+        f"{batch.generation}\0{file.path}\0{file.size}\0{file.rows}"
+        for batch in batches
+        for file in batch.outputs
+    )
+    lines += [f"net\0{file.path}\0{file.size}\0{file.rows}\0{file.sha256}" for file in net or ()]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
