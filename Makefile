@@ -44,7 +44,7 @@ up: setup ## Start Airflow with its UI on what the demo left
 	@$(RUN) tidemill.up
 
 .PHONY: test
-test: setup jars ## Run every test
+test: setup jars browser ## Run every test
 	@$(RUN) pytest $(PARALLEL)
 
 .PHONY: test-long
@@ -92,6 +92,10 @@ lock: $(DONE)-installer ## Resolve pyproject.toml into the lock files again, kee
 jars: setup ## Fetch the jars of Kafka, Delta and the test servers into .jars; quick when there
 	@$(RUN) spark_jobs.contract.jars
 
+.PHONY: browser
+browser: setup ## Fetch the headless Chromium of the tests of the UI into .jars; quick when there
+	@$(RUN) tests.browser.program
+
 .PHONY: kafka
 kafka: setup ## Run a Kafka broker on 127.0.0.1:9092 until Ctrl-C
 	@$(RUN) spark_jobs.contract.jars broker
@@ -107,7 +111,7 @@ lock-jars: setup ## Find anew what the jars named in jars.lock need, and write e
 
 .PHONY: clean
 clean: ## Delete what demo, tests and tools left behind, but not .venv
-	@rm -rf .airflow .tidemill build dist *.egg-info .hypothesis .*_cache \
+	@rm -rf .airflow .tidemill .artefacts build dist *.egg-info .hypothesis .*_cache \
 		metastore_db spark-warehouse derby.log
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 

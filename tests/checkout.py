@@ -26,6 +26,7 @@ NOT_COPIED = shutil.ignore_patterns(
     ".airflow",
     ".tidemill",
     ".jars",
+    ".artefacts",
     ".*_cache",
     "__pycache__",
     "*.egg-info",
