@@ -1,4 +1,4 @@
-"""Input that is not to count: what a person rejected and nobody took back, by the journal.
+"""Input that is not to count: what a person rejected and nobody took back.
 
 Every backfill, redo and rebuild leaves it out. It is known by input, not by batch, so that it stays
 out of generations that read the same input anew.
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger
 from spark_jobs.ledger.generations import births
-from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.ledger.increments import Increments
+from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 from spark_jobs.ledger.kafka_range import Range, as_offsets, between
 
@@ -41,40 +42,32 @@ class Excluded:
         )
 
 
-def excluded(layout: Layout, upto: int | None = None) -> Excluded:
+def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
     """What does not count.
 
     Args:
         layout: Of the pipeline.
-        upto: The journal's last event to look at; None for all.
+        but: The rejected increments that are about to be taken back.
     """
+    increments = Increments(layout.increments).all()
     events = Journal(layout.journal).events()
-    known = [event for event in events if upto is None or event.seq <= upto]
-    files = {file for event in known if event.made is not None for file in event.made.excludes}
-    if upto is None:
-        files.update(file for birth in births(layout.home) for file in birth.excludes)
+    back = {number for event in events if event.made for number in event.made.reinstates}
+    files = {file for one in events if one.made is not None for file in one.made.excludes}
+    files.update(file for birth in births(layout.home) for file in birth.excludes)
     ranges: dict[str, list[Range]] = {}
-    for event in _rejected(known):
-        ledger = Ledger(layout, event.generation)
-        batches = ledger.batches(max(0, event.first - 1), event.last)
-        before = batches.pop(0) if event.first else None
+    for increment in increments:
+        if increment.rejection is None or increment.number in {*back, *but}:
+            continue
+        place = increment.sealed.stands_for
+        ledger = Ledger(layout, place.generation)
+        batches = ledger.batches(max(0, place.first - 1), place.last)
+        before = batches.pop(0) if place.first else None
         for batch in batches:
             files.update(batch.inputs)
             for source, read in _ranges(ledger, batch, before).items():
                 ranges.setdefault(source, []).extend(read)
             before = batch
     return Excluded(frozenset(files), {name: tuple(read) for name, read in ranges.items()})
-
-
-def _rejected(events: Iterable[Event]) -> list[Event]:
-    """The rejections that nobody took back."""
-    rejected: dict[int, Event] = {}
-    for event in events:
-        if event.kind == "reject":
-            rejected[event.increment] = event
-        for number in event.made.reinstates if event.made else ():
-            rejected.pop(number, None)
-    return [*rejected.values()]
 
 
 def _ranges(ledger: Ledger, batch: Batch, before: Batch | None) -> dict[str, tuple[Range, ...]]:

@@ -1,0 +1,82 @@
+"""Rule S: a swap takes its place in the journal only if nothing touched its partitions meanwhile.
+
+Events are put there by number and never over one another, so whoever is first is first, and every
+target applies them in that order. A swap that was computed as of event `made.seq` and finds a later
+one in its partitions would take that one's rows away: it is not placed, and is computed again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.increments import Increments
+from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.ledger.made import Made
+from spark_jobs.ledger.partitions import Partitions
+
+# What their text is in a directory's name is what Arrow makes of them too.
+PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_date, pa.types.is_integer)
+
+
+def rival(layout: Layout, made: Made) -> Event | None:
+    """The first event that a swap would undo, None where it may take its place.
+
+    Args:
+        layout: Of the pipeline.
+        made: The swap's.
+    """
+    events = Journal(layout.journal).events()
+    later = (event for event in events if event.seq > made.seq)
+    if made.by_way_of == "rebuild":
+        return next(later, None)
+    partitions = made.partitions
+    if partitions is None:
+        # It takes nothing away; but a table that was replaced has its rows already.
+        return next((event for event in later if event.kind == "replace"), None)
+    return next((event for event in later if touches(layout, event, partitions)), None)
+
+
+def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
+    """Whether an event put rows into some partitions, or took them away.
+
+    Args:
+        layout: Of the pipeline.
+        event: Of its journal.
+        partitions: Where nobody can tell, it did.
+    """
+    if event.kind == "reject":
+        return False
+    if event.kind == "replace":
+        return True
+    removed = event.made.partitions if event.made else None
+    if removed is not None:
+        return removed.overlap(partitions)
+    increments = Increments(layout.increments)
+    net = increments.get(event.increment).sealed.net
+    if net is not None:
+        folder = increments.folder_of(event.increment)
+        return any(_holds_rows_of(folder / file.path, partitions) for file in net)
+    place = event.place
+    return any(
+        partitions.hold(file.partition)
+        for batch in Ledger(layout, place.generation).batches(place.first, place.last)
+        for file in batch.outputs
+        if file.rows and not file.rejected
+    )
+
+
+def _holds_rows_of(path: Path, partitions: Partitions) -> bool:
+    """Whether a file that holds its partition columns has rows of some partitions."""
+    schema = pq.read_schema(path)
+    columns = [*partitions.columns]
+    plain = all(any(is_plain(schema.field(c).type) for is_plain in PLAIN) for c in columns)
+    if not plain or not columns:
+        return True
+    found = pq.read_table(path, columns=columns).group_by(columns).aggregate([])
+    text = found.cast(pa.schema([(column, pa.string()) for column in columns]))
+    return any(partitions.hold(row) for row in text.to_pylist())
