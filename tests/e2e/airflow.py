@@ -1,4 +1,4 @@
-"""A running Airflow: scheduler, DAG processor, triggerer, API server, LocalExecutor, SQLite."""
+"""A running Airflow: scheduler, DAG processor, triggerer, API server, LocalExecutor."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +22,19 @@ from tidemill.processes import end_session
 Answer = TypeVar("Answer")
 
 
+@dataclass(frozen=True)
+class Person:
+    """Who logs in, as an admin.
+
+    Args:
+        name: What Airflow knows them by.
+        password: Theirs.
+    """
+
+    name: str
+    password: str
+
+
 class Airflow:
     """The REST API of a running Airflow.
 
@@ -30,8 +44,16 @@ class Airflow:
     """
 
     def __init__(self, url: str, log: Path) -> None:
+        self.url = url
         self.log = log
         self._client = httpx.Client(base_url=f"{url}/api/v2", timeout=30)
+
+    def log_in(self, person: Person) -> None:
+        """Ask as somebody from now on."""
+        who = {"username": person.name, "password": person.password}
+        answer = self._client.post(f"{self.url}/auth/token", json=who)
+        answer.raise_for_status()
+        self._client.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
 
     def get(self, path: str, **params: Any) -> dict[str, Any]:
         answer = self._client.get(path, params=params)
@@ -85,9 +107,21 @@ with create_session() as session:
 """
 
 
+# All in one session, so that they end together.
+START = """
+for part in scheduler dag-processor api-server triggerer; do "$0" -m airflow $part & done
+wait
+"""
+
+
 @contextmanager
 def running(
-    home: Path, environ: Mapping[str, str], stored: Mapping[str, str] | None = None
+    home: Path,
+    environ: Mapping[str, str],
+    stored: Mapping[str, str] | None = None,
+    *,
+    database: str | None = None,
+    person: Person | None = None,
 ) -> Iterator[Airflow]:
     """Start one in a home of its own, and stop all of it at the end.
 
@@ -95,6 +129,8 @@ def running(
         home: AIRFLOW_HOME.
         environ: With TIDEMILL_ROOT and whatever the pipelines need.
         stored: Connections in its database, by id, as URIs.
+        database: The address of a PostgreSQL database for its metadata; else it is SQLite.
+        person: Who may log in; without one everybody is an anonymous admin.
     """
     port = _free_port()
     home.mkdir()
@@ -107,6 +143,17 @@ def running(
     )
     # The `airflow` command makes one up at its first start; what is stored earlier stays readable.
     variables["AIRFLOW__CORE__FERNET_KEY"] = Fernet.generate_key().decode()
+    if database is not None:
+        metadata = database.replace("postgresql://", "postgresql+psycopg://")
+        variables["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = metadata
+        variables["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC"] = metadata
+    if person is not None:
+        passwords = home / "passwords.json"
+        passwords.touch(mode=0o600)
+        passwords.write_text(json.dumps({person.name: person.password}))
+        variables["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS"] = "False"
+        variables["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] = f"{person.name}:admin"
+        variables["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"] = str(passwords)
     log = home / "airflow.log"
     with log.open("w") as output:
         subprocess.run(
@@ -119,7 +166,7 @@ def running(
             stderr=output,
         )
         process = subprocess.Popen(
-            [sys.executable, "-m", "airflow", "standalone"],
+            ["sh", "-c", START, sys.executable],
             env=variables,
             stdout=output,
             stderr=output,
@@ -128,6 +175,8 @@ def running(
     try:
         airflow = Airflow(f"http://127.0.0.1:{port}", log)
         until(airflow.healthy, "Airflow is healthy", seconds=600)
+        if person is not None:
+            airflow.log_in(person)
         yield airflow
     finally:
         end_session(process.pid)
