@@ -21,7 +21,6 @@ from airflow.sdk.exceptions import AirflowException
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from spark_jobs.contract.errors import TidemillError, TransientError
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.source import Rating
 from spark_jobs.contract.wake import Wake
@@ -120,6 +119,7 @@ class ArrivalTrigger(BaseEventTrigger):
         self.pipeline = pipeline
         self.kind = kind
         self.poke = poke
+        self._generation = ""
         self._batches: list[Batch] = []
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -154,13 +154,16 @@ class ArrivalTrigger(BaseEventTrigger):
     def _look_at(self, pipeline: Pipeline) -> Seen:
         # Imported here, because they cost what a DAG file must not.
         from spark_jobs.ledger.batches import Ledger
+        from spark_jobs.ledger.generations import current
         from spark_jobs.ledger.looks import look_at
 
         spec = pipeline.spec
         names = spec.wake.sources_of(self.kind, spec.sources) if spec.wake else ()
         needed = [getattr(spec.sources[name], "conn_id", "") for name in names]
         environ = {**os.environ, **connection_variables(spec, only=needed)}
-        ledger = Ledger(pipeline.layout, FIRST_GENERATION)
+        ledger = Ledger(pipeline.layout, current(pipeline.layout))
+        if ledger.generation != self._generation:
+            self._generation, self._batches = ledger.generation, []
         # A batch, once written down, never changes.
         self._batches += ledger.batches(first=len(self._batches))
         looks = [

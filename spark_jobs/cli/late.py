@@ -7,9 +7,10 @@ from typing import Annotated
 from typer import Option
 
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import root
 from spark_jobs.contract.project import find
+from spark_jobs.ledger.generations import current
 from spark_jobs.ledger.late import COLUMNS, LateLog, late_total
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
@@ -19,7 +20,8 @@ def late(name: PipelineName, limit: Limit = 20, json: Json = False) -> None:
     """Show late rows, which no result holds: how many, of which batches, and what they were."""
     screen = Screen(json)
     find(name)
-    log = LateLog(Layout(root(), name), FIRST_GENERATION)
+    layout = Layout(root(), name)
+    log = LateLog(layout, current(layout))
     found = log.read()
     total = late_total(found)
     rows = log.rows([*total.batches][::-1], limit)

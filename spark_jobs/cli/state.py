@@ -8,9 +8,10 @@ from typing import Annotated
 from typer import Option, Typer
 
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import root
 from spark_jobs.contract.project import find
+from spark_jobs.ledger.generations import current
 from spark_jobs.ledger.state_metadata import state_operators
 
 state = Typer(help="Look at what a pipeline keeps between its batches.", no_args_is_help=True)
@@ -26,7 +27,8 @@ def list_operators(name: PipelineName, json: Json = False) -> None:
     """List the operators that keep state, with their numbers."""
     screen = Screen(json)
     find(name)
-    found = state_operators(Layout(root(), name), FIRST_GENERATION)
+    layout = Layout(root(), name)
+    found = state_operators(layout, current(layout))
     if json:
         operators = [one.model_dump(mode="json") for one in found]
         screen.document({"pipeline": name, "operators": operators})

@@ -9,7 +9,6 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.refusals import STATE_ENCODING
@@ -18,6 +17,7 @@ from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Start
 from spark_jobs.ledger.clean_source import cleaned_sources
 from spark_jobs.ledger.generation import Generation
+from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.input_file import hashed_sources
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.note import (
@@ -113,10 +113,10 @@ def forget(pipeline: Pipeline) -> None:
 
     Only ever that of a sink that left no file behind.
     """
-    layout = pipeline.layout
-    note = read_note(layout, FIRST_GENERATION)
+    layout, generation = pipeline.layout, generation_of(pipeline)
+    note = read_note(layout, generation)
     if note is None or note.writes != "nothing":
         return
-    for folder in (layout.ledger(FIRST_GENERATION), layout.checkpoint(FIRST_GENERATION)):
+    for folder in (layout.ledger(generation), layout.checkpoint(generation)):
         shutil.rmtree(folder, ignore_errors=True)
-    layout.note(FIRST_GENERATION).unlink()
+    layout.note(generation).unlink()

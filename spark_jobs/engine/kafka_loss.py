@@ -20,7 +20,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.progress import of_spark, why
@@ -29,6 +28,7 @@ from spark_jobs.engine.sink import start
 from spark_jobs.engine.static import Statics
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generation import Generation, open_generation
+from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.kafka_look import KafkaLook
 from spark_jobs.ledger.kafka_loss import Losses, PassedLoss
 from spark_jobs.ledger.kafka_position import initial_offsets_file
@@ -72,7 +72,7 @@ def pass_over(
 
 def _note_late(pipeline: Pipeline, look: KafkaLook, run_id: str) -> None:
     """Of a driver that died after the batch and before the note of it."""
-    losses = Losses(pipeline.layout, FIRST_GENERATION, look.source)
+    losses = Losses(pipeline.layout, generation_of(pipeline), look.source)
     loss = losses.waiting()
     if loss is None or look.read is None or between(look.read.offsets, _ends(loss.ranges)):
         return
@@ -80,7 +80,7 @@ def _note_late(pipeline: Pipeline, look: KafkaLook, run_id: str) -> None:
     batch = next(
         (
             batch.batch
-            for batch in Ledger(pipeline.layout, FIRST_GENERATION).batches()
+            for batch in Ledger(pipeline.layout, generation_of(pipeline)).batches()
             if not between(as_offsets(batch.offsets.get(look.source)), after)
         ),
         None,
@@ -166,7 +166,7 @@ def _run_once(
     trigger = StreamTrigger(TriggerKind.ONCE)
     try:
         planned = plan(session, passing, statics)
-        query = start(planned, passing, FIRST_GENERATION, lease, run_id, trigger)
+        query = start(planned, passing, generation_of(pipeline), lease, run_id, trigger)
         query.awaitTermination()
     except PySparkException as error:
         raise of_spark(error) from error

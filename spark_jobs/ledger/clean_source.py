@@ -23,6 +23,7 @@ from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.generations import owner
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import Lease
@@ -123,9 +124,13 @@ def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
         file: As the ledger has it.
     """
     places = [file.on_disk, claim_of(file.on_disk)]
-    planned = documents.read(_planned(ledger, batch), Cleaning)
-    if planned is not None:
-        places += [Path(one.to) for one in planned.files if one.path == file.path and one.to]
+    there = next((place for place in places if file.is_at(place)), None)
+    if there is not None:
+        return there
+    own = Ledger(ledger.layout, owner(ledger.layout, ledger.generation, batch))
+    planned = documents.read(_planned(own, batch), Cleaning)
+    files = () if planned is None else planned.files
+    places = [Path(one.to) for one in files if one.path == file.path and one.to]
     return next((place for place in places if file.is_at(place)), None)
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.attempts import AttemptLog
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
 from spark_jobs.ledger.committed import Committed, read_committed
 from spark_jobs.ledger.flush import Flush, read_flush
+from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.inputs import inspect
 from spark_jobs.ledger.note import Note, keys_of, read_note, writes_of
 
@@ -118,16 +118,20 @@ class Generation:
         return read_flush(self.ledger.layout, self.name, self.planned + 1)
 
 
-def open_generation(pipeline: Pipeline, name: str = FIRST_GENERATION) -> Generation:
+def open_generation(pipeline: Pipeline, name: str | None = None) -> Generation:
     """Read a generation and prove that its parts belong together.
 
     The doctor looks without a lease. Parts that were read while another run went from one batch to
     the next belong to two moments and prove nothing: then they are read again.
 
+    Args:
+        pipeline: Whose.
+        name: Of the generation; by default the one that steps work on.
+
     Raises:
         Refused: they don't; the class says how, the remedy what to do.
     """
-    generation = _read(pipeline, name)
+    generation = _read(pipeline, name or generation_of(pipeline))
     try:
         _prove(pipeline, generation)
     except Refused:

@@ -75,6 +75,20 @@ def generation_of(pipeline: Pipeline) -> str:
     return pipeline.generation or current(pipeline.layout)
 
 
+def first_of(layout: Layout, generation: str) -> int:
+    """The first batch of a generation's own; those of a fork before it are another's."""
+    born = (birth.first for birth in births(layout.home) if birth.generation == generation)
+    return next(born, 0)
+
+
+def owner(layout: Layout, generation: str, batch: int) -> str:
+    """The generation whose own a batch is: of a fork's first ones the one it was forked from."""
+    for birth in reversed(births(layout.home)):
+        if birth.generation == generation and batch < birth.first:
+            generation = birth.of
+    return generation
+
+
 def next_generation(layout: Layout) -> str:
     """A name that no generation had yet."""
     folder = layout.home / "checkpoints"

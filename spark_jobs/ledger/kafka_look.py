@@ -14,10 +14,10 @@ from typing import Any
 from spark_jobs.contract.connection import connection
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batch import Batch
+from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.kafka_broker import Broker, Topic
 from spark_jobs.ledger.kafka_loss import AcceptedLoss, Losses, expired
 from spark_jobs.ledger.kafka_pace import Arrivals, behind, falls_behind, last_arrivals
@@ -86,7 +86,7 @@ def look(
         TopicRecreated: a topic is another one than was read.
         TopicDropped: the spec no longer names what was read.
     """
-    layout, generation = pipeline.layout, FIRST_GENERATION
+    layout, generation = pipeline.layout, generation_of(pipeline)
     kafka = connection(source.conn_id, environ)
     broker = Broker(kafka, reads_committed=source.reads_committed)
     today = topics_today(name, source, broker)
@@ -212,7 +212,7 @@ def _falling_behind(
     seen: Arrivals,
     batches: Sequence[Batch],
 ) -> Problem | None:
-    past = last_arrivals(pipeline.layout, FIRST_GENERATION, name)
+    past = last_arrivals(pipeline.layout, generation_of(pipeline), name)
     pace = falls_behind(past, seen, batches)
     return None if pace is None else Problem(source.falling_behind, behind(name, pace))
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.layout import PIPELINE_NAME, Layout
+from spark_jobs.ledger import documents
 from spark_jobs.ledger.attempts import read_attempts
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger, OutputFile
 from spark_jobs.ledger.clean_source import located
@@ -76,7 +77,7 @@ def _of_pipeline(layout: Layout, wanted: _Wanted) -> Iterator[Origin]:
     increments = read_increments(layout)
     for folder in sorted((layout.home / "ledger").iterdir()):
         ledger = Ledger(layout, folder.name)
-        for batch in ledger.batches():
+        for batch in _own(ledger):
             for read in batch.inputs:
                 now = located(ledger, batch.batch, read) if _may_be(wanted, read) else None
                 if wanted.is_at(read.on_disk) or (now is not None and wanted.is_at(now)):
@@ -85,6 +86,15 @@ def _of_pipeline(layout: Layout, wanted: _Wanted) -> Iterator[Origin]:
             for written in batch.outputs:
                 if wanted.is_at(path := ledger.sink / written.path):
                     yield _origin(layout, batch, increments, path, written)
+
+
+def _own(ledger: Ledger) -> Iterator[Batch]:
+    """The batches of a generation, without those that a fork has of another.
+
+    What was computed again is one batch only, of any number.
+    """
+    for number, _ in documents.numbered(ledger.folder):
+        yield from (b for b in ledger.batches(number, number) if b.generation == ledger.generation)
 
 
 def _origin(

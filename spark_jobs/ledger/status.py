@@ -14,11 +14,13 @@ from typing import get_args
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract import report as reports
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.generations import current
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
+from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.lease import current_holder
@@ -101,9 +103,10 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
         TornDocument: one of our documents is damaged.
     """
     increments, journal = read_increments(layout), Journal(layout.journal)
-    latest = Ledger(layout, FIRST_GENERATION).latest()
-    note = read_note(layout, FIRST_GENERATION)
-    sealed = max((i.last for i in increments), default=-1)
+    generation = current(layout)
+    latest = Ledger(layout, generation).latest()
+    note = read_note(layout, generation)
+    sealed = Increments(layout.increments).last_sealed(generation)
     return PipelineStatus(
         pipeline=layout.name,
         pipeline_class=None if note is None else note.pipeline_class,
@@ -112,7 +115,7 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
         increments=increments,
         table=read_head(layout.table),
         rejected=read_head(layout.rejected),
-        late=LateLog(layout, FIRST_GENERATION).total(),
+        late=LateLog(layout, generation).total(),
         lagging={name: lag for name in targets if (lag := len(journal.behind(name)))},
         last_run=_last_run(layout.runs),
         writer=_writer(layout),

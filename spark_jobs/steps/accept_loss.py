@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.kafka_look import KafkaLook, look
 from spark_jobs.ledger.kafka_loss import AcceptedLoss, Losses
 from spark_jobs.ledger.kafka_range import records_in
@@ -34,7 +34,7 @@ def find_losses(pipeline: Pipeline, environ: Mapping[str, str] = os.environ) -> 
         TopicRecreated: a topic is another one than was read, whose records cannot be passed over.
         BrokerUnreachable: no answer in time.
     """
-    batches = Ledger(pipeline.layout, FIRST_GENERATION).batches()
+    batches = Ledger(pipeline.layout, generation_of(pipeline)).batches()
     looks = [
         look(name, source, pipeline, batches, environ)
         for name, source in pipeline.spec.sources.items()
@@ -90,7 +90,7 @@ def accept_losses(
 
 
 def _accept(pipeline: Pipeline, seen: KafkaLook, by: str, reason: str) -> AcceptedLoss:
-    losses = Losses(pipeline.layout, FIRST_GENERATION, seen.source)
+    losses = Losses(pipeline.layout, generation_of(pipeline), seen.source)
     loss = AcceptedLoss(
         source=seen.source,
         number=len(losses.all()) + 1,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, NetFile, Sealed, hash_of_files
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.note import read_note
@@ -28,7 +28,7 @@ def seal(pipeline: Pipeline, lease: Lease, run_id: str) -> int | None:
         The number of the new increment; None where there is nothing to seal.
     """
     increments = Increments(pipeline.layout.increments)
-    ledger = Ledger(pipeline.layout, FIRST_GENERATION)
+    ledger = Ledger(pipeline.layout, generation_of(pipeline))
     batches = ledger.batches(first=increments.last_sealed(ledger.generation) + 1)
     if not batches:
         return None

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.state_metadata import StateOperator, state_operators
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def show_state(
         QueryFailed: Spark cannot read it.
     """
     pipeline = open_pipeline(name, environ)
-    known = state_operators(pipeline.layout, FIRST_GENERATION)
+    layout, generation = pipeline.layout, generation_of(pipeline)
+    known = state_operators(layout, generation)
     wanted = [one for one in known if operator in (None, one.operator)]
     if not wanted:
         raise _no_state(name, operator, known)
@@ -44,10 +45,7 @@ def show_state(
     from spark_jobs.engine.state_rows import state_rows
 
     session = open_session(pipeline, "state")
-    layout = pipeline.layout
-    return [
-        part for one in wanted for part in state_rows(session, layout, FIRST_GENERATION, one, limit)
-    ]
+    return [part for one in wanted for part in state_rows(session, layout, generation, one, limit)]
 
 
 def _no_state(name: str, operator: int | None, known: list[StateOperator]) -> NoState:

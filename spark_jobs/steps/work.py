@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from spark_jobs.ledger.generation import Generation
-from spark_jobs.ledger.increments import Increment, State
+from spark_jobs.ledger.generations import births
+from spark_jobs.ledger.increments import Increment, State, last_sealed
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.look import Look
 
@@ -73,8 +74,8 @@ def find_work(
         work.append(Work("wake", f"a flush by {generation.flush.by} awaits its batch"))
     elif generation.due:
         work.append(Work("wake", "the watermark has passed what an earlier batch kept"))
-    sealed = [i.sealed.last for i in increments if i.sealed.generation == generation.name]
-    if published and generation.committed > max(sealed, default=-1):
+    born = births(generation.ledger.layout.home)
+    if published and generation.committed > last_sealed(increments, generation.name, born):
         work.append(Work("seal", "committed batches await the gate"))
     behind = False
     for increment in waiting:

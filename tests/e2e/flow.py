@@ -12,11 +12,12 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
+from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.generations import current
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 from tests.e2e.project import write_pipeline
@@ -98,7 +99,7 @@ class Flow:
 
     @property
     def batches(self) -> list[Batch]:
-        return Ledger(self.layout, FIRST_GENERATION).batches()
+        return Ledger(self.layout, current(self.layout)).batches()
 
     def arrive(self, source: str, name: str, rows: Iterable[Row]) -> Path:
         """Put a file of JSON lines in place whole; later ones are read later."""
