@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from spark_jobs.cli import (
     accept_loss,
+    asked,
     check,
     flush,
     late,
@@ -58,6 +59,11 @@ for command in (
     where.where,
     preview.preview,
     release.release,
+    asked.redo,
+    asked.reject,
+    asked.reinstate,
+    asked.backfill,
+    asked.rebuild,
     accept_loss.accept_loss,
     flush.flush,
     stream.stream,

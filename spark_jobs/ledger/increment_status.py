@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Applied, Journal
+from spark_jobs.ledger.made import MadeBy
+from spark_jobs.ledger.partitions import Partitions
 
 IncrementState = Literal[
     "sealed", "passed", "held", "released", "rejected", "superseded", "published"
@@ -31,6 +33,9 @@ class IncrementStatus(BaseModel):
         run_id: Of the run that sealed it.
         released_by: Who released it, None where nobody did.
         release_reason: Why.
+        made: By way of what it was computed again; None of live batches.
+        partitions: Which it replaces; None where it replaces none.
+        decided_by: Who had it computed again, rejected or released it; None where nobody did.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,6 +57,9 @@ class IncrementStatus(BaseModel):
     run_id: str
     released_by: str | None
     release_reason: str | None
+    made: MadeBy | None = None
+    partitions: Partitions | None = None
+    decided_by: str | None = None
 
 
 def read_increments(layout: Layout) -> tuple[IncrementStatus, ...]:
@@ -64,29 +72,38 @@ def _increments(layout: Layout) -> Iterator[IncrementStatus]:
     published = journal.published()
     applied = {event.increment: published.get(event.seq) for event in journal.events()}
     in_the_way: int | None = None
-    for increment in Increments(layout.increments).all():
+    increments = Increments(layout.increments)
+    behind: dict[int, int | None] = {}
+    for increment in increments.in_order():
         number = increment.number
-        yield _status(increment, applied.get(number), in_the_way)
+        behind[number] = in_the_way
         if in_the_way is None and number not in applied and not increment.may_go_out:
             in_the_way = number
+    for increment in increments.all():
+        number = increment.number
+        yield _status(increment, applied.get(number), behind.get(number))
 
 
 def _status(
     increment: Increment, applied: Applied | None, in_the_way: int | None
 ) -> IncrementStatus:
     sealed, verdict, release = increment.sealed, increment.verdict, increment.release
-    if applied is not None:
+    place, made, rejection = sealed.stands_for, sealed.made, increment.rejection
+    if applied is not None and rejection is None:
         state: IncrementState = "published"
         since = applied.at
     else:
         state = increment.state.value
         since = sealed.sealed if verdict is None else verdict.judged
         since = since if release is None else release.released
+        since = since if rejection is None else rejection.rejected
     return IncrementStatus(
         increment=sealed.increment,
-        generation=sealed.generation,
-        first=sealed.first,
-        last=sealed.last,
+        generation=place.generation,
+        first=place.first,
+        last=place.last,
+        made=None if made is None else made.by_way_of,
+        partitions=None if made is None else made.partitions,
         rows=sealed.rows,
         rejected=sealed.rejected,
         state=state,
@@ -100,4 +117,10 @@ def _status(
         run_id=sealed.run_id,
         released_by=None if release is None else release.by,
         release_reason=None if release is None else release.reason,
+        decided_by=_decided_by(increment),
     )
+
+
+def _decided_by(increment: Increment) -> str | None:
+    decided = increment.release or increment.rejection or increment.sealed.made
+    return None if decided is None else decided.by

@@ -38,3 +38,9 @@ def remember_instead(run_folder: Path, increment: int) -> None:
     numbers = [number for number, _ in documents.numbered(run_folder / "increments")]
     place = run_folder / "increments" / f"{max(numbers, default=1) + 1:03d}.json"
     documents.put_if_absent(place, RunIncrement(increment=increment))
+
+
+def tries(run_folder: Path) -> int:
+    """How often a run's increment was computed."""
+    first = 1 if (run_folder / "increment.json").exists() else 0
+    return first + sum(1 for _ in documents.numbered(run_folder / "increments"))

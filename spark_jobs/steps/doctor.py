@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.errors import Refused, TidemillError
+from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.bound_source import prove_sources
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.increments import Increments, State
+from spark_jobs.ledger.increments import Increment, Increments, State
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import end_outlived
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
+from spark_jobs.ledger.request import read_request
 from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.steps.asked import asked
 from spark_jobs.steps.step import Ended, Run
 from spark_jobs.steps.work import find_work
 
@@ -56,10 +59,16 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     outlived = end_outlived(layout.lease)
     if outlived is not None:
         run.say(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
+    request = read_request(layout.run(run.run_id))
+    if request.role == "rebuild":
+        # Just what a live generation refuses may be what is rebuilt for.
+        return asked(run, request, None)
     generation = open_generation(pipeline)
+    if request.role != "live":
+        return asked(run, request, generation)
     prove_execution(generation, continuous=continuous)
     batches = generation.ledger.batches()
-    increments = Increments(layout.increments).all()
+    increments = Increments(layout.increments).in_order()
     journal = Journal(layout.journal)
     visible = journal.published()
     published = {event.increment for event in journal.events() if event.seq in visible}
@@ -73,7 +82,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
         "backlog_bytes": _backlog_bytes(found),
         "sources": {look.source: look.as_dict() for look in found},
     }
-    own = read_run_increment(layout.run(run.run_id))
+    own = _open_own(layout, run.run_id)
     work = find_work(
         generation,
         found,
@@ -118,10 +127,20 @@ def _check_unpublished_files(generation: Generation, batches: list[Batch], first
         )
 
 
-def _first_unpublished(increments: list[Any], published: set[int]) -> int:
-    waiting = [i.sealed.first for i in increments if i.number not in published]
-    sealed = max((i.sealed.last for i in increments), default=-1)
+def _first_unpublished(increments: list[Increment], published: set[int]) -> int:
+    """The first batch of which the sink's own files are still to go out."""
+    live = [i for i in increments if i.sealed.made is None and i.rejection is None]
+    waiting = [i.sealed.first for i in live if i.number not in published]
+    sealed = max((i.sealed.stands_for.last for i in increments), default=-1)
     return min(waiting, default=sealed + 1)
+
+
+def _open_own(layout: Layout, run_id: str) -> int | None:
+    """The increment that this run sealed at an earlier try, if no other has its place by now."""
+    own = read_run_increment(layout.run(run_id))
+    if own is None or Increments(layout.increments).get(own).superseded:
+        return None
+    return own
 
 
 def _rate_problems(run: Run, look: Look) -> None:

@@ -26,6 +26,7 @@ from spark_jobs.ledger.increments import (
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.note import read_note
+from spark_jobs.ledger.request import read_request
 from spark_jobs.ledger.run_increment import read_run_increment, remember
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Ended, Run
@@ -51,28 +52,47 @@ def gate(run: Run) -> Ended:
     with hold(layout.lease, step="gate", run_id=run.run_id) as lease:
         number = read_run_increment(layout.run(run.run_id))
         if number is None:
+            if not _seals(run):
+                return Ended(Outcome.DONE, "nothing was computed that could be judged")
             number = _never_judged(increments) or seal(run.pipeline, lease, run.run_id)
             if number is None:
                 return Ended(Outcome.DONE, "nothing new to judge")
             remember(layout.run(run.run_id), number)
-        journal = Journal(layout.journal)
-        event = journal.of_increment(number)
-        if event is not None:
-            applied = journal.published().get(event.seq)
-            where = f"already in version {applied.version}" if applied else "already in the journal"
-            return Ended(Outcome.DONE, where, {"increment": number})
-        return _judge(run, increments, increments.get(number))
+        return judge_own(run, number)
+
+
+def judge_own(run: Run, number: int) -> Ended:
+    """Judge an increment that nobody has published yet; the caller holds the lease."""
+    layout = run.pipeline.layout
+    increments, journal = Increments(layout.increments), Journal(layout.journal)
+    event = journal.of_increment(number)
+    if event is not None:
+        applied = journal.published().get(event.seq)
+        where = f"already in version {applied.version}" if applied else "already in the journal"
+        return Ended(Outcome.DONE, where, {"increment": number})
+    return _judge(run, increments, increments.get(number))
+
+
+def _seals(run: Run) -> bool:
+    """Whether a run that has no increment seals what is new: a redo of one that was forked does."""
+    return read_request(run.pipeline.layout.run(run.run_id)).role in ("live", "redo")
 
 
 def _never_judged(increments: Increments) -> int | None:
-    """An increment whose run was killed between the seal and its verdict."""
-    return next((i.number for i in increments.all() if i.state is State.SEALED), None)
+    """An increment whose run was killed between the seal and its verdict.
+
+    What was computed again is judged by the run that was asked for it.
+    """
+    return next(
+        (i.number for i in increments.in_order() if i.state is State.SEALED and not i.sealed.made),
+        None,
+    )
 
 
 def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
     pipeline, sealed = run.pipeline, increment.sealed
-    if increment.state is State.RELEASED:
-        return Ended(Outcome.DONE, f"increment {sealed.increment:06d} was released")
+    if increment.state in (State.RELEASED, State.REJECTED, State.SUPERSEDED):
+        return Ended(Outcome.DONE, f"increment {sealed.increment:06d} was {increment.state}")
     ledger = Ledger(pipeline.layout, sealed.generation)
     batches = ledger.batches(sealed.first, sealed.last)
     if hash_of_files(batches, sealed.net) != sealed.files_hash:
@@ -90,7 +110,8 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
     choice = choose_engine(size, limit, suite, columns, formats)
     if choice.engine == "spark" and not run.spark:
         return Ended(Outcome.NEEDS_SPARK, choice.why, {"increment": sealed.increment})
-    before = ledger.batches(sealed.first - 1, sealed.first - 1) if sealed.first else []
+    follows = sealed.first > 0 and sealed.made is None
+    before = ledger.batches(sealed.first - 1, sealed.first - 1) if follows else []
     note = read_note(pipeline.layout, sealed.generation)
     kind = PipelineClass.MAP if note is None else note.pipeline_class
     reasons = reasons_from_counts(pipeline.spec.gate, sealed, batches, before, kind)

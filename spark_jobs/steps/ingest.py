@@ -11,6 +11,10 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.late import late_total
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.look import Look
+from spark_jobs.ledger.request import read_request
+from spark_jobs.steps.backfill import backfill
+from spark_jobs.steps.redo import redo
+from spark_jobs.steps.reject import reinstate
 from spark_jobs.steps.step import Ended, Run
 
 if TYPE_CHECKING:
@@ -18,6 +22,28 @@ if TYPE_CHECKING:
 
 
 def ingest(run: Run) -> Ended:
+    """Take in what is new, or compute again what the run was asked for."""
+    request = read_request(run.pipeline.layout.run(run.run_id))
+    match request.role:
+        case "live":
+            return ingest_live(run)
+        case "backfill":
+            return backfill(run, request)
+        case "redo":
+            ended = redo(run, request)
+            # A fork has taken nothing in yet: the tail is new to it.
+            return ingest_live(run) if ended.facts.get("forked") else ended
+        case "reinstate":
+            return reinstate(run, request)
+        case "rebuild":
+            from spark_jobs.steps.rebuild import rebuild
+
+            return rebuild(run, request)
+        case "release" | "reject":
+            return Ended(Outcome.DONE, f"a {request.role} computes nothing")
+
+
+def ingest_live(run: Run) -> Ended:
     """Take in what is available now, in batches that Spark commits exactly once.
 
     Raises:

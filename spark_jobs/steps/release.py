@@ -17,7 +17,7 @@ class NotHeld(UsageError):
 
 
 class ReasonMissing(UsageError):
-    """A release without a reason, or by nobody; carries `field`."""
+    """A decision without a reason, or by nobody; carries `field`."""
 
 
 PATIENCE_SECONDS = 30.0
@@ -39,21 +39,14 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
         ReasonMissing: `reason` or `by` is empty.
         LeaseHeld: a step is writing to this pipeline.
     """
-    for field, value in (("reason", reason), ("by", by)):
-        if not value.strip():
-            raise ReasonMissing(
-                f"The release's {field} is empty.",
-                remedy="It goes into the table's history: give it with "
-                f"--{field}, in words that still mean something in a year.",
-                field=field,
-            )
+    must_say_why("release", by=by, reason=reason)
     layout = pipeline.layout
     increments = Increments(layout.increments)
     # Looked at before the lease too: a wrong number need not wait for a long ingest.
-    _must_be_held(pipeline, increments.get(number))
+    must_be_held(pipeline, increments.get(number))
     with hold(layout.lease, step="release", run_id=run_id, patience=PATIENCE_SECONDS):
         increment = increments.get(number)
-        _must_be_held(pipeline, increment)
+        must_be_held(pipeline, increment)
         decision = Release(
             increment=number,
             files_hash=increment.sealed.files_hash,
@@ -66,7 +59,28 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
     return decision
 
 
-def _must_be_held(pipeline: Pipeline, increment: Increment) -> None:
+def must_say_why(what: str, *, by: str, reason: str) -> None:
+    """Prove that a decision has somebody who made it, and a reason.
+
+    Raises:
+        ReasonMissing: one of them is empty.
+    """
+    for field, value in (("reason", reason), ("by", by)):
+        if not value.strip():
+            raise ReasonMissing(
+                f"The {what}'s {field} is empty.",
+                remedy="It goes into the table's history: give it with "
+                f"--{field}, in words that still mean something in a year.",
+                field=field,
+            )
+
+
+def must_be_held(pipeline: Pipeline, increment: Increment) -> None:
+    """Prove that a person can decide on an increment.
+
+    Raises:
+        NotHeld: nobody has judged it, or it needs no decision any more.
+    """
     number, name = increment.number, pipeline.name
     journal = Journal(pipeline.layout.journal)
     event = journal.of_increment(number)
@@ -80,8 +94,14 @@ def _must_be_held(pipeline: Pipeline, increment: Increment) -> None:
         )
     if increment.state is State.SEALED:
         raise _not_held(increment, "has no verdict yet", f"Run `tidemill run {name}` first.")
+    if increment.state is State.SUPERSEDED:
+        raise _not_held(
+            increment, "was computed again, and another has its place", f"tidemill status {name}."
+        )
     if increment.may_go_out:
-        how = "was released before" if increment.state is State.RELEASED else "has passed"
+        how = {State.RELEASED: "was released before", State.REJECTED: "was rejected"}.get(
+            increment.state, "has passed"
+        )
         raise _not_held(
             increment, how, f"`tidemill run {name}` publishes it when its turn has come."
         )

@@ -1,0 +1,136 @@
+"""What a person asks for: backfill, redo, reject, reinstate, rebuild; each a run of four steps."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from getpass import getuser
+from typing import Annotated, get_args
+from zoneinfo import ZoneInfo
+
+from typer import Argument, BadParameter, Exit, Option
+
+from spark_jobs.cli.run import manual_run_id, perform_shown
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.report import Outcome, Report, Step
+from spark_jobs.ledger.request import RunRequest, fix_request
+from spark_jobs.steps.step import Run
+
+Increment = Annotated[
+    int, Argument(metavar="INCREMENT", min=1, help="Such as 3 or 000003.", show_default=False)
+]
+Reason = Annotated[
+    str, Option("--reason", help="Why; it goes into the table's history.", show_default=False)
+]
+By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
+Exclude = Annotated[
+    list[str] | None,
+    Option("--exclude", metavar="FILE", help="That is not to count any more; may be repeated."),
+]
+
+
+def backfill(
+    name: PipelineName,
+    start: Annotated[
+        str, Option("--from", help="A day or a time, in the spec's zone.", show_default=False)
+    ],
+    end: Annotated[
+        str, Option("--to", help="The same; not part of the interval.", show_default=False)
+    ],
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
+    ] = False,
+    reason: Annotated[str, Option("--reason", help="Why; for the table's history.")] = "",
+    by: By = None,
+    json: Json = False,
+) -> None:
+    """Compute the partitions of an interval again and swap them in."""
+    pipeline = open_pipeline(name)
+    request = RunRequest(
+        role="backfill",
+        start=_moment(pipeline, start),
+        end=_moment(pipeline, end),
+        dry_run=dry_run,
+        by=_who(by),
+        reason=reason,
+        asked=datetime.now(UTC),
+    )
+    _perform(pipeline, request, json)
+
+
+def redo(
+    name: PipelineName,
+    reason: Reason,
+    exclude: Exclude = None,
+    by: By = None,
+    json: Json = False,
+) -> None:
+    """Compute the unpublished tail again with today's code, in the place of what is held."""
+    _decide(name, RunRequest(role="redo", exclude=tuple(exclude or ()), reason=reason), by, json)
+
+
+def reject(
+    name: PipelineName, increment: Increment, reason: Reason, by: By = None, json: Json = False
+) -> None:
+    """Decide that the input of a held increment does not count; those behind it go out."""
+    _decide(name, RunRequest(role="reject", increment=increment, reason=reason), by, json)
+
+
+def reinstate(
+    name: PipelineName, increment: Increment, reason: Reason, by: By = None, json: Json = False
+) -> None:
+    """Take a rejection back: the rows of its input are added."""
+    _decide(name, RunRequest(role="reinstate", increment=increment, reason=reason), by, json)
+
+
+def rebuild(
+    name: PipelineName,
+    reason: Reason,
+    exclude: Exclude = None,
+    by: By = None,
+    json: Json = False,
+) -> None:
+    """Compute everything again into a new generation, and swap the whole table."""
+    _decide(name, RunRequest(role="rebuild", exclude=tuple(exclude or ()), reason=reason), by, json)
+
+
+def _decide(name: str, request: RunRequest, by: str | None, json: bool) -> None:
+    asked = request.model_copy(update={"by": _who(by), "asked": datetime.now(UTC)})
+    _perform(open_pipeline(name), asked, json)
+
+
+def _perform(pipeline: Pipeline, request: RunRequest, json: bool) -> None:
+    """The steps of a run that does what was asked, up to the first that does not end well."""
+    screen, run_id = Screen(json), manual_run_id(request.role)
+    fix_request(pipeline.layout.run(run_id), request)
+    run = Run(pipeline, run_id, screen.line)
+    reports: list[Report] = []
+    steps: tuple[Step, ...] = get_args(Step)
+    for step in steps:
+        reports.append(perform_shown(step, run, screen))
+        if reports[-1].outcome is not Outcome.DONE:
+            break
+    if json:
+        screen.document(
+            {
+                "pipeline": pipeline.name,
+                "run_id": run_id,
+                "request": request.model_dump(mode="json"),
+                "outcome": reports[-1].outcome,
+                "reports": [report.model_dump(mode="json") for report in reports],
+            }
+        )
+    raise Exit(int(reports[-1].exit_code))
+
+
+def _moment(pipeline: Pipeline, text: str) -> datetime:
+    """A day or a time of day; without a zone of its own it is in the spec's."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise BadParameter(f"'{text}' is no day or time such as 2026-03-01.") from error
+    return found if found.tzinfo else found.replace(tzinfo=ZoneInfo(pipeline.spec.timezone))
+
+
+def _who(by: str | None) -> str:
+    return getuser() if by is None else by

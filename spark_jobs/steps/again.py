@@ -1,0 +1,111 @@
+"""What is computed again: sealed like any increment, judged like any, and placed by rule S."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.increments import Increments, Sealed, hash_of_files
+from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.ledger.lease import Lease, hold
+from spark_jobs.ledger.run_increment import read_run_increment, remember, remember_instead
+from spark_jobs.steps.step import Run
+
+if TYPE_CHECKING:
+    from spark_jobs.engine.recompute import Recomputed
+
+
+class NothingPublished(Refused):
+    """Nothing is published yet, so there is nothing to compute again; carries `pipeline`."""
+
+
+@contextmanager
+def leased(run: Run, lease: Lease | None, step: str) -> Iterator[Lease]:
+    """The lease: the one that the caller holds already, or one for as long as this lasts.
+
+    Args:
+        run: Of the step.
+        lease: Held by the caller; None where nobody holds it.
+        step: That writes.
+    """
+    if lease is not None:
+        yield lease
+        return
+    with hold(run.pipeline.layout.lease, step=step, run_id=run.run_id) as held:
+        yield held
+
+
+def last_published(pipeline: Pipeline, generation: str) -> Event:
+    """The event that holds the last published batch of a generation.
+
+    Raises:
+        NothingPublished: there is none.
+    """
+    events = Journal(pipeline.layout.journal).events()
+    found = [e for e in events if e.generation == generation and e.kind != "swap"]
+    if not found:
+        raise NothingPublished(
+            f"Nothing of {pipeline.name} is published yet, so there is nothing to compute again.",
+            remedy=f"Run it first: tidemill run {pipeline.name}.",
+            pipeline=pipeline.name,
+        )
+    return max(found, key=lambda event: event.last)
+
+
+def last_event(pipeline: Pipeline) -> int:
+    """The number of the journal's last event, 0 for none."""
+    folder = pipeline.layout.journal
+    return max((number for number, _ in documents.numbered(folder)), default=0)
+
+
+def seal_again(run: Run, found: Recomputed, lease: Lease) -> int:
+    """Seal what was computed again, and remember it for the run.
+
+    Args:
+        run: That computed it.
+        found: What it computed.
+        lease: Held by the caller.
+
+    Returns:
+        The increment's number.
+    """
+    layout, place = run.pipeline.layout, found.place
+    increments = Increments(layout.increments)
+    lost = read_run_increment(layout.run(run.run_id))
+    supersedes = (*found.made.supersedes, *(() if lost is None else (lost,)))
+    batches = Ledger(layout, place.generation).batches(place.first, place.last)
+    number = max(increments.numbers(), default=0) + 1
+    lease.check()
+    increments.seal(
+        Sealed(
+            increment=number,
+            generation=place.generation,
+            first=place.first,
+            last=place.last,
+            files=sum(len(batch.outputs) for batch in batches),
+            files_hash=hash_of_files(batches),
+            rows=found.rows,
+            rejected=found.rejected,
+            made=found.made.model_copy(update={"supersedes": supersedes}),
+            run_id=run.run_id,
+            sealed=datetime.now(UTC),
+        )
+    )
+    note(run, number)
+    return number
+
+
+def note(run: Run, number: int) -> None:
+    """Remember an increment as the run's own, in the place of one that it had."""
+    folder = run.pipeline.layout.run(run.run_id)
+    own = read_run_increment(folder)
+    if own is None:
+        remember(folder, number)
+    elif own != number:
+        remember_instead(folder, number)

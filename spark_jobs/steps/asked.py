@@ -1,0 +1,141 @@
+"""The doctor of a run that a person asked for: prove that it can be done, or do it at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_jobs.contract.errors import Refused, UsageError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.pipeline_class import PipelineClass
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.generation import Generation
+from spark_jobs.ledger.increments import Increments
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.request import RunRequest
+from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.steps.again import last_published
+from spark_jobs.steps.backfill import interval
+from spark_jobs.steps.redo import NothingToRedo, files_read, unpublished
+from spark_jobs.steps.reject import must_be_rejected, reject
+from spark_jobs.steps.release import must_say_why, release
+from spark_jobs.steps.step import Ended, Run
+
+
+class NotComputable(Refused):
+    """No interval of this pipeline can be computed again; carries `pipeline_class` and `why`."""
+
+
+class IncrementMissing(UsageError):
+    """A decision that names no increment; carries `role`."""
+
+
+def asked(run: Run, request: RunRequest, generation: Generation | None) -> Ended:
+    """Look at what a run was asked for; a release or a rejection is done here and now.
+
+    Args:
+        run: The run.
+        request: What a person asked for.
+        generation: The live one, whose parts agree; None where it does not matter whether they do.
+
+    Returns:
+        `done`: the next steps go on with it, or have nothing to do.
+
+    Raises:
+        Refused: it cannot be done, and the remedy says what can.
+        UsageError: the request is not complete.
+    """
+    pipeline = run.pipeline
+    facts: dict[str, Any] = {"role": request.role, "by": request.by, "reason": request.reason}
+    own = read_run_increment(pipeline.layout.run(run.run_id))
+    if own is not None:
+        event = Journal(pipeline.layout.journal).of_increment(own)
+        where = "computed" if event is None else f"event {event.seq} of the journal"
+        return Ended(
+            Outcome.DONE,
+            f"this {request.role} is increment {own:06d} already ({where})",
+            {**facts, "increment": own},
+        )
+    match request.role:
+        case "release":
+            release(
+                pipeline,
+                _increment(pipeline, request),
+                by=request.by,
+                reason=request.reason,
+                run_id=run.run_id,
+            )
+        case "reject":
+            reject(
+                pipeline,
+                _increment(pipeline, request),
+                by=request.by,
+                reason=request.reason,
+                run_id=run.run_id,
+            )
+        case "reinstate":
+            must_say_why("reinstatement", by=request.by, reason=request.reason)
+            must_be_rejected(pipeline, _increment(pipeline, request))
+        case "redo" if generation is not None:
+            must_say_why("redo", by=request.by, reason=request.reason)
+            _prove_tail(pipeline, request, generation)
+        case "rebuild":
+            must_say_why("rebuild", by=request.by, reason=request.reason)
+        case "backfill" if generation is not None:
+            _prove_interval(pipeline, request, generation)
+        case _:
+            pass
+    return Ended(Outcome.DONE, _sentence(request), facts)
+
+
+def _sentence(request: RunRequest) -> str:
+    by = f" by {request.by}" if request.by else ""
+    if request.role == "backfill":
+        dry = "dry run of a backfill" if request.dry_run else "backfill"
+        return f"{dry}{by}: {request.start} to {request.end}"
+    number = "" if request.increment is None else f" of increment {request.increment:06d}"
+    return f"{request.role}{number}{by}"
+
+
+def _prove_interval(pipeline: Pipeline, request: RunRequest, generation: Generation) -> None:
+    """Whatever can be said without Spark; the rest is said before anything is computed."""
+    interval(pipeline, request)
+    last_published(pipeline, generation.name)
+    note = generation.note
+    kind = PipelineClass.MAP if note is None else note.pipeline_class
+    if not pipeline.spec.published:
+        raise _not_computable(pipeline, kind, "Spark's own sink takes its rows, and none can swap")
+    if kind is PipelineClass.UNBOUNDED:
+        raise _not_computable(pipeline, kind, "its totals depend on all that ever came")
+
+
+def _prove_tail(pipeline: Pipeline, request: RunRequest, generation: Generation) -> None:
+    tail = unpublished(pipeline)
+    sealed = Increments(pipeline.layout.increments).last_sealed(generation.name)
+    if not tail and generation.ledger.latest() <= sealed:
+        raise NothingToRedo(
+            f"Everything that {pipeline.name} has committed is published.",
+            remedy="To compute published days again: tidemill backfill.",
+            pipeline=pipeline.name,
+        )
+    if request.exclude and tail:
+        first = min(one.sealed.stands_for.first for one in tail)
+        files_read(pipeline, first, generation.ledger.latest(), request.exclude)
+
+
+def _increment(pipeline: Pipeline, request: RunRequest) -> int:
+    if request.increment is None:
+        raise IncrementMissing(
+            f"A {request.role} needs the number of an increment of {pipeline.name}.",
+            remedy=f"`tidemill status {pipeline.name}` lists them.",
+            role=request.role,
+        )
+    return request.increment
+
+
+def _not_computable(pipeline: Pipeline, kind: PipelineClass, why: str) -> NotComputable:
+    return NotComputable(
+        f"{pipeline.name} is of class {kind}, and no interval of it can be computed again: {why}.",
+        remedy=f"Compute it from the beginning: tidemill rebuild {pipeline.name}.",
+        pipeline_class=str(kind),
+        why=why,
+    )

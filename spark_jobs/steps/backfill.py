@@ -1,0 +1,189 @@
+"""Backfill: whole partitions computed again over the published prefix, to be swapped in at once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.pipeline_class import PipelineClass
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.generations import generation_of
+from spark_jobs.ledger.increments import Increments, State
+from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.ledger.lease import Lease
+from spark_jobs.ledger.made import Made
+from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
+from spark_jobs.ledger.request import RunRequest
+from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.publish.placing import touches
+from spark_jobs.steps.again import last_event, last_published, leased, note, seal_again
+from spark_jobs.steps.step import Ended, Run
+
+if TYPE_CHECKING:
+    from spark_jobs.engine.difference import DryRun
+    from spark_jobs.engine.intervals import Extent
+    from spark_jobs.engine.recompute import Recomputed
+
+
+class IntervalMissing(UsageError):
+    """A backfill without an interval, or with one that ends before it begins."""
+
+
+def backfill(
+    run: Run, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
+) -> Ended:
+    """Compute an interval's partitions again as of the last published batch, and seal them.
+
+    Args:
+        run: The run; its increment is remembered.
+        request: The interval, who asked and why; whether it is a dry run.
+        lease: Held by the caller, so that nobody publishes meanwhile; None where live runs go on.
+        anew: Whether it was computed before, and lost the race.
+
+    Returns:
+        `done` with what was computed, or that it is there already: the same partitions by the same
+        code, with nothing published in them since.
+
+    Raises:
+        Refused: it is not possible, or not now; the remedy says what is.
+    """
+    pipeline = run.pipeline
+    start, end = interval(pipeline, request)
+    own = read_run_increment(pipeline.layout.run(run.run_id))
+    if own is not None and not anew:
+        return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
+    from spark_jobs.engine.intervals import extent_of
+    from spark_jobs.engine.recompute import recompute
+    from spark_jobs.engine.session import open_session
+
+    session = open_session(pipeline, "backfill")
+    extent = extent_of(session, pipeline, start, end)
+    made = _made(pipeline, request, extent)
+    if request.dry_run:
+        from spark_jobs.engine.difference import dry_run
+
+        return _described(dry_run(session, pipeline, made, extent, run.run_id, run.say))
+    there = _there_already(pipeline, made)
+    if there is not None:
+        note(run, there)
+        reason = f"{extent.partitions}: increment {there:06d} holds just that"
+        return Ended(Outcome.DONE, reason, {"increment": there, "coalesced": True})
+    epoch = 0 if lease is None else lease.epoch
+    found = recompute(session, pipeline, made, extent, run.run_id, epoch, run.say)
+    with leased(run, lease, "backfill") as held:
+        number = seal_again(run, found, held)
+    return _ended(number, found, extent)
+
+
+def interval(pipeline: Pipeline, request: RunRequest) -> tuple[datetime, datetime]:
+    """The interval that a run is to backfill.
+
+    Raises:
+        IntervalMissing: there is none.
+    """
+    start, end = request.start, request.end
+    if start is None or end is None or start >= end:
+        raise IntervalMissing(
+            f"A backfill of {pipeline.name} needs an interval, and this one is from "
+            f"{start or 'nowhere'} to {end or 'nowhere'}.",
+            remedy=f"Give both: tidemill backfill {pipeline.name} --from 2026-03-01 "
+            "--to 2026-03-08; the end is not part of it.",
+            start=start,
+            end=end,
+        )
+    return start, end
+
+
+def _made(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Made:
+    generation = generation_of(pipeline)
+    # First the event: what is published after it is beyond P whatever the last batch is then.
+    seq = last_event(pipeline)
+    return Made(
+        by_way_of="backfill",
+        generation=generation,
+        first=0,
+        last=last_published(pipeline, generation).last,
+        seq=seq,
+        partitions=extent.partitions,
+        code_hash=hash_of_file(pipeline.transform_file),
+        spec_hash=hash_of_spec(pipeline.spec),
+        by=request.by,
+        reason=request.reason,
+    )
+
+
+def _there_already(pipeline: Pipeline, made: Made) -> int | None:
+    """An increment that holds what would be computed: published and untouched, or on its way."""
+    layout = pipeline.layout
+    if made.partitions is None:
+        return None
+    events = Journal(layout.journal).events()
+    last = next((e for e in reversed(events) if touches(layout, e, made.partitions)), None)
+    same = last is not None and last.made is not None and _alike(last.made, made)
+    if last is not None and same and not _late_since(pipeline, last, made):
+        return last.increment
+    placed = {event.increment for event in events}
+    return next(
+        (
+            one.number
+            for one in Increments(layout.increments).all()
+            if one.number not in placed
+            and one.state is not State.SUPERSEDED
+            and one.sealed.made is not None
+            and _alike(one.sealed.made, made)
+            and one.sealed.made.seq == made.seq
+        ),
+        None,
+    )
+
+
+def _late_since(pipeline: Pipeline, last: Event, made: Made) -> bool:
+    """Whether late rows may have come since: they are in no event, and forgiven by a backfill."""
+    note_of = read_note(pipeline.layout, made.generation)
+    keeps = note_of is not None and note_of.pipeline_class is not PipelineClass.MAP
+    return keeps and last.last != made.last
+
+
+def _alike(one: Made, other: Made) -> bool:
+    return (one.by_way_of, one.partitions, one.code_hash, one.spec_hash) == (
+        other.by_way_of,
+        other.partitions,
+        other.code_hash,
+        other.spec_hash,
+    )
+
+
+def _described(found: DryRun) -> Ended:
+    partitions = found.extent.partitions
+    reason = (
+        f"{partitions}: {found.rows:,} rows from {found.inputs:,} inputs; {found.added:,} would be "
+        f"added, {found.removed:,} removed, {found.changed:,} changed"
+    )
+    return Ended(Outcome.DONE, reason, {"dry_run": _facts_of(found.extent, found) | _of(found)})
+
+
+def _of(found: DryRun) -> dict[str, Any]:
+    return {"added": found.added, "removed": found.removed, "changed": found.changed}
+
+
+def _ended(number: int, found: Recomputed, extent: Extent) -> Ended:
+    reason = (
+        f"{extent.partitions}: {found.rows:,} rows, {found.rejected:,} rejected, from "
+        f"{found.inputs:,} inputs, as increment {number:06d}"
+    )
+    return Ended(Outcome.DONE, reason, {"increment": number, **_facts_of(extent, found)})
+
+
+def _facts_of(extent: Extent, found: Recomputed | DryRun) -> dict[str, Any]:
+    return {
+        "columns": list(extent.partitions.columns),
+        "partitions": [list(value) for value in extent.partitions.values],
+        "inputs": found.inputs,
+        "input_bytes": found.input_bytes,
+        "input_rows": found.input_rows,
+        "skipped": found.skipped,
+        "rows": found.rows,
+        "rejected": found.rejected,
+    }

@@ -1,0 +1,59 @@
+"""Computing again what lost its race: the same request, as of what is published by now."""
+
+from __future__ import annotations
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.ledger.lease import Lease
+from spark_jobs.ledger.request import RunRequest, read_request
+from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.steps.backfill import backfill
+from spark_jobs.steps.reject import reinstate
+from spark_jobs.steps.step import Ended, Run
+
+
+class NothingAsked(Refused):
+    """A run has an increment that was computed again, and no request that says how."""
+
+
+def compute_again(run: Run, lease: Lease | None) -> int:
+    """Compute a run's increment anew and seal it in the place of the one that lost.
+
+    Args:
+        run: The run.
+        lease: Held by the caller, so that nothing is published meanwhile; None where it may be.
+
+    Returns:
+        The new increment's number.
+
+    Raises:
+        NothingAsked: nobody asked this run for anything.
+    """
+    folder = run.pipeline.layout.run(run.run_id)
+    ended = _computed(run, read_request(folder), lease)
+    run.say(ended.reason)
+    own = read_run_increment(folder)
+    if own is None:
+        raise _nothing_asked(run)
+    return own
+
+
+def _computed(run: Run, request: RunRequest, lease: Lease | None) -> Ended:
+    match request.role:
+        case "backfill":
+            return backfill(run, request, lease, anew=True)
+        case "reinstate":
+            return reinstate(run, request, lease, anew=True)
+        case "rebuild":
+            from spark_jobs.steps.rebuild import rebuild
+
+            return rebuild(run, request, lease, anew=True)
+        case _:
+            raise _nothing_asked(run)
+
+
+def _nothing_asked(run: Run) -> NothingAsked:
+    return NothingAsked(
+        f"Run {run.run_id} has what another run computed, and that lost its race.",
+        remedy="Clear the task publish of the run that it belongs to.",
+        run_id=run.run_id,
+    )

@@ -1,0 +1,140 @@
+"""Redo: the transform was wrong, so the unpublished tail is computed again with today's code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.pipeline_class import PipelineClass
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.batches import InputFile, Ledger
+from spark_jobs.ledger.generations import generation_of
+from spark_jobs.ledger.increments import Increment, Increments
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.made import Made
+from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
+from spark_jobs.ledger.request import RunRequest
+from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.steps.again import last_event, seal_again
+from spark_jobs.steps.seal import seal
+from spark_jobs.steps.step import Ended, Run
+
+
+class NothingToRedo(Refused):
+    """Everything that was committed is published; carries `pipeline`."""
+
+
+class NotRead(Refused):
+    """A file that is not to count was read by no batch of the tail; carries `file`."""
+
+
+def redo(run: Run, request: RunRequest) -> Ended:
+    """Compute exactly the unpublished tail again; what was held is superseded.
+
+    Row by row that is one batch job over what these batches read; with state the checkpoint is
+    forked at the last published batch, and the rest is taken in anew.
+
+    Args:
+        run: The run; its increment is remembered.
+        request: Who asked and why, and which files are not to count any more.
+
+    Raises:
+        NothingToRedo: nothing is unpublished.
+        NotRead: a file to leave out was not read by the tail.
+    """
+    pipeline = run.pipeline
+    own = read_run_increment(pipeline.layout.run(run.run_id))
+    if own is not None:
+        return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
+    found = read_note(pipeline.layout, generation_of(pipeline))
+    if found is not None and found.pipeline_class is not PipelineClass.MAP:
+        from spark_jobs.steps.fork import fork
+
+        return fork(run, request)
+    with hold(pipeline.layout.lease, step="redo", run_id=run.run_id) as lease:
+        # What no gate has looked at yet was made by the same code.
+        seal(pipeline, lease, run.run_id)
+        tail = unpublished(pipeline)
+        if not tail:
+            raise NothingToRedo(
+                f"Everything that {pipeline.name} has sealed is published.",
+                remedy="To compute published days again: tidemill backfill.",
+                pipeline=pipeline.name,
+            )
+        made = _made(pipeline, request, tail)
+    from spark_jobs.engine.recompute import recompute
+    from spark_jobs.engine.session import open_session
+
+    session = open_session(pipeline, "redo")
+    recomputed = recompute(session, pipeline, made, None, run.run_id, 0, run.say)
+    with hold(pipeline.layout.lease, step="redo", run_id=run.run_id) as lease:
+        if {one.number for one in unpublished(pipeline)} < set(made.supersedes):
+            raise NothingToRedo(
+                "Part of the tail was published while it was computed again.",
+                remedy="Look where it stands, and redo what is left: "
+                f"tidemill status {pipeline.name}.",
+                pipeline=pipeline.name,
+            )
+        number = seal_again(run, recomputed, lease)
+    taken = ", ".join(f"{one:06d}" for one in made.supersedes)
+    return Ended(
+        Outcome.DONE,
+        f"batches {made.first} to {made.last} again: {recomputed.rows:,} rows, "
+        f"{recomputed.rejected:,} rejected, as increment {number:06d} in the place of {taken}",
+        {"increment": number, "supersedes": list(made.supersedes), "rows": recomputed.rows},
+    )
+
+
+def unpublished(pipeline: Pipeline) -> list[Increment]:
+    """The increments of the live generation that have still to go out, in their order."""
+    gone_out = {event.increment for event in Journal(pipeline.layout.journal).events()}
+    increments = Increments(pipeline.layout.increments).in_order()
+    generation = generation_of(pipeline)
+    return [
+        one
+        for one in increments
+        if one.number not in gone_out and one.sealed.stands_for.generation == generation
+    ]
+
+
+def files_read(pipeline: Pipeline, first: int, last: int, wanted: Sequence[str]) -> list[InputFile]:
+    """The files of some batches that are named, by their whole path or the end of it.
+
+    Raises:
+        NotRead: one of them was not read.
+    """
+    batches = Ledger(pipeline.layout, generation_of(pipeline)).batches(first, last)
+    read = [file for batch in batches for file in batch.inputs]
+    found = []
+    for name in wanted:
+        parts = Path(name).parts
+        matching = [file for file in read if Path(file.path).parts[-len(parts) :] == parts]
+        if not matching:
+            raise NotRead(
+                f"No batch of {first} to {last} has read a file '{name}'.",
+                remedy="Name it by its path; `tidemill status` tells which batches are held.",
+                file=name,
+            )
+        found += matching
+    return found
+
+
+def _made(pipeline: Pipeline, request: RunRequest, tail: Sequence[Increment]) -> Made:
+    first = min(one.sealed.stands_for.first for one in tail)
+    last = max(one.sealed.stands_for.last for one in tail)
+    return Made(
+        by_way_of="redo",
+        generation=generation_of(pipeline),
+        first=first,
+        last=last,
+        seq=last_event(pipeline),
+        code_hash=hash_of_file(pipeline.transform_file),
+        spec_hash=hash_of_spec(pipeline.spec),
+        by=request.by,
+        reason=request.reason,
+        supersedes=tuple(one.number for one in tail),
+        excludes=tuple(files_read(pipeline, first, last, request.exclude)),
+    )

@@ -1,0 +1,148 @@
+"""Reject: the input of a held increment is not to count; reinstate: it counts again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.pipeline_class import PipelineClass
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.generations import generation_of
+from spark_jobs.ledger.increments import Increments, Rejection, State
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.lease import Lease, hold
+from spark_jobs.ledger.made import Made, Place
+from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
+from spark_jobs.ledger.request import RunRequest
+from spark_jobs.ledger.run_increment import read_run_increment, remember
+from spark_jobs.steps.again import last_event, leased, seal_again
+from spark_jobs.steps.release import PATIENCE_SECONDS, must_be_held, must_say_why
+from spark_jobs.steps.step import Ended, Run
+
+
+class NotRejectable(Refused):
+    """Later batches have its rows in their state; carries `pipeline_class`."""
+
+
+class NotRejected(Refused):
+    """There is nothing to take back; carries `increment` and `state`."""
+
+
+def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str) -> Rejection:
+    """Record that an increment's input does not count; the next publish passes over it.
+
+    Args:
+        pipeline: Whose increment it is.
+        number: Of the increment.
+        by: The person.
+        reason: Why, for whoever reads the history.
+        run_id: Under which this is done; its publish reports about this increment.
+
+    Raises:
+        UsageError: no such increment.
+        NotHeld: it is not held.
+        ReasonMissing: `reason` or `by` is empty.
+        NotRejectable: the pipeline keeps state.
+        LeaseHeld: a step is writing to this pipeline.
+    """
+    must_say_why("rejection", by=by, reason=reason)
+    layout = pipeline.layout
+    increments = Increments(layout.increments)
+    must_be_held(pipeline, increments.get(number))
+    note = read_note(layout, generation_of(pipeline))
+    if note is not None and note.pipeline_class is not PipelineClass.MAP:
+        raise NotRejectable(
+            f"{pipeline.name} is of class {note.pipeline_class}: what increment {number:06d} read "
+            "is in its state, and in what later batches made of it.",
+            remedy=f"tidemill redo {pipeline.name} --exclude FILE takes in the rest without it; "
+            f"or let it out: tidemill release {pipeline.name} {number}.",
+            pipeline_class=str(note.pipeline_class),
+            increment=number,
+        )
+    with hold(layout.lease, step="reject", run_id=run_id, patience=PATIENCE_SECONDS):
+        increment = increments.get(number)
+        must_be_held(pipeline, increment)
+        decision = Rejection(
+            increment=number,
+            files_hash=increment.sealed.files_hash,
+            by=by.strip(),
+            reason=reason.strip(),
+            rejected=datetime.now(UTC),
+        )
+        increments.decide(decision)
+        remember(layout.run(run_id), number)
+    return decision
+
+
+def reinstate(
+    run: Run, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
+) -> Ended:
+    """Take a rejection back: compute the rows of its input, which are then added.
+
+    Args:
+        run: The run; its increment is remembered.
+        request: Which increment, who asked and why.
+        lease: Held by the caller; None where live runs go on.
+        anew: Whether it was computed before, and lost the race.
+
+    Raises:
+        NotRejected: nobody rejected it, somebody took it back, or it was not passed over yet.
+    """
+    pipeline = run.pipeline
+    must_say_why("reinstatement", by=request.by, reason=request.reason)
+    own = read_run_increment(pipeline.layout.run(run.run_id))
+    if own is not None and not anew:
+        return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
+    number = request.increment or 0
+    place = must_be_rejected(pipeline, number)
+    made = Made(
+        by_way_of="reinstate",
+        generation=place.generation,
+        first=place.first,
+        last=place.last,
+        seq=last_event(pipeline),
+        code_hash=hash_of_file(pipeline.transform_file),
+        spec_hash=hash_of_spec(pipeline.spec),
+        by=request.by,
+        reason=request.reason,
+        reinstates=(number,),
+    )
+    from spark_jobs.engine.recompute import recompute
+    from spark_jobs.engine.session import open_session
+
+    session = open_session(pipeline, "reinstate")
+    epoch = 0 if lease is None else lease.epoch
+    found = recompute(session, pipeline, made, None, run.run_id, epoch, run.say)
+    with leased(run, lease, "reinstate") as held:
+        must_be_rejected(pipeline, number)
+        again = seal_again(run, found, held)
+    return Ended(
+        Outcome.DONE,
+        f"the input of increment {number:06d}: {found.rows:,} rows, {found.rejected:,} rejected, "
+        f"as increment {again:06d}",
+        {"increment": again, "reinstates": number, "rows": found.rows},
+    )
+
+
+def must_be_rejected(pipeline: Pipeline, number: int) -> Place:
+    """The batches of a rejected increment that was passed over.
+
+    Raises:
+        NotRejected: it is not one.
+    """
+    increment = Increments(pipeline.layout.increments).get(number)
+    events = Journal(pipeline.layout.journal).events()
+    back = any(number in event.made.reinstates for event in events if event.made)
+    passed_over = any(event.increment == number for event in events if event.kind == "reject")
+    if increment.state is State.REJECTED and passed_over and not back:
+        return increment.sealed.stands_for
+    how = "was taken back before" if back else f"is {increment.state}"
+    if increment.state is State.REJECTED and not passed_over:
+        how = "is rejected, and the next run has still to pass over it"
+    raise NotRejected(
+        f"Increment {number:06d} {how}.",
+        remedy=f"Look where it stands: tidemill status {pipeline.name}.",
+        increment=number,
+        state=str(increment.state),
+    )
