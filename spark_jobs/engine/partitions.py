@@ -41,7 +41,7 @@ def of_result(spec: Spec) -> dict[str, str]:
     return {
         name: sql
         for name, sql in spec.output.partition_by.items()
-        if any(word.lower() not in known for word in _columns_named(sql))
+        if any(word.lower() not in known for word in columns_named(sql))
     }
 
 
@@ -69,7 +69,7 @@ def with_partitions(result: DataFrame, pipeline: Pipeline) -> DataFrame:
     return result
 
 
-def _columns_named(sql: str) -> set[str]:
+def columns_named(sql: str) -> set[str]:
     """The columns that an expression names, each by the first part of its name."""
     session = SparkSession.active()
     parsed = session._jsparkSession.sessionState().sqlParser().parseExpression(sql)

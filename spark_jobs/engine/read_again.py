@@ -59,7 +59,7 @@ def _rows(
         pass
     elif isinstance(source, FileSource):
         if any(file.source == name for file in batch.inputs):
-            return _of_files(session, source, _places(ledger, name, batch))
+            return of_files(session, source, _places(ledger, name, batch))
     elif isinstance(source, KafkaSource):
         from spark_jobs.engine import kafka_source
 
@@ -73,8 +73,14 @@ def _rows(
     return session.createDataFrame([], read_stream(session, pipeline, name).schema)
 
 
-def _of_files(session: SparkSession, source: FileSource, places: list[Path]) -> DataFrame:
-    """The rows of files that lie where they were read, or in the archive, with their partitions."""
+def of_files(session: SparkSession, source: FileSource, places: list[Path]) -> DataFrame:
+    """The rows of files that lie where they were read, or in the archive, with their partitions.
+
+    Args:
+        session: To read with.
+        source: Whose files they are.
+        places: Where they lie now.
+    """
     from spark_jobs.engine.file_source import read_batch
 
     if source.path != str(source.directory):
