@@ -112,14 +112,18 @@ def _increment(i: IncrementStatus) -> tuple[object, ...]:
     notes = [*i.reasons]
     if i.released_by is not None:
         notes.append(f"released by {i.released_by}: {i.release_reason}")
+    elif i.decided_by is not None:
+        what = f"{i.made}, {i.partitions}" if i.partitions else i.made or i.state
+        notes.append(f"{what} by {i.decided_by}")
     rows, rejected = f"{i.rows:,}", f"{i.rejected:,}"
     return f"{i.increment:06d}", batches, rows, rejected, state_of(i), i.engine, "; ".join(notes)
 
 
 def state_of(i: IncrementStatus) -> str:
     """An increment's state in a few words."""
-    if i.state == "published":
-        return f"published in version {i.version}"
+    if i.version is not None:
+        done = "passed over" if i.state == "rejected" else "published"
+        return f"{done} in version {i.version}"
     words = f"{i.state} since {_time(i.since)}"
     return words if i.behind is None else f"{words}, behind {i.behind:06d}"
 

@@ -85,7 +85,8 @@ class PipelineStatus(_Model):
 
     @property
     def unpublished(self) -> tuple[IncrementStatus, ...]:
-        return tuple(i for i in self.increments if i.state != "published")
+        """What has still to go out, or to be passed over."""
+        return tuple(i for i in self.increments if i.version is None and i.state != "superseded")
 
     @property
     def held(self) -> tuple[IncrementStatus, ...]:

@@ -65,7 +65,7 @@ def _publish(run: Run, lease: Lease) -> Ended:
     # Read under the lease: while we waited for it, a gate may have judged one of them again.
     journal = Journal(layout.journal)
     _let_out(run, journal)
-    faster = _place_own(run, journal)
+    faster = _place_swaps(run, journal)
     targets = targets_of(run.pipeline, lease.epoch, run.say)
     done = CatchUp(run.pipeline, targets, epoch=lease.epoch, run_id=run.run_id, say=run.say).run()
     cleaned = clean_sources(run.pipeline, lease, run.say)
@@ -84,20 +84,27 @@ def _let_out(run: Run, journal: Journal) -> None:
         _append(run, journal, increment)
 
 
-def _place_own(run: Run, journal: Journal) -> Event | None:
-    """Add this run's own swap to the journal, unless somebody was faster: by which event."""
+def _place_swaps(run: Run, journal: Journal) -> Event | None:
+    """Add to the journal what was computed again and has passed, unless somebody was faster.
+
+    Returns:
+        The event that was faster than this run's own; of others' their own runs compute anew.
+    """
     layout = run.pipeline.layout
     own = read_run_increment(layout.run(run.run_id))
-    increment = None if own is None else Increments(layout.increments).get(own)
-    made = None if increment is None else increment.sealed.made
-    if increment is None or made is None or made.in_order or not increment.may_go_out:
-        return None
-    if journal.of_increment(increment.number) is not None:
-        return None
-    faster = rival(layout, made)
-    if faster is None:
-        _append(run, journal, increment)
-    return faster
+    gone_out = {event.increment for event in journal.events()}
+    lost = None
+    for increment in Increments(layout.increments).all():
+        made = increment.sealed.made
+        if made is None or made.in_order or increment.number in gone_out:
+            continue
+        if increment.may_go_out:
+            faster = rival(layout, made)
+            if faster is None:
+                _append(run, journal, increment)
+            elif increment.number == own:
+                lost = faster
+    return lost
 
 
 def _lost(faster: Event) -> Ended:
