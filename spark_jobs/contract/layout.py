@@ -102,6 +102,10 @@ class Layout:
     def note(self, generation: str) -> Path:
         return self.home / "checkpoints" / f"{generation}.json"
 
+    def fingerprint(self, generation: str) -> Path:
+        """What the query was when the generation was born."""
+        return self.home / "checkpoints" / f"{generation}.plan.json"
+
     def ledger(self, generation: str) -> Path:
         return self.home / "ledger" / generation
 

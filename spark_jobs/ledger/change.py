@@ -1,0 +1,150 @@
+"""A change of a pipeline since its generation was born, and what it means for what goes on.
+
+The verdicts are those of Spark's Structured Streaming guide, "Recovery Semantics after Changes in a
+Streaming Query". Allowed there means that the query goes on; whether rows of before and after then
+mean the same is said here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.pipeline_class import PipelineClass
+
+
+class Verdict(StrEnum):
+    """What may be done with a generation after a change."""
+
+    ALLOWED = "allowed"
+    CONSEQUENCES = "allowed with consequences"
+    NOT_ALLOWED = "not allowed"
+
+
+class Change(BaseModel):
+    """One thing that is not as it was.
+
+    Attributes:
+        field: Of the spec, or `transform` with the part of its plan.
+        was: When the generation was born; None where it was not there.
+        now: Today; None where it is gone.
+        verdict: Whether the generation may go on.
+        means: What that means.
+        remedy: What to do, with the command.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    field: str
+    was: Any
+    now: Any
+    verdict: Verdict
+    means: str
+    remedy: str
+
+    @property
+    def sentence(self) -> str:
+        """What is other than it was, and what that means."""
+        was = "was not there" if self.was is None else f"was {self.was}"
+        now = "is gone" if self.now is None else f"is {self.now}"
+        return f"{self.field} {was} and {now}: {self.means}"
+
+
+class QueryChanged(Refused):
+    """A change with which the generation cannot go on; carries `field` and `changes`, all such."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Gives the verdicts on one generation.
+
+    Args:
+        pipeline: Its pipeline's name, for the commands.
+        pipeline_class: By which rows that were published can be computed again.
+    """
+
+    pipeline: str
+    pipeline_class: PipelineClass
+
+    @property
+    def keeps_state(self) -> bool:
+        return self.pipeline_class is not PipelineClass.MAP
+
+    def allowed(self, field: str, was: Any, now: Any, means: str) -> Change:
+        """A change that makes no difference to any row."""
+        return self._change(field, was, now, Verdict.ALLOWED, means, "Nothing needs to be done.")
+
+    def consequences(
+        self, field: str, was: Any, now: Any, means: str, remedy: str | None = None
+    ) -> Change:
+        """A change after which rows mean something else than before."""
+        return self._change(field, was, now, Verdict.CONSEQUENCES, means, remedy or self.again)
+
+    def not_allowed(
+        self, field: str, was: Any, now: Any, means: str, instead: str = "change it back"
+    ) -> Change:
+        """A change that needs a new generation.
+
+        Args:
+            field: Of the spec or the plan.
+            was: When the generation was born.
+            now: Today.
+            means: What would come of it.
+            instead: What else can be done.
+        """
+        remedy = (
+            f"{instead[0].upper()}{instead[1:]}, or begin anew: tidemill rebuild {self.pipeline}"
+        )
+        return self._change(field, was, now, Verdict.NOT_ALLOWED, means, remedy)
+
+    @property
+    def again(self) -> str:
+        """How rows of before are computed as rows of now are."""
+        held = f"For what is not published yet: tidemill redo {self.pipeline}; "
+        if self.pipeline_class is PipelineClass.UNBOUNDED:
+            return f"{held}for what is: tidemill rebuild {self.pipeline}"
+        return (
+            f"{held}for days that are: tidemill backfill {self.pipeline}; "
+            f"for everything: tidemill rebuild {self.pipeline}"
+        )
+
+    @staticmethod
+    def _change(
+        field: str, was: Any, now: Any, verdict: Verdict, means: str, remedy: str
+    ) -> Change:
+        return Change(field=field, was=was, now=now, verdict=verdict, means=means, remedy=remedy)
+
+
+def not_allowed(changes: Sequence[Change]) -> list[Change]:
+    """Those with which the generation cannot go on."""
+    return [change for change in changes if change.verdict is Verdict.NOT_ALLOWED]
+
+
+def refuse(changes: Sequence[Change], generation: str, spec_file: Path) -> None:
+    """Refuse to go on with a generation after changes of which one is not allowed.
+
+    Args:
+        changes: All since its birth.
+        generation: Such as `live-0001`.
+        spec_file: For the message.
+
+    Raises:
+        QueryChanged: one is not.
+    """
+    found = not_allowed(changes)
+    if not found:
+        return
+    more = f" ({len(found)} such changes since {generation} was born)" if len(found) > 1 else ""
+    raise QueryChanged(
+        f"{spec_file}: {found[0].sentence}{more}.",
+        remedy=f"{found[0].remedy}.",
+        field=found[0].field,
+        generation=generation,
+        changes=[change.model_dump(mode="json") for change in found],
+    )

@@ -1,0 +1,158 @@
+"""The plan fingerprint: what a generation's query was when it was born.
+
+Spark checks little of it when a query starts again, and some changes it takes without a word: a
+grouping key of the same type, say, whose values then mix with the old ones in the state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.output import OutputMode
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.source import BaseSource, Rating
+from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.note import Note, Writes, hash_of_file, hash_of_spec, keys_of, writes_of
+from spark_jobs.ledger.plan_shape import PlanShape
+from spark_jobs.ledger.source_code import OF_THE_TRANSFORM, hash_of_code
+
+# What is told of every source in a field of its own.
+APART = {"kind", "event_time", "row_rules"}
+
+
+class SourcePrint(BaseModel):
+    """A source, as far as it says which rows come.
+
+    Attributes:
+        event_time: The column.
+        watermark: In seconds.
+        row_rules: Its own.
+        fields: All others that are not at their defaults, by their names in the spec.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    event_time: str | None
+    watermark: float | None
+    row_rules: dict[str, str]
+    fields: dict[str, Any]
+
+
+class SpecPrint(BaseModel):
+    """A spec, as far as it says what the query does.
+
+    Attributes:
+        partition_by: In their order, which is that of directories.
+        shuffle_partitions: As the spec asks for them.
+        sink: One of Spark's own.
+        sink_code: The hash of the file's code that such a sink calls.
+        writer: Options of the files' writer.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sources: dict[str, SourcePrint]
+    statics: dict[str, dict[str, Any]]
+    timezone: str
+    partition_by: tuple[tuple[str, str], ...]
+    row_rules: dict[str, str]
+    watermark_policy: str
+    shuffle_partitions: int | None
+    trigger: str
+    mode: OutputMode
+    keys: tuple[str, ...]
+    writes: Writes
+    format: str
+    writer: dict[str, Any]
+    sink: dict[str, Any] | None
+    sink_code: str | None
+
+
+class Fingerprint(BaseModel):
+    """Written once, when a generation is born, beside its note.
+
+    Attributes:
+        spec_hash: Of the whole spec, as in the note.
+        code_hash: Of the transform's file, as in the note.
+        logic_hash: Of its code, whatever its layout.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    generation: str
+    spec_hash: str
+    code_hash: str
+    logic_hash: str
+    spec: SpecPrint
+    plan: PlanShape
+
+
+def read_fingerprint(layout: Layout, generation: str) -> Fingerprint | None:
+    return documents.read(layout.fingerprint(generation), Fingerprint)
+
+
+def as_born(pipeline: Pipeline, note: Note) -> bool:
+    """Whether spec and code are those that a generation was born with."""
+    code = hash_of_file(pipeline.transform_file)
+    return (note.spec_hash, note.code_hash) == (hash_of_spec(pipeline.spec), code)
+
+
+def put_fingerprint(pipeline: Pipeline, note: Note, plan: PlanShape) -> None:
+    """Put down what a generation is, of today's spec and code, which must be those of its birth."""
+    path = pipeline.transform_file
+    fingerprint = Fingerprint(
+        generation=note.generation,
+        spec_hash=note.spec_hash,
+        code_hash=note.code_hash,
+        logic_hash=hash_of_code(path),
+        spec=print_of(pipeline),
+        plan=plan,
+    )
+    documents.put_if_absent(pipeline.layout.fingerprint(note.generation), fingerprint)
+
+
+def print_of(pipeline: Pipeline) -> SpecPrint:
+    """The part of a pipeline's spec that matters to its query."""
+    spec = pipeline.spec
+    own_sink = spec.sink
+    called = own_sink is not None and own_sink.kind in ("foreach", "foreach_batch")
+    return SpecPrint(
+        sources={name: _source(spec, name, source) for name, source in spec.sources.items()},
+        statics={
+            name: static.model_dump(mode="json", by_alias=True, exclude_none=True)
+            for name, static in spec.statics.items()
+        },
+        timezone=spec.timezone,
+        partition_by=tuple(spec.output.partition_by.items()),
+        row_rules=spec.row_rules,
+        watermark_policy=spec.multipleWatermarkPolicy,
+        shuffle_partitions=spec.state.shuffle_partitions,
+        trigger=str(spec.trigger),
+        mode=spec.output.mode,
+        keys=keys_of(spec),
+        writes=writes_of(spec),
+        format=spec.output.format,
+        writer={**spec.output.options, "maxRecordsPerFile": spec.output.maxRecordsPerFile},
+        sink=None if own_sink is None else own_sink.model_dump(mode="json", exclude_none=True),
+        sink_code=hash_of_code(pipeline.transform_file, OF_THE_TRANSFORM) if called else None,
+    )
+
+
+def _source(spec: Spec, name: str, source: BaseSource) -> SourcePrint:
+    time = spec.event_time_of(name)
+    watermark = time.watermark if time else None
+    # What is only watched for makes no difference to what is read.
+    watched = {n for n, value in source if isinstance(value, Rating)}
+    said = source.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return SourcePrint(
+        kind=spec.sources[name].kind,
+        event_time=time.column if time else None,
+        watermark=watermark.total_seconds() if watermark else None,
+        row_rules=source.row_rules,
+        fields={n: value for n, value in said.items() if n not in APART | watched},
+    )

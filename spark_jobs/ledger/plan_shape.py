@@ -1,0 +1,108 @@
+"""What matters of a transform's analysed plan when a checkpoint is to go on with another.
+
+Every expression is told by the columns of the inputs that it is made of, whatever the columns
+between were called: two transforms that compute the same in other words have the same shape.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.pipeline_class import PipelineClass
+
+
+class Part(BaseModel):
+    """A part of a plan; frozen, and compared as a whole."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Column(Part):
+    """A column of the result, or a key.
+
+    Attributes:
+        type: As Spark writes it, such as `decimal(10,2)`.
+        made_of: The expression over the inputs' columns.
+    """
+
+    name: str
+    type: str
+    made_of: str = ""
+
+
+class Aggregate(Part):
+    """An aggregate of a streaming aggregation.
+
+    Attributes:
+        function: Such as `sum`, with `distinct` and `filter` where it has them.
+        of: The inputs' columns that it is made of.
+        made_of: The whole expression.
+        state: The types of what Spark keeps of it.
+    """
+
+    function: str
+    of: tuple[str, ...]
+    made_of: str
+    state: tuple[str, ...]
+
+
+class StateVariable(Part):
+    """A variable of `transformWithState`.
+
+    Attributes:
+        kind: `value`, `list` or `map`.
+        key: Of a map.
+        ttl: Whether it is forgotten after a time.
+    """
+
+    name: str
+    kind: str
+    columns: tuple[Column, ...]
+    key: tuple[Column, ...] = ()
+    ttl: bool = False
+
+
+class Operator(Part):
+    """An operator with state.
+
+    Attributes:
+        kind: Of Spark's logical plan, such as `Aggregate`.
+        keys: By which its state is found: groups, keys of a deduplication or of a join.
+        join_type: Such as `LeftOuter`.
+        condition: Of a join, beside its keys.
+        sides: Of a join, the columns that each side keeps.
+        state: The schema of a state of one's own (`applyInPandasWithState`).
+        variables: Those of `transformWithState`; None where they are not known.
+        time: Timeout or time mode.
+        function: The hash of the user's function.
+    """
+
+    kind: str
+    keys: tuple[Column, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    join_type: str | None = None
+    condition: tuple[str, ...] = ()
+    sides: tuple[tuple[Column, ...], ...] = ()
+    state: tuple[Column, ...] = ()
+    variables: tuple[StateVariable, ...] | None = None
+    time: str | None = None
+    function: str | None = None
+
+
+class PlanShape(Part):
+    """A transform's plan.
+
+    Attributes:
+        operators: Those with state, in the order in which rows pass them.
+        filters: What rows must hold.
+        columns: Of the result.
+        others: All else that has no state, such as unions and joins with static inputs.
+        functions: Python functions by name, with the hashes of their code.
+    """
+
+    pipeline_class: PipelineClass
+    operators: tuple[Operator, ...] = ()
+    filters: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
+    others: tuple[str, ...] = ()
+    functions: dict[str, str] = {}

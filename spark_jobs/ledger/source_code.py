@@ -1,0 +1,40 @@
+"""A transform's file as code: what changes when only comments or line breaks do is nothing."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Collection
+from pathlib import Path
+
+# What Spark's sinks call; all else belongs to the transform, or to both.
+OF_THE_TRANSFORM = frozenset({"transform"})
+
+
+def hash_of_code(path: Path, without: Collection[str] = ()) -> str:
+    """The hash of a file's code, whatever its layout.
+
+    Args:
+        path: Of Python or SQL; the latter is taken as it is.
+        without: Functions and classes of its top level that are left out.
+    """
+    content = path.read_bytes()
+    try:
+        module = ast.parse(content) if path.suffix == ".py" else None
+    except (SyntaxError, ValueError):
+        module = None
+    if module is None:
+        return hashlib.sha256(content).hexdigest()
+    named = (ast.FunctionDef, ast.ClassDef)
+    module.body = [n for n in module.body if not (isinstance(n, named) and n.name in without)]
+    for node in ast.walk(module):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            _drop_docstring(node)
+    return hashlib.sha256(ast.dump(module).encode()).hexdigest()
+
+
+def _drop_docstring(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
+) -> None:
+    if ast.get_docstring(node, clean=False) is not None:
+        node.body = node.body[1:]
