@@ -13,8 +13,11 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.bound_rules import returned, sentences, source_changes
+from spark_jobs.ledger.change import Change, Judge
 
 if TYPE_CHECKING:
     from spark_jobs.ledger.batches import Batch
@@ -59,26 +62,40 @@ def prove_sources(layout: Layout, generation: str, spec: Spec, batches: Sequence
         SourceReturned: rows of one source would be read again.
     """
     for name in spec.sources:
-        path = layout.ledger(generation) / "sources" / f"{name}.json"
-        born = documents.read(path, BoundSource)
+        born = _born(layout, generation, name)
         if born is None:
             continue
         today = _today(spec, name)
-        if born != today:
-            raise SourceChanged(
-                f"sources.{name} was {born.kind} with event time {born.event_time}, and is "
-                f"{today.kind} with {today.event_time}; rows would move to other intervals.",
-                remedy="Change it back, or give the new source a new name.",
+        changes = bound_source_changes(layout, generation, spec, name, batches)
+        if changes:
+            error = SourceChanged if born != today else SourceReturned
+            raise error(
+                f"{sentences(changes)}.",
+                remedy=f"{changes[0].remedy}.",
                 source=name,
                 born=born.model_dump(),
                 today=today.model_dump(),
             )
-        if batches and not batches[-1].offsets.get(name) and _was_read(name, batches):
-            raise SourceReturned(
-                f"sources.{name} was dropped and is back: Spark would read all of it again.",
-                remedy="Give it a new name, and let it begin after what was read.",
-                source=name,
-            )
+
+
+def bound_source_changes(
+    layout: Layout, generation: str, spec: Spec, name: str, batches: Sequence[Batch]
+) -> list[Change]:
+    """What has changed of a source since it was first read that may not; as for `prove_sources`."""
+    born, today = _born(layout, generation, name), _today(spec, name)
+    if born is None:
+        return []
+    # Of what binds a source nothing depends on the class.
+    judge = Judge(layout.name, PipelineClass.MAP)
+    identity = (born.kind, born.event_time), (today.kind, today.event_time)
+    changes = source_changes(judge, name, *identity)
+    if batches and not batches[-1].offsets.get(name) and _was_read(name, batches):
+        changes.append(returned(judge, name))
+    return changes
+
+
+def _born(layout: Layout, generation: str, name: str) -> BoundSource | None:
+    return documents.read(layout.ledger(generation) / "sources" / f"{name}.json", BoundSource)
 
 
 def _today(spec: Spec, name: str) -> BoundSource:

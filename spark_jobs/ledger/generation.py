@@ -13,12 +13,21 @@ from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.attempts import AttemptLog
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.bound_rules import (
+    bound_by,
+    bound_today,
+    format_changes,
+    interval_changes,
+    mode_changes,
+    sentences,
+)
+from spark_jobs.ledger.change import Judge
 from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
 from spark_jobs.ledger.committed import Committed, read_committed
 from spark_jobs.ledger.flush import Flush, read_flush
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.inputs import inspect
-from spark_jobs.ledger.note import Note, keys_of, read_note, writes_of
+from spark_jobs.ledger.note import Note, read_note
 
 
 class CheckpointLost(Refused):
@@ -231,38 +240,33 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
 
 
 def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
-    spec = pipeline.spec
-    # As lists: the order of partitions is that of directories, and two orders do not mix.
-    today = ([*spec.output.partition_by.items()], spec.timezone)
-    born = ([*note.partition_by.items()], note.timezone)
-    if today != born:
+    born, today = bound_by(note), bound_today(pipeline.spec)
+    changes = interval_changes(Judge(pipeline.name, note.pipeline_class), born, today)
+    if changes:
         raise IntervalsChanged(
-            f"{pipeline.spec_file}: output.partition_by or timezone differ from those of "
-            f"{note.generation} ({note.partition_by}, {born[1]}).",
-            remedy="Change them back, or publish under a new pipeline name.",
-            born=born,
-            today=today,
+            f"{pipeline.spec_file}: {sentences(changes)}.",
+            remedy=f"{changes[0].remedy}.",
+            born=(born.partition_by, born.timezone),
+            today=(today.partition_by, today.timezone),
         )
 
 
 def _prove_output(pipeline: Pipeline, note: Note) -> None:
-    spec = pipeline.spec
-    if spec.output.format != note.format:
+    born, today = bound_by(note), bound_today(pipeline.spec)
+    judge = Judge(pipeline.name, note.pipeline_class)
+    changes = format_changes(judge, born, today)
+    if changes:
         raise OutputFormatChanged(
-            f"{pipeline.spec_file}: output.format is {spec.output.format}, and files of "
-            f"{note.generation} are {note.format}.",
-            remedy="Change it back, or publish under a new pipeline name.",
-            born=note.format,
-            today=spec.output.format,
+            f"{pipeline.spec_file}: {sentences(changes)}.",
+            remedy=f"{changes[0].remedy}.",
+            born=born.format,
+            today=today.format,
         )
-    today = (writes_of(spec), spec.output.mode, keys_of(spec))
-    born = (note.writes, note.mode, note.keys)
-    if today != born:
+    changes = mode_changes(judge, born, today)
+    if changes:
         raise OutputModeChanged(
-            f"{pipeline.spec_file}: output.mode, output.keys or sink differ from those of "
-            f"{note.generation} (mode {note.mode}, keys {', '.join(note.keys) or 'none'}, writes "
-            f"{note.writes}).",
-            remedy="Change them back, or publish under a new pipeline name.",
-            born=born,
-            today=today,
+            f"{pipeline.spec_file}: {sentences(changes)}.",
+            remedy=f"{changes[0].remedy}.",
+            born=(born.writes, born.mode, born.keys),
+            today=(today.writes, today.mode, today.keys),
         )
