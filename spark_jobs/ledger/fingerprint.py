@@ -121,6 +121,7 @@ def print_of(pipeline: Pipeline) -> SpecPrint:
     spec = pipeline.spec
     own_sink = spec.sink
     called = own_sink is not None and own_sink.kind in ("foreach", "foreach_batch")
+    code = pipeline.transform_file if called else None
     return SpecPrint(
         sources={name: _source(spec, name, source) for name, source in spec.sources.items()},
         statics={
@@ -139,7 +140,7 @@ def print_of(pipeline: Pipeline) -> SpecPrint:
         format=spec.output.format,
         writer={**spec.output.options, "maxRecordsPerFile": spec.output.maxRecordsPerFile},
         sink=None if own_sink is None else own_sink.model_dump(mode="json", exclude_none=True),
-        sink_code=hash_of_code(pipeline.transform_file, OF_THE_TRANSFORM) if called else None,
+        sink_code=hash_of_code(code, OF_THE_TRANSFORM) if code and code.is_file() else None,
     )
 
 

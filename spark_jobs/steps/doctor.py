@@ -13,6 +13,7 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.bound_source import prove_sources
+from spark_jobs.ledger.changes import refuse_changes
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.increments import Increment, Increments, State
@@ -74,6 +75,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     published = {event.increment for event in journal.events() if event.seq in visible}
     _check_unpublished_files(generation, batches, _first_unpublished(increments, published))
     prove_sources(layout, generation.name, pipeline.spec, batches)
+    refuse_changes(pipeline, generation.note)
     found = looks(pipeline, batches)
     for look in found:
         _rate_problems(run, look)
