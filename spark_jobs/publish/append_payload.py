@@ -1,4 +1,4 @@
-"""The payload of a pipeline in mode append: the sink's own files, as they are."""
+"""The payload whose rows were not merged: the sink's own files, as they are."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.batches import Batch, Ledger
+from spark_jobs.ledger.note import Note
 from spark_jobs.publish.books import Audited
 from spark_jobs.publish.payload import Payload, PayloadFile
 from spark_jobs.publish.table_schema import born_schema, check_file, together
@@ -18,7 +18,8 @@ def append_payload(
     batches: Sequence[Batch],
     audited: Sequence[Audited],
     *,
-    partition_by: tuple[str, ...],
+    generation: str,
+    note: Note,
     keys: tuple[str, ...],
 ) -> Payload:
     """What an event adds to every target.
@@ -27,13 +28,15 @@ def append_payload(
         ledger: Of the generation.
         batches: Of the event.
         audited: All their files.
-        partition_by: The partition columns.
+        generation: Whose rows they are.
+        note: Of the generation that wrote them.
         keys: `output.keys`.
 
     Raises:
         SchemaChanged: a file holds other columns than its batch's code said, or two versions of
             the code within the event gave one column two types.
     """
+    partition_by = tuple(note.partition_by)
     schemas = {b.start: born_schema(ledger.table_schema(b)) for b in batches}
     good = [one for one in audited if not one.file.rejected and one.file.rows]
     start_of = {batch.batch: batch.start for batch in batches}
@@ -44,11 +47,11 @@ def append_payload(
     # Of code that wrote no good row nobody need know the columns.
     starts = sorted({start_of[one.batch] for one in good}) or [max(schemas)]
     return Payload(
-        generation=ledger.generation,
+        generation=generation,
         schema=pa.schema(together([schemas[start] for start in reversed(starts)]).to_arrow()),
         partition_by=partition_by,
-        mode=OutputMode.APPEND,
-        keys=keys,
+        mode=note.mode,
+        keys=note.keys or keys,
         files=tuple(
             PayloadFile(one.path, one.file.rows, one.batch, one.file.partition, one.written)
             for one in good

@@ -14,8 +14,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from spark_jobs.contract.errors import LeaseLost, TransientError
-from spark_jobs.ledger.journal import Event
-from spark_jobs.publish.target import NotOurTurn
+from spark_jobs.publish.turn import Turn
 
 LEASE_TRANSACTION = "tidemill.lease"
 ATTEMPTS = 5
@@ -32,31 +31,20 @@ class SnapshotStale(Exception):
     """The table moved on since it was compared: start again from load."""
 
 
-def application(pipeline: str, generation: str) -> str:
-    """The application id under which a generation's batches are counted."""
-    return f"{pipeline}/{generation}"
-
-
 def load(path: Path) -> DeltaTable | None:
     """A fresh snapshot, or None where no table exists yet."""
     return DeltaTable(path) if DeltaTable.is_deltatable(str(path)) else None
 
 
-def head(table: DeltaTable | None, app: str) -> int:
-    """The last batch that a table holds of a generation, -1 for none."""
-    version = table.transaction_version(app) if table else None
-    return -1 if version is None else version
-
-
 def properties(
-    epoch: int, metadata: dict[str, str], *batches: Transaction, exactly: bool = False
+    epoch: int, metadata: dict[str, str], *counted: Transaction, exactly: bool = False
 ) -> CommitProperties:
-    """What every commit of ours carries: the lease's epoch, where it came from, and the batch.
+    """What every commit of ours carries: the lease's epoch, where it came from, and what counts it.
 
     Args:
         epoch: Of the lease.
         metadata: For the table's history.
-        batches: The application transaction that counts the batch.
+        counted: The application transactions that count the event.
         exactly: Whether to commit on the loaded version or not at all. Else delta-rs commits on a
             newer one where it sees no conflict; and that somebody's OPTIMIZE took away the very
             file that we remove is none to it, and the removed rows come back (deltalake 1.6.6).
@@ -64,14 +52,13 @@ def properties(
     return CommitProperties(
         max_commit_retries=0 if exactly else None,
         custom_metadata=metadata,
-        app_transactions=[*batches, Transaction(LEASE_TRANSACTION, epoch)],
+        app_transactions=[*counted, Transaction(LEASE_TRANSACTION, epoch)],
     )
 
 
 def compare_and_commit(
     path: Path,
-    event: Event,
-    app: str,
+    turn: Turn,
     epoch: int,
     commit: Callable[[DeltaTable | None], None],
 ) -> bool:
@@ -79,8 +66,7 @@ def compare_and_commit(
 
     Args:
         path: The table's root.
-        event: What to commit; its first batch must follow the table's head.
-        app: From `application`.
+        turn: Of the event to commit.
         epoch: Of the lease that the writer holds.
         commit: Does it, on the very snapshot that was compared; raises `SnapshotStale` if it had
             to change the table first.
@@ -100,7 +86,7 @@ def compare_and_commit(
         reraise=True,
     )
     try:
-        return retrying(_once, path, event, app, epoch, commit)
+        return retrying(_once, path, turn, epoch, commit)
     except SnapshotStale as error:
         raise CommitContended(
             f"{path}: another writer committed first, {ATTEMPTS} times ({error}).",
@@ -111,26 +97,16 @@ def compare_and_commit(
 
 def _once(
     path: Path,
-    event: Event,
-    app: str,
+    turn: Turn,
     epoch: int,
     commit: Callable[[DeltaTable | None], None],
 ) -> bool:
     table = load(path)
-    published = head(table, app)
-    if event.last <= published:
+    if turn.has(table):
         return False
-    if event.first != published + 1:
-        raise NotOurTurn(
-            f"{path} ends at batch {published}, so batches {event.first} to {event.last} "
-            "are not next.",
-            remedy="`tidemill status NAME` shows what comes before; nothing was published.",
-            path=path,
-            head=published,
-            first=event.first,
-        )
-    fence = head(table, LEASE_TRANSACTION)
-    if fence > epoch:
+    turn.check(table)
+    fence = table.transaction_version(LEASE_TRANSACTION) if table else None
+    if fence is not None and fence > epoch:
         raise LeaseLost(
             f"{path} was written under epoch {fence}, and this process holds {epoch}.",
             remedy="Nothing to do: the newer run carries on.",

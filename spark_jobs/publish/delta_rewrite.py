@@ -7,13 +7,11 @@ The new files are the table's own: nothing of ours keeps or clears them away, VA
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -63,7 +61,7 @@ def rewrite(
         removed = [file for file, _ in rest]
     writer = _Writer(root, schema, payload, name)
     return Rewrite(
-        [_removal(file, root) for file in removed],
+        [file.removal() for file in removed],
         [
             add
             for start in range(0, len(touched), OPEN_FILES)
@@ -162,14 +160,3 @@ def _split(
         rows.setdefault(values, []).append(row)
     for values, numbers in rows.items():
         yield values, chunk.take(pa.array(numbers))
-
-
-def _removal(file: LiveFile, root: Path) -> RemoveAction:
-    return RemoveAction(
-        # delta-rs encodes it once more: with the log's own spelling nothing would be removed.
-        path=unquote(file.name),
-        data_change=True,
-        deletion_timestamp=int(time.time() * 1000),
-        size=file.size,
-        partition_values=dict(file.partition),
-    )

@@ -1,7 +1,8 @@
 """The Delta target: an event becomes visible in one commit.
 
 In mode `append` that adds the sink's own files, without a copy; in `update` and `complete` files
-are written anew (see `delta_rewrite`).
+are written anew (see `delta_rewrite`). A swap takes the files of its partitions away in the same
+commit, a replacement all of them (see `delta_replace`).
 """
 
 from __future__ import annotations
@@ -10,19 +11,25 @@ import json
 from dataclasses import dataclass
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema, Transaction
-from deltalake.transaction import AddAction, create_table_with_add_actions
+from deltalake import DeltaTable, Schema
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit
+from spark_jobs.publish.delta_replace import replace_all
 from spark_jobs.publish.delta_rewrite import Rewrite, rewrite
+from spark_jobs.publish.live_files import live_files
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.statistics import delta_statistics
 from spark_jobs.publish.table_schema import new_columns
 from spark_jobs.publish.target import HeadUnexplained
+from spark_jobs.publish.turn import Turn
+
+# What may be long in `made`, and stands in the journal.
+LISTS = {"forgets", "excludes"}
 
 
 @dataclass(frozen=True)
@@ -38,19 +45,19 @@ class DeltaTarget:
     epoch: int
     name: str = "delta"
 
-    def head(self, generation: str) -> int:
-        return commit.head(commit.load(self.layout.table), self._app(generation))
-
     def find(self, event: Event) -> int | None:
-        return self._version(event) if self.head(event.generation) >= event.last else None
+        has = self._turn(event).has(commit.load(self.layout.table))
+        return self._version(event) if has else None
 
     def apply(self, event: Event, payload: Payload) -> int:
         def publish(table: DeltaTable | None) -> None:
             self._commit(table, event, payload)
 
-        app = self._app(event.generation)
-        commit.compare_and_commit(self.layout.table, event, app, self.epoch, publish)
+        commit.compare_and_commit(self.layout.table, self._turn(event), self.epoch, publish)
         return self._version(event)
+
+    def _turn(self, event: Event) -> Turn:
+        return Turn(self.layout, event)
 
     def _version(self, event: Event) -> int:
         """The version in which an event became visible.
@@ -66,35 +73,32 @@ class DeltaTarget:
         for entry in table.history():
             if own.items() <= entry.items():
                 return int(entry["version"])
+        counted = f"batch {event.last} of {event.generation}"
+        if not event.in_order:
+            counted = f"event {event.seq}"
         raise HeadUnexplained(
-            f"{self.layout.table} counts batch {event.last} of {event.generation} as published, "
-            "and no commit in its history holds these files.",
+            f"{self.layout.table} counts {counted} as published, and no commit in its history "
+            "holds these files.",
             remedy="Restore ledger/, increments/ and journal/ from the backup that belongs to this "
             f"table, or set {self.layout.home} aside to begin anew.",
             path=self.layout.table,
             increment=event.increment,
-            head=self.head(event.generation),
+            head=self._turn(event).head(table),
         )
-
-    def _app(self, generation: str) -> str:
-        return commit.application(self.layout.name, generation)
 
     def _commit(self, table: DeltaTable | None, event: Event, payload: Payload) -> None:
         schema = self._schema(table, event, payload)
-        if payload.mode is OutputMode.APPEND:
-            change = Rewrite((), self._adds(schema, payload))
-        else:
-            name = f"part-{event.increment:06d}-{self.epoch:06d}"
-            columns = pa.schema(schema.to_arrow())
-            change = rewrite(table, self.layout.table, columns, payload, name)
+        change = self._change(table, schema, event, payload)
         properties = commit.properties(
             self.epoch,
             commit_metadata(event, payload),
-            Transaction(self._app(event.generation), event.last),
-            exactly=payload.mode is not OutputMode.APPEND,
+            *self._turn(event).transactions(),
+            exactly=payload.mode is not OutputMode.APPEND or not event.in_order,
         )
         partitions = list(payload.partition_by)
-        if table is None:
+        if event.kind == "replace" and table is not None:
+            replace_all(table, self.layout.table, schema, partitions, change.adds, properties)
+        elif table is None:
             create_table_with_add_actions(
                 str(self.layout.table),
                 schema,
@@ -113,14 +117,41 @@ class DeltaTarget:
                 commit_properties=properties,
             )
 
+    def _change(
+        self, table: DeltaTable | None, schema: Schema, event: Event, payload: Payload
+    ) -> Rewrite:
+        """What goes and what comes.
+
+        Of a swap the files of its partitions go, whichever these are on this snapshot: the journal
+        is applied in order, so all of them are from events that the swap was computed after.
+        """
+        if event.kind == "reject":
+            return Rewrite((), ())
+        name = f"part-{event.increment:06d}-{self.epoch:06d}"
+        columns = pa.schema(schema.to_arrow())
+        if event.in_order and (payload.merged or payload.mode is not OutputMode.APPEND):
+            return rewrite(table, self.layout.table, columns, payload, name)
+        removes = self._swapped_out(table, event) if event.kind == "swap" else []
+        if payload.merged:
+            # Its files lie beside the increment, outside of the table.
+            return Rewrite(removes, rewrite(None, self.layout.table, columns, payload, name).adds)
+        return Rewrite(removes, self._adds(schema, payload))
+
+    def _swapped_out(self, table: DeltaTable | None, event: Event) -> list[RemoveAction]:
+        partitions = event.made.partitions if event.made else None
+        if table is None or partitions is None:
+            return []
+        live = live_files(table, self.layout.table)
+        return [file.removal() for file in live if partitions.hold(file.partition)]
+
     def _schema(self, table: DeltaTable | None, event: Event, payload: Payload) -> Schema:
-        """The table's schema, which now has every column of the payload.
+        """The table's schema, which now has every column of the payload; of a replaced one its own.
 
         Raises:
             SnapshotStale: columns were added first, in a commit of their own.
         """
         offered = Schema.from_arrow(payload.schema)
-        if table is None:
+        if table is None or event.kind == "replace":
             return offered
         added = new_columns(table.schema(), offered) if payload.files else []
         if added:
@@ -150,10 +181,14 @@ class DeltaTarget:
 
 def commit_identity(event: Event) -> dict[str, str]:
     """What tells the commit of an event from every other."""
-    return {
+    identity = {
         "tidemill.batches": f"{event.generation}:{event.first}-{event.last}",
         "tidemill.files": event.files_hash,
     }
+    if event.kind == "increment":
+        return identity
+    # Two of them may stand for the same batches, and hold no file.
+    return {**identity, "tidemill.kind": event.kind, "tidemill.journal": str(event.seq)}
 
 
 def commit_metadata(event: Event, payload: Payload) -> dict[str, str]:
@@ -166,4 +201,6 @@ def commit_metadata(event: Event, payload: Payload) -> dict[str, str]:
         "tidemill.offsets": json.dumps(payload.offsets, sort_keys=True),
         "tidemill.verdict": json.dumps(event.verdict, sort_keys=True),
         **({"tidemill.release": json.dumps(event.release)} if event.release else {}),
+        **({"tidemill.rejection": json.dumps(event.rejection)} if event.rejection else {}),
+        **({"tidemill.made": event.made.model_dump_json(exclude=LISTS)} if event.made else {}),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from deltalake.transaction import RemoveAction
 
 from spark_jobs.ledger.keyed_rows import KeyedFile
 
@@ -24,6 +26,17 @@ class LiveFile(KeyedFile):
 
     name: str
     size: int
+
+    def removal(self) -> RemoveAction:
+        """The action that takes it out of the table."""
+        return RemoveAction(
+            # delta-rs encodes it once more: with the log's own spelling nothing would be removed.
+            path=unquote(self.name),
+            data_change=True,
+            deletion_timestamp=int(time.time() * 1000),
+            size=self.size,
+            partition_values=dict(self.partition),
+        )
 
 
 def live_files(table: DeltaTable, root: Path) -> list[LiveFile]:

@@ -10,8 +10,7 @@ from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.generation import GenerationUnbound
 from spark_jobs.ledger.increments import Increments, Sealed
 from spark_jobs.ledger.journal import Event
-from spark_jobs.ledger.note import read_note
-from spark_jobs.publish import commit
+from spark_jobs.ledger.note import Note, read_note
 from spark_jobs.publish.append_payload import append_payload
 from spark_jobs.publish.books import Audited, audit
 from spark_jobs.publish.net_payload import payload_schema
@@ -32,11 +31,11 @@ class Outgoing:
         self.pipeline = pipeline
         self.event = event
         self.epoch = epoch
-        self.ledger = Ledger(pipeline.layout, event.generation)
+        self.ledger = Ledger(pipeline.layout, event.place.generation)
 
     @cached_property
     def batches(self) -> list[Batch]:
-        return self.ledger.batches(self.event.first, self.event.last)
+        return self.ledger.batches(self.event.place.first, self.event.place.last)
 
     @property
     def folder(self) -> Path:
@@ -60,43 +59,29 @@ class Outgoing:
 
     @cached_property
     def payload(self) -> Payload:
-        """Its good rows.
+        """Its good rows; of rejected batches only which columns they have.
 
         Raises:
             BooksDisagree: its files are not the judged ones.
             GenerationUnbound: the note of its generation is gone.
             SchemaChanged: they hold other columns than the ledger says.
         """
-        layout, output = self.pipeline.layout, self.pipeline.spec.output
-        place = layout.note(self.event.generation)
-        note = read_note(layout, self.event.generation)
-        if note is None:
-            raise GenerationUnbound(
-                f"{place} is missing, and increments of {self.event.generation} are due.",
-                remedy="Restore it from a backup; nothing was published.",
-                note=place,
-            )
+        note, keys = self._note, self.pipeline.spec.output.keys
+        if self.event.kind == "reject":
+            return self._given(note, ())
         # Proved first: a payload of merged rows takes none of the batches' own files.
         audited = self.audited
         if self.sealed.net is None:
+            generation = self.event.generation
             return append_payload(
-                self.ledger,
-                self.batches,
-                audited,
-                partition_by=tuple(note.partition_by),
-                keys=output.keys,
+                self.ledger, self.batches, audited, generation=generation, note=note, keys=keys
             )
-        return Payload(
-            generation=self.event.generation,
-            schema=payload_schema(self.ledger, self.batches),
-            partition_by=tuple(note.partition_by),
-            mode=note.mode,
-            keys=note.keys or output.keys,
-            files=tuple(
+        return self._given(
+            note,
+            tuple(
                 PayloadFile(self.folder / file.path, file.rows, self.event.last, {})
                 for file in self.sealed.net
             ),
-            offsets=self.batches[-1].offsets,
         )
 
     def keep_rejected(self) -> None:
@@ -105,5 +90,29 @@ class Outgoing:
         They go before the head target: its commit is the point of truth, and a reader of the books
         counts rejected rows up to its batch.
         """
-        app = commit.application(self.pipeline.name, self.event.generation)
-        RejectedTable(self.pipeline.layout, app, self.epoch).apply(self.event, self.audited)
+        audited = [] if self.event.kind == "reject" else self.audited
+        RejectedTable(self.pipeline.layout, self.epoch).apply(self.event, audited)
+
+    @property
+    def _note(self) -> Note:
+        layout, generation = self.pipeline.layout, self.event.place.generation
+        note = read_note(layout, generation)
+        if note is None:
+            raise GenerationUnbound(
+                f"{layout.note(generation)} is missing, and increments of {generation} are due.",
+                remedy="Restore it from a backup; nothing was published.",
+                note=layout.note(generation),
+            )
+        return note
+
+    def _given(self, note: Note, files: tuple[PayloadFile, ...]) -> Payload:
+        return Payload(
+            generation=self.event.generation,
+            schema=payload_schema(self.ledger, self.batches),
+            partition_by=tuple(note.partition_by),
+            mode=note.mode,
+            keys=note.keys or self.pipeline.spec.output.keys,
+            files=files,
+            offsets=self.batches[-1].offsets,
+            merged=True,
+        )

@@ -39,13 +39,15 @@ class Payload:
     """The good rows of one event.
 
     Args:
-        generation: Such as `live-0001`.
+        generation: Such as `live-0001`; of rows that were computed again the live one they are of.
         schema: The published columns with partition columns, in the table's order.
         partition_by: The partition columns.
         mode: `append` adds rows, `update` replaces those of the same keys, `complete` all.
         keys: `output.keys`.
         files: Audited: what they hold is what was judged. Files without a row are not among them.
         offsets: Source -> where the event ends in it, for a target's history.
+        merged: Whether the rows of several batches were merged into these files, so that they are
+            none of the sink's own.
     """
 
     generation: str
@@ -55,6 +57,7 @@ class Payload:
     keys: tuple[str, ...]
     files: tuple[PayloadFile, ...]
     offsets: Mapping[str, Any]
+    merged: bool = False
 
     @property
     def rows(self) -> int:

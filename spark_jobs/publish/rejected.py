@@ -1,18 +1,20 @@
 """The rejected table: copies of the rows that did not make it, with reason and source file.
 
 A Delta table cannot name files outside its own root, so these few rows are copied; the file's name
-is the increment, so that a copy that was cut short is written again and never twice.
+is the increment, so that a copy that was cut short is written again and never twice. A swap takes
+away the rows that it was computed again without (see `rejected_rest`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable, Schema, Transaction
+from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from spark_jobs.contract.errors import Refused
@@ -22,19 +24,9 @@ from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit
 from spark_jobs.publish.books import Audited
 from spark_jobs.publish.reject_rows import reject_rows
+from spark_jobs.publish.rejected_rest import COLUMNS, rest_of
 from spark_jobs.publish.statistics import delta_statistics
-
-COLUMNS = pa.schema(
-    [
-        ("reason", pa.string()),
-        ("file", pa.string()),
-        ("record", pa.string()),
-        ("partition", pa.map_(pa.string(), pa.string())),
-        ("generation", pa.string()),
-        ("increment", pa.int64()),
-        ("last_batch", pa.int64()),
-    ]
-)
+from spark_jobs.publish.turn import Turn
 
 SAID = ("reason", "file", "record", "partition")
 
@@ -49,64 +41,86 @@ class RejectedTable:
 
     Args:
         layout: Of the pipeline.
-        app: The application id of the generation.
         epoch: Of the lease.
     """
 
     layout: Layout
-    app: str
     epoch: int
 
     def apply(self, event: Event, audited: Sequence[Audited]) -> bool:
-        """Copy an increment's rejected rows; False if the table already has them."""
+        """Copy an event's rejected rows; False if the table already has them."""
         rejected = [one for one in audited if one.file.rejected and one.file.rows]
+        turn = Turn(self.layout, event)
 
         def copy(table: DeltaTable | None) -> None:
-            self._commit(table, event, rejected)
+            self._commit(table, turn, rejected)
 
-        return commit.compare_and_commit(self.layout.rejected, event, self.app, self.epoch, copy)
+        return commit.compare_and_commit(self.layout.rejected, turn, self.epoch, copy)
 
-    def _commit(self, table: DeltaTable | None, event: Event, files: Sequence[Audited]) -> None:
-        actions = [self._write(event, files)] if files else []
-        schema = Schema.from_arrow(COLUMNS)
+    def _commit(self, table: DeltaTable | None, turn: Turn, files: Sequence[Audited]) -> None:
+        event = turn.event
+        rest = rest_of(table, self.layout, event)
+        writer = _Writer(self.layout.rejected, f"{event.increment:06d}-{self.epoch:06d}.parquet")
+        adds = writer.write(event.generation, (_rows(one, event) for one in files))
+        adds += writer.write("rest", rest.kept)
         metadata = {
             "tidemill.journal": str(event.seq),
             "tidemill.increment": f"{event.increment:06d}",
         }
-        batch = Transaction(self.app, event.last)
-        properties = commit.properties(self.epoch, metadata, batch)
+        properties = commit.properties(
+            self.epoch, metadata, *turn.transactions(), exactly=not event.in_order
+        )
+        schema = Schema.from_arrow(COLUMNS)
         if table is None:
             create_table_with_add_actions(
                 str(self.layout.rejected),
                 schema,
-                actions,
+                adds,
                 mode="error",
                 name=f"{self.layout.name}_rejected",
                 commit_properties=properties,
             )
         else:
             table.create_write_transaction(
-                list(actions), "append", schema, commit_properties=properties
+                [*rest.removes, *adds], "append", schema, commit_properties=properties
             )
 
-    def _write(self, event: Event, files: Sequence[Audited]) -> AddAction:
-        name = f"{event.generation}-{event.increment:06d}-{self.epoch:06d}.parquet"
-        path = self.layout.rejected / name
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes files of the table.
+
+    Args:
+        root: The table's directory.
+        name: What the files' names end with.
+    """
+
+    root: Path
+    name: str
+
+    def write(self, first: str, tables: Iterable[pa.Table]) -> list[AddAction]:
+        """One file, or none where there is no row."""
+        found = [table for table in tables if len(table)]
+        if not found:
+            return []
+        path = self.root / f"{first}-{self.name}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{name}.{os.getpid()}")
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
         with pq.ParquetWriter(draft, COLUMNS) as writer:
-            for one in files:
-                writer.write_table(_rows(one, event))
+            for table in found:
+                writer.write_table(table)
         draft.replace(path)
         footer = read_footer(path)
-        return AddAction(
-            path=name,
-            size=footer.size,
-            partition_values={},
-            modification_time=int(path.stat().st_mtime * 1000),
-            data_change=True,
-            stats=delta_statistics(footer, COLUMNS.names),
-        )
+        return [
+            AddAction(
+                path=path.name,
+                size=footer.size,
+                partition_values={},
+                modification_time=int(path.stat().st_mtime * 1000),
+                data_change=True,
+                stats=delta_statistics(footer, COLUMNS.names),
+            )
+        ]
 
 
 def _rows(one: Audited, event: Event) -> pa.Table:

@@ -15,9 +15,10 @@ import pytest
 from spark_jobs.contract.event_time import EventTime
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine import ingest
-from spark_jobs.publish import commit, rejected
+from spark_jobs.publish import rejected
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.payload import Payload
+from spark_jobs.publish.turn import Turn
 from spark_jobs.steps import publish
 from tests.oracle.cases import CASES
 from tests.oracle.history import Arrive, Change, Event, Go, Kill, LetOut
@@ -102,17 +103,13 @@ def delay_the_watermark_by_a_window(patch: Patch) -> None:
 
 
 def publish_out_of_order(patch: Patch) -> None:
-    let_out, once = publish._let_out, commit._once
+    let_out = publish._let_out
 
     def whatever_has_passed(run: Any, increments: Sequence[Any], journal: Any) -> None:
         let_out(run, [one for one in increments if one.may_go_out], journal)
 
-    def whoever_comes(path: Path, event: Any, app: str, *rest: Any) -> bool:
-        before = commit.head(commit.load(path), app)
-        return once(path, event.model_copy(update={"first": before + 1}), app, *rest)
-
     patch.setattr(publish, "_let_out", whatever_has_passed)
-    patch.setattr(commit, "_once", whoever_comes)
+    patch.setattr(Turn, "check", lambda *_: None)
 
 
 def lose_a_rejected_row(patch: Patch) -> None:

@@ -1,0 +1,102 @@
+"""The rejected rows that stay when an event replaces others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.transaction import RemoveAction
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.ledger.made import Made
+from spark_jobs.ledger.partitions import Partitions
+from spark_jobs.publish.live_files import live_files
+
+COLUMNS = pa.schema(
+    [
+        ("reason", pa.string()),
+        ("file", pa.string()),
+        ("record", pa.string()),
+        ("partition", pa.map_(pa.string(), pa.string())),
+        ("generation", pa.string()),
+        ("increment", pa.int64()),
+        ("last_batch", pa.int64()),
+    ]
+)
+# Of a row that says by itself whether it is replaced.
+TELLING = ["file", "partition", "increment"]
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What a commit takes away from the table, and what it writes anew of that.
+
+    Args:
+        removes: Files that hold replaced rows.
+        kept: Their other rows.
+    """
+
+    removes: Sequence[RemoveAction] = ()
+    kept: Sequence[pa.Table] = ()
+
+
+def rest_of(table: DeltaTable | None, layout: Layout, event: Event) -> Rest:
+    """What an event replaces, on a snapshot.
+
+    A swap replaces the rejected rows of its partitions, and those without a partition whose origin
+    it has read again; only of events that it was computed after. Rows are few, so the files they
+    are in are written anew.
+    """
+    if table is None or event.kind not in ("swap", "replace"):
+        return Rest()
+    live = live_files(table, layout.rejected)
+    if event.kind == "replace":
+        return Rest([file.removal() for file in live])
+    made = event.made
+    if made is None or (made.partitions is None and made.forgets is None):
+        return Rest()
+    replaced = _Replaced.by(made, Journal(layout.journal).events())
+    removes, kept = [], []
+    for file in live:
+        rows = pq.read_table(file.path, schema=COLUMNS)
+        stays = [not replaced.holds(row) for row in rows.select(TELLING).to_pylist()]
+        if not all(stays):
+            removes.append(file.removal())
+            kept.append(rows.filter(pa.array(stays)))
+    return Rest(removes, kept)
+
+
+@dataclass(frozen=True)
+class _Replaced:
+    """Tells the rows that a swap replaces.
+
+    Args:
+        partitions: Whose rows; None for no partition's.
+        origins: Of rows without a partition.
+        increments: That it was computed after.
+    """
+
+    partitions: Partitions | None
+    origins: frozenset[str]
+    increments: frozenset[int]
+
+    @classmethod
+    def by(cls, made: Made, events: Sequence[Event]) -> _Replaced:
+        known = frozenset(event.increment for event in events if event.seq <= made.seq)
+        return cls(made.partitions, frozenset(made.forgets or ()), known)
+
+    def holds(self, row: Mapping[str, Any]) -> bool:
+        if row["increment"] not in self.increments:
+            return False
+        partition = dict(row["partition"] or ())
+        columns = self.partitions.columns if self.partitions else ()
+        if columns and any(partition.get(column) is None for column in columns):
+            return row["file"] in self.origins
+        if self.partitions is None:
+            return not any(partition.values()) and row["file"] in self.origins
+        return self.partitions.hold(partition)

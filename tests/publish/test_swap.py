@@ -1,0 +1,134 @@
+"""A swap puts rows in the place of whole partitions, in one version, and touches nothing else."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from spark_jobs.contract.report import Outcome
+from spark_jobs.publish.delta_target import DeltaTarget
+from spark_jobs.publish.outgoing import Outgoing
+from tests.histories import History, reject, row, rows
+from tests.publish.again import days, made_again, reject_increment
+
+FIRST, SECOND, THIRD = (date(2024, 1, number) for number in (1, 2, 3))
+
+
+@pytest.fixture
+def three_days(history: History) -> History:
+    """Two increments with rows of three days, published."""
+    history.increment([row(1), row(2, SECOND), row(3, THIRD)])
+    history.increment([row(4), row(5, SECOND)])
+    assert history.publish().outcome is Outcome.DONE
+    return history
+
+
+def by_day(history: History) -> dict[date, list[int]]:
+    found: dict[date, list[int]] = {}
+    for one in sorted(history.published(), key=lambda one: one["id"]):
+        found.setdefault(one["day"], []).append(one["id"])
+    return found
+
+
+def live(history: History) -> dict[str, int]:
+    """The table's files with their sizes."""
+    table = history.layout.table
+    return {uri: Path(uri).stat().st_size for uri in DeltaTable(table).file_uris()}
+
+
+def test_rows_of_its_partitions_are_replaced_in_one_version(three_days: History) -> None:
+    before = live(three_days)
+    versions = len(three_days.log())
+    made_again(three_days, [row(20, SECOND), row(21, SECOND)], partitions=days("2024-01-02"))
+    report = three_days.publish("again")
+    assert report.outcome is Outcome.DONE
+    assert by_day(three_days) == {FIRST: [1, 4], SECOND: [20, 21], THIRD: [3]}
+    assert len(three_days.log()) == versions + 1
+    after = live(three_days)
+    others = {uri: size for uri, size in before.items() if "day=2024-01-02" not in uri}
+    assert {uri: size for uri, size in after.items() if uri in before} == others
+    before_it = DeltaTable(three_days.layout.table, version=versions - 1)
+    assert sorted(before_it.file_uris()) == sorted(before)
+
+
+def test_its_commit_says_who_wanted_it_and_why(three_days: History) -> None:
+    made_again(three_days, [row(20, SECOND)], partitions=days("2024-01-02"), forgets=("a", "b"))
+    three_days.publish("again")
+    entry = three_days.delta().history(1)[0]
+    made = json.loads(entry["tidemill.made"])
+    assert (entry["tidemill.kind"], entry["tidemill.journal"]) == ("swap", "3")
+    assert (made["by_way_of"], made["by"], made["reason"]) == (
+        "backfill",
+        "ann",
+        "the rule was wrong",
+    )
+    assert made["partitions"] == {"columns": ["day"], "values": [["2024-01-02"]]}
+
+
+def test_increments_go_on_after_it(three_days: History) -> None:
+    made_again(three_days, [row(20, SECOND)], partitions=days("2024-01-02"))
+    three_days.publish("again")
+    three_days.increment([row(6, SECOND)])
+    assert three_days.publish().outcome is Outcome.DONE
+    assert by_day(three_days) == {FIRST: [1, 4], SECOND: [6, 20], THIRD: [3]}
+
+
+def test_applied_twice_it_is_there_once(three_days: History) -> None:
+    made_again(three_days, [row(20, SECOND)], [reject("a")], partitions=days("2024-01-02"))
+    three_days.publish("again")
+    seen = (three_days.log(), three_days.log(three_days.layout.rejected))
+    event = three_days.journal.events()[-1]
+    target = DeltaTarget(three_days.layout, epoch=99)
+    outgoing = Outgoing(three_days.pipeline, event, 99)
+    assert target.find(event) == 2
+    assert target.apply(event, outgoing.payload) == 2
+    outgoing.keep_rejected()
+    # Killed between the commit and the journal.
+    (three_days.layout.journal / "000003.delta.json").unlink()
+    assert three_days.publish("again").outcome is Outcome.DONE
+    assert (three_days.log(), three_days.log(three_days.layout.rejected)) == seen
+    assert by_day(three_days)[SECOND] == [20]
+
+
+def test_without_partitions_it_only_adds(three_days: History) -> None:
+    made_again(three_days, [row(20, SECOND)], by_way_of="reinstate")
+    three_days.publish("again")
+    assert by_day(three_days)[SECOND] == [2, 5, 20]
+
+
+def test_a_reject_moves_the_heads_and_leaves_no_row(history: History) -> None:
+    history.increment(rows(1), [reject("a")])
+    number = history.increment(rows(2), [reject("b")], outcome="held")
+    history.increment(rows(3), [reject("c")])
+    reject_increment(history, number)
+    assert history.publish().outcome is Outcome.DONE
+    assert (history.ids(), history.records()) == ([1, 3], ["a", "c"])
+    entry = history.delta().history()[1]
+    rejection = json.loads(entry["tidemill.rejection"])
+    assert (rejection["by"], rejection["reason"]) == ("ann", "a test file")
+    kinds = [event.kind for event in history.journal.events()]
+    assert kinds == ["increment", "reject", "increment"]
+
+
+def test_a_redo_takes_the_place_of_the_tail(history: History) -> None:
+    history.increment(rows(1))
+    held = history.increment(rows(2), [reject("b")], outcome="held")
+    later = history.increment(rows(3))
+    made_again(
+        history,
+        rows(20, 30),
+        [reject("c")],
+        by_way_of="redo",
+        first=1,
+        last=2,
+        supersedes=(held, later),
+    )
+    assert history.publish("again").outcome is Outcome.DONE
+    history.increment(rows(4))
+    assert history.publish().outcome is Outcome.DONE
+    assert (history.ids(), history.records()) == ([1, 4, 20, 30], ["c"])
+    assert history.delta().transaction_version("orders/live-0001") == 3
