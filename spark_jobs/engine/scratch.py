@@ -1,0 +1,165 @@
+"""A generation of its own for what is computed again: files, and one batch that names them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.contract.output import OutputMode
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.engine.output_format import in_format
+from spark_jobs.engine.prefix import Read
+from spark_jobs.engine.query import Plan
+from spark_jobs.engine.replaceable import refuse_irreplaceable
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.batches import Batch, Ledger, OutputFile, Start
+from spark_jobs.ledger.keyed_rows import KeyedFile
+from spark_jobs.ledger.made import Made, Place
+from spark_jobs.ledger.note import Note, keys_of, writes_of
+from spark_jobs.ledger.output_file import output_files
+from spark_jobs.ledger.sink_log import SinkFile
+from spark_jobs.ledger.written import PARQUET, Written, written_by
+
+LETTERS = 8
+
+
+def scratch(made: Made) -> Place:
+    """A new place for what is computed again, such as `backfill-3f2a9c01`."""
+    name = f"{made.by_way_of}-{uuid.uuid4().hex[:LETTERS]}"
+    return Place(generation=name, first=made.last, last=made.last)
+
+
+def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: Place) -> None:
+    """Write good and rejected rows as the stream's sink would.
+
+    Args:
+        rows: As `plan_rows` gives them, cut to what is wanted.
+        planned: What they were cut from.
+        pipeline: Whose.
+        place: Where to.
+    """
+    output = pipeline.spec.output
+    append = output.mode is OutputMode.APPEND
+    if append:
+        rows = in_format(rows, planned.table_schema, output, pipeline.transform_file)
+    options = output.writer_options if append else {k: str(v) for k, v in output.options.items()}
+    (
+        rows.write.format(output.format if append else "parquet")
+        .partitionBy(*output.sink_partitions)
+        .options(**options)
+        .option("maxRecordsPerFile", output.maxRecordsPerFile)
+        .save(str(pipeline.layout.sink(place.generation)))
+    )
+
+
+def write_down(
+    pipeline: Pipeline,
+    planned: Plan,
+    made: Made,
+    place: Place,
+    reads: Sequence[Read],
+    run_id: str,
+    epoch: int,
+) -> Batch:
+    """Give what lies in the sink a note, a start and a batch; only this last one makes it count.
+
+    Args:
+        pipeline: Whose.
+        planned: The query, for its columns and class.
+        made: What was asked for.
+        place: Where the files lie.
+        reads: What was read; the last is of batch `made.last`.
+        run_id: Of the run.
+        epoch: Of the lease, or 0.
+
+    Raises:
+        QueryFailed: in mode update, two rows have the same key, or one has none.
+    """
+    spec, last = pipeline.spec, reads[-1].batch
+    files = files_in(pipeline, place)
+    if spec.output.mode is OutputMode.UPDATE:
+        sink = pipeline.layout.sink(place.generation)
+        good = [KeyedFile(sink / f.path, f.partition) for f in files if not f.rejected and f.rows]
+        refuse_irreplaceable(good, planned.rows.schema, spec.output, place.last)
+    start = Start(
+        epoch=epoch,
+        run_id=run_id,
+        spec_hash=made.spec_hash,
+        code_hash=made.code_hash,
+        table_schema=planned.table_schema.jsonValue(),
+        produced=place.last - 1,
+        at=datetime.now(UTC),
+        written=_written(pipeline),
+        planned=place.last - 1,
+        static=last.static,
+    )
+    batch = Batch(
+        generation=place.generation,
+        batch=place.last,
+        offsets=last.offsets,
+        inputs=tuple(file for read in reads for file in read.files),
+        outputs=files,
+        # Of what was read most may lie outside of what was kept.
+        rows_in=None,
+        rows=sum(file.rows for file in files if not file.rejected),
+        rejected=sum(file.rows for file in files if file.rejected),
+        watermark_before_ms=last.watermark_before_ms,
+        watermark_after_ms=last.watermark_after_ms,
+        static=last.static,
+        start=epoch,
+        run_id=run_id,
+        spec_hash=made.spec_hash,
+        code_hash=made.code_hash,
+        committed=start.at,
+    )
+    ledger = Ledger(pipeline.layout, place.generation)
+    documents.put_if_absent(
+        pipeline.layout.note(place.generation), _note(pipeline, planned, place.generation, start)
+    )
+    ledger.start(start)
+    documents.put_if_absent(ledger.folder / f"{place.last:06d}.json", batch)
+    return batch
+
+
+def files_in(pipeline: Pipeline, place: Place) -> tuple[OutputFile, ...]:
+    """What lies in a scratch generation's sink, with the rows in it."""
+    sink = pipeline.layout.sink(place.generation)
+    found = sorted(path for path in sink.rglob("*") if path.is_file() and _is_data(path, sink))
+    files = [SinkFile(path, path.stat().st_size, place.last) for path in found]
+    return output_files(files, sink, _written(pipeline))
+
+
+def _note(pipeline: Pipeline, planned: Plan, generation: str, start: Start) -> Note:
+    layout, spec = pipeline.layout, pipeline.spec
+    return Note(
+        generation=generation,
+        query_id=str(uuid.uuid4()),
+        checkpoint=layout.checkpoint(generation),
+        sink=layout.sink(generation),
+        writes=writes_of(spec),
+        format=spec.output.format,
+        mode=spec.output.mode,
+        keys=keys_of(spec),
+        pipeline_class=planned.pipeline_class,
+        table_schema=start.table_schema,
+        partition_by=spec.output.partition_by,
+        timezone=spec.timezone,
+        spec_hash=start.spec_hash,
+        code_hash=start.code_hash,
+        born=start.at,
+    )
+
+
+def _is_data(path: Path, sink: Path) -> bool:
+    # A partition's column may begin with an underscore; Spark's own folders are no `name=value`.
+    folders = path.relative_to(sink).parts[:-1]
+    return not path.name.startswith((".", "_")) and all("=" in name for name in folders)
+
+
+def _written(pipeline: Pipeline) -> Written:
+    output = pipeline.spec.output
+    return written_by(output) if output.mode is OutputMode.APPEND else PARQUET
