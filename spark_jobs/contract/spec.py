@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from spark_jobs.contract.agreement import refuse_disagreement
+from spark_jobs.contract.backfill import Backfill
 from spark_jobs.contract.event_time import EventTime
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.kafka_source import KafkaSource
@@ -136,6 +137,7 @@ class Spec(Model):
     listeners: tuple[Listener, ...] = ()
     output: Output = Output()
     gate: Gate = Gate()
+    backfill: Backfill = Backfill()
     publish: Annotated[tuple[Target, ...], Field(min_length=1)] = (DeltaTarget(),)
     sink: Sink | None = None
     notify: Notify | None = None

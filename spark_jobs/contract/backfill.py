@@ -1,0 +1,19 @@
+"""What a backfill may take for granted of a pipeline's input."""
+
+from __future__ import annotations
+
+from spark_jobs.contract.model import Model
+from spark_jobs.contract.quantities import Duration
+
+
+class Backfill(Model):
+    """How an interval is computed again.
+
+    Attributes:
+        lateness: Every row arrives between its event time and that much later, so that a backfill
+            need not read what arrived before or after. Of a file it is the time of modification
+            that counts, of a record the commit of the batch that read it. Without it all input is
+            read.
+    """
+
+    lateness: Duration | None = None
