@@ -1,0 +1,196 @@
+"""Backfill, redo, reject and reinstate of a pipeline that works row by row, held against Python."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.increments import Increments, State
+from spark_jobs.ledger.journal import Journal
+from tests.e2e.asking import WHO, ask, days, files_of
+from tests.e2e.flow import STEPS, Flow
+
+pytestmark = pytest.mark.jvm
+
+DDL = "id string, at timestamp, amount int"
+TRANSFORM = """
+from pyspark.sql import functions as F
+
+
+def transform(sales):
+    return sales.select("id", (F.col("amount") * {factor}).alias("total"), "day")
+"""
+SPEC = {
+    "event_time": {"column": "at"},
+    "row_rules": {"amount_positive": "amount > 0"},
+    "output": {"partition_by": {"day": "to_date(at)"}},
+    "gate": {"rejected": {"hold_above": 0.9}},
+}
+# What a wrong amount looks like to the gate.
+SUITE = {
+    "meta": {"great_expectations_version": "1.24.1"},
+    "expectations": [
+        {
+            "type": "expect_column_values_to_be_between",
+            "kwargs": {"column": "total", "max_value": 1000},
+            "meta": {},
+        }
+    ],
+}
+
+
+def sale(name: str, day: int, amount: int) -> dict[str, Any]:
+    return {"id": name, "at": f"2026-03-{day:02d}T12:00:00Z", "amount": amount}
+
+
+def row(name: str, day: int, total: int) -> tuple[Any, ...]:
+    return (name, total, datetime(2026, 3, day).date())  # noqa: DTZ001 - a day has no zone
+
+
+@pytest.fixture
+def flow(tmp_path: Path) -> Flow:
+    """Three days in two increments; the second brought rows of the first two days too."""
+    found = Flow(tmp_path, {"sales": DDL}, SPEC, TRANSFORM.format(factor=1), suite=SUITE)
+    found.arrive("sales", "1", [sale("a", 1, 10), sale("b", 1, -1), sale("c", 2, 20)])
+    found.go("run-1")
+    found.arrive("sales", "2", [sale("d", 2, 30), sale("e", 3, 40), sale("f", 1, 50)])
+    found.go("run-2")
+    return found
+
+
+def rejected(flow: Flow) -> list[str]:
+    table = DeltaTable(flow.layout.rejected).to_pyarrow_table(columns=["record"])
+    return sorted(str(value) for value in table.column("record").to_pylist())
+
+
+def states(flow: Flow) -> list[State]:
+    return [increment.state for increment in Increments(flow.layout.increments).all()]
+
+
+def test_a_backfill_swaps_whole_days_and_leaves_the_others_alone(flow: Flow, spark: object) -> None:
+    before = files_of(flow.layout.table)
+    flow.write(TRANSFORM.format(factor=2))
+    reports = ask(flow, "backfill", "again", **days(2, 3))
+    assert reports["publish"].outcome is Outcome.DONE, reports
+    assert flow.published() == sorted(
+        [row("a", 1, 10), row("c", 2, 40), row("d", 2, 60), row("e", 3, 40), row("f", 1, 50)],
+        key=repr,
+    )
+    after = files_of(flow.layout.table)
+    assert {day: after[day] for day in ("2026-03-01", "2026-03-03")} == {
+        day: before[day] for day in ("2026-03-01", "2026-03-03")
+    }
+    assert after["2026-03-02"].isdisjoint(before["2026-03-02"])
+    said = DeltaTable(flow.layout.table).history()[0]
+    assert WHO["by"] in said.values() or WHO["by"] in str(said)
+    event = Journal(flow.layout.journal).events()[-1]
+    assert event.kind == "swap"
+    assert event.made is not None
+    assert event.made.partitions is not None
+    assert event.made.partitions.values == (("2026-03-02",),)
+
+
+def test_a_backfill_that_was_made_already_is_not_made_again(flow: Flow, spark: object) -> None:
+    flow.write(TRANSFORM.format(factor=2))
+    ask(flow, "backfill", "first", **days(1, 3))
+    version = DeltaTable(flow.layout.table).version()
+    reports = ask(flow, "backfill", "second", **days(1, 3))
+    assert reports["ingest"].facts["coalesced"] is True
+    assert DeltaTable(flow.layout.table).version() == version
+
+
+def test_rows_that_a_mended_rule_accepts_leave_the_rejected_table(
+    flow: Flow, spark: object
+) -> None:
+    assert len(rejected(flow)) == 1
+    flow.write(row_rules={"amount_known": "amount IS NOT NULL"})
+    ask(flow, "backfill", "mended", **days(1, 2))
+    assert rejected(flow) == []
+    assert row("b", 1, -1) in flow.published()
+    flow.write(row_rules={"amount_large": "amount > 15"})
+    ask(flow, "backfill", "strict", **days(1, 2))
+    assert len(rejected(flow)) == 2
+    assert [one for one in flow.published() if one[2].day == 1] == [row("f", 1, 50)]
+
+
+def test_a_dry_run_says_what_would_change_and_changes_nothing(flow: Flow, spark: object) -> None:
+    flow.write(TRANSFORM.format(factor=2))
+    version, rows = DeltaTable(flow.layout.table).version(), flow.published()
+    before = sorted(flow.layout.home.rglob("*"))
+    reports = ask(flow, "backfill", "dry", **days(2, 3), dry_run=True)
+    found = reports["ingest"].facts["dry_run"]
+    assert (found["partitions"], found["rows"]) == ([["2026-03-02"]], 2)
+    assert (found["added"], found["removed"]) == (2, 2)
+    assert (DeltaTable(flow.layout.table).version(), flow.published()) == (version, rows)
+    runs = flow.layout.runs
+    left = [p for p in sorted(flow.layout.home.rglob("*")) if p not in before]
+    assert all(p.is_relative_to(runs) or p.is_relative_to(flow.layout.lease) for p in left), left
+
+
+def test_a_redo_computes_the_unpublished_tail_with_todays_code(flow: Flow, spark: object) -> None:
+    flow.arrive("sales", "3", [sale("g", 4, 2000), sale("h", 4, -5)])
+    assert flow.run("run-3")["gate"].outcome is Outcome.HELD
+    flow.arrive("sales", "4", [sale("i", 5, 60)])
+    assert flow.run("run-4")["publish"].outcome is Outcome.WAITING
+    flow.write(TRANSFORM.format(factor=0))
+    reports = ask(flow, "redo", "mended")
+    assert reports["publish"].outcome is Outcome.DONE, reports
+    assert states(flow)[2:4] == [State.SUPERSEDED] * 2
+    assert [one for one in flow.published() if one[2].day > 3] == [row("g", 4, 0), row("i", 5, 0)]
+    assert len(rejected(flow)) == 2
+    flow.arrive("sales", "5", [sale("j", 6, 70)])
+    flow.go("run-5")
+    assert row("j", 6, 0) in flow.published()
+
+
+def test_what_was_rejected_stays_out_until_it_is_taken_back(flow: Flow, spark: object) -> None:
+    flow.arrive("sales", "3", [sale("g", 2, 2000)])
+    assert flow.run("run-3")["gate"].outcome is Outcome.HELD
+    flow.arrive("sales", "4", [sale("i", 2, 60)])
+    flow.run("run-4")
+    before = flow.published()
+    ask(flow, "reject", "no", increment=3)
+    assert flow.published() == sorted([*before, row("i", 2, 60)], key=repr)
+    ask(flow, "backfill", "same", **days(2, 3))
+    assert row("g", 2, 2000) not in flow.published()
+    reports = ask(flow, "reinstate", "yes", increment=3)
+    assert reports["gate"].outcome is Outcome.HELD
+    number = reports["ingest"].facts["increment"]
+    ask(flow, "release", "let-out", increment=number)
+    assert flow.published() == sorted([*before, row("i", 2, 60), row("g", 2, 2000)], key=repr)
+    ask(flow, "backfill", "with-it", **days(2, 3))
+    assert Increments(flow.layout.increments).all()[-1].state is State.HELD
+
+
+def test_clearing_any_task_of_any_run_in_any_order_changes_nothing(
+    flow: Flow, spark: object
+) -> None:
+    flow.write(TRANSFORM.format(factor=2))
+    ask(flow, "backfill", "again", **days(2, 3))
+    flow.arrive("sales", "3", [sale("g", 4, 2000)])
+    flow.run("run-3")
+    ask(flow, "reject", "no", increment=4)
+    table = DeltaTable(flow.layout.table)
+    version, rows, events = table.version(), flow.published(), len(_events(flow))
+    for event in _events(flow):
+        Journal(flow.layout.journal).announce(event.seq)
+    every = [(step, run) for run in ("run-1", "run-2", "again", "run-3", "no") for step in STEPS]
+    for seed in range(10):
+        random.Random(seed).shuffle(every)
+        for step, run_id in every[:7]:
+            report = flow.step(step, run_id)
+            assert report.error is None, (step, run_id, report)
+    assert DeltaTable(flow.layout.table).version() == version
+    assert flow.published() == rows
+    assert len(_events(flow)) == events
+    assert Journal(flow.layout.journal).unannounced() == ()
+
+
+def _events(flow: Flow) -> list[Any]:
+    return Journal(flow.layout.journal).events()
