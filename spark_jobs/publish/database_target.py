@@ -1,4 +1,9 @@
-"""A database table as a target: an event's rows and its head row in one transaction, or neither."""
+"""A database table as a target: an event's rows and its head row in one transaction, or neither.
+
+Every row says from which batch it is. A swap deletes the rows of its partitions up to the batch
+that it was computed as of, and writes its own in their place as of that batch; the head row stays
+at the last batch, and says by the event's number that the swap is in.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from spark_jobs.contract.errors import LeaseLost, Refused, TransientError
+from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.targets import DatabaseTarget as Given
 from spark_jobs.ledger.journal import Event
+from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.incoming import Incoming
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.session import Head, Session
+from spark_jobs.publish.swap_rows import check_apart, leave_later, remove_partitions
 from spark_jobs.publish.table_change import TableTaken, changes
 from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
+from spark_jobs.publish.turn import lineage
 
 # A look, a change of the table's columns, a look, the rows.
 ATTEMPTS = 3
@@ -21,6 +30,10 @@ ATTEMPTS = 3
 
 class RowsMissing(Refused):
     """The database took another number of rows than it was given; carries both."""
+
+
+class RowsAhead(Refused):
+    """Partitions hold rows that a swap was not computed with; carries `rows`."""
 
 
 class TableContended(TransientError):
@@ -32,16 +45,17 @@ class DatabaseTarget(ABC):
 
     Args:
         given: The target in the spec.
-        pipeline: Its name.
+        layout: Of the pipeline.
         epoch: Of the lease.
         say: Gets lines for the task log.
     """
 
     def __init__(
-        self, given: Given, *, pipeline: str, epoch: int, say: Callable[[str], None]
+        self, given: Given, *, layout: Layout, epoch: int, say: Callable[[str], None]
     ) -> None:
         self.given = given
-        self.pipeline = pipeline
+        self.layout = layout
+        self.pipeline = layout.name
         self.epoch = epoch
         self.say = say
 
@@ -60,7 +74,8 @@ class DatabaseTarget(ABC):
 
     def apply(self, event: Event, payload: Payload) -> int:
         incoming = Incoming(payload, self.given.mode_for(payload.mode))
-        incoming.check_keys()
+        if event.kind != "reject":
+            incoming.check_keys()
         with self.session() as session:
             session.prepare(self.pipeline)
             for _ in range(ATTEMPTS):
@@ -70,7 +85,7 @@ class DatabaseTarget(ABC):
                         return event.seq
                     statements = changes(session, head, incoming, self._anew)
                     if not statements:
-                        self._write(session, event, incoming)
+                        self._write(session, head, event, incoming)
                         return event.seq
                     # Committed at once: MariaDB cannot do otherwise. Then all is compared anew.
                     for statement in statements:
@@ -115,36 +130,33 @@ class DatabaseTarget(ABC):
             )
         if _is_of(head, event):
             return True
-        last = head.last_batch if head.generation in ("", event.generation) else -1
-        if event.last <= last:
+        ours = head.generation in ("", *lineage(self.layout, event.generation))
+        last = head.last_batch if ours else -1
+        if event.last <= last if event.in_order else event.seq <= head.seq:
             raise HeadUnexplained(
-                f"{self.name} counts batch {last} of {event.generation} as published, of which "
-                f"increment {event.increment:06d} is not the last part, or was other files.",
+                f"{self.name} counts batch {head.last_batch} of {head.generation} and event "
+                f"{head.seq} as published, of which increment {event.increment:06d} is not the "
+                "last part, or was other files.",
                 remedy=f"If this root is the right one: {self._anew}.",
                 target=self.name,
                 increment=event.increment,
-                head=last,
+                head=head.last_batch,
             )
-        if event.first != last + 1:
-            raise NotOurTurn(
-                f"{self.name} ends at batch {last}, so batches {event.first} to {event.last} are "
-                "not next.",
-                remedy=f"Nothing was published to it. Where its rows were lost: {self._anew}.",
-                target=self.name,
-                head=last,
-                first=event.first,
-            )
-        return False
+        if event.kind == "replace" or (
+            event.first == last + 1 if event.in_order else not ours or event.last <= last
+        ):
+            return False
+        raise NotOurTurn(
+            f"{self.name} ends at batch {last}, so event {event.seq} ({event.kind} of batches "
+            f"{event.first} to {event.last}) is not next.",
+            remedy=f"Nothing was published to it. Where its rows were lost: {self._anew}.",
+            target=self.name,
+            head=last,
+            first=event.first,
+        )
 
-    def _write(self, session: Session, event: Event, incoming: Incoming) -> None:
-        columns, chunks = incoming.columns, incoming.chunks(session.storable)
-        match incoming.mode:
-            case "append":
-                stored = session.append(columns, chunks)
-            case "replace":
-                stored = session.replace(columns, chunks)
-            case "upsert":
-                stored = session.upsert(columns, chunks, incoming.keys)
+    def _write(self, session: Session, head: Head, event: Event, incoming: Incoming) -> None:
+        stored = self._stored(session, event, incoming)
         if stored != incoming.payload.rows:
             raise RowsMissing(
                 f"{self.name} took {stored} of {incoming.payload.rows} rows.",
@@ -153,11 +165,12 @@ class DatabaseTarget(ABC):
                 given=incoming.payload.rows,
                 stored=stored,
             )
+        moved = event.kind != "swap"
         session.write_head(
             Head(
                 self.pipeline,
-                event.generation,
-                event.last,
+                event.generation if moved else head.generation,
+                event.last if moved else head.last_batch,
                 event.seq,
                 self.epoch,
                 event.files_hash,
@@ -167,10 +180,52 @@ class DatabaseTarget(ABC):
         for column, count in session.storable.nulled.items():
             self.say(f"warning: {self.name}: null is stored for {count} values of '{column}'")
 
+    def _stored(self, session: Session, event: Event, incoming: Incoming) -> int:
+        """Change the rows; how many of the event's were stored."""
+        columns, chunks = incoming.columns, incoming.chunks(session.storable)
+        if event.kind == "reject":
+            return 0
+        if event.kind == "swap":
+            self._swap_out(session, event, incoming)
+        if event.kind == "replace" or (incoming.mode == "replace" and event.in_order):
+            return session.replace(columns, chunks)
+        if incoming.mode != "upsert":
+            return session.append(columns, chunks)
+        staged = session.stage_rows(columns, chunks, incoming.keys)
+        if event.kind == "swap":
+            if _swapped(event) is None:
+                leave_later(session, incoming.keys, event.generation, event.last)
+            else:
+                check_apart(session, incoming.keys)
+        session.merge_rows(columns, incoming.keys)
+        return staged
+
+    def _swap_out(self, session: Session, event: Event, incoming: Incoming) -> None:
+        partitions = _swapped(event)
+        if partitions is None:
+            return
+        values = incoming.partition_values(partitions)
+        left = remove_partitions(session, values, event.generation, event.last)
+        if left:
+            raise RowsAhead(
+                f"{self.name} has {left} rows of {partitions} from after batch {event.last}, with "
+                f"which increment {event.increment:06d} was not computed.",
+                remedy=f"Nothing was published to it. If this root is the right one: {self._anew}.",
+                target=self.name,
+                increment=event.increment,
+                rows=left,
+            )
+
+
+def _swapped(event: Event) -> Partitions | None:
+    return event.made.partitions if event.made else None
+
 
 def _is_of(head: Head, event: Event) -> bool:
-    return (head.generation, head.last_batch, head.files_hash) == (
+    """Whether an event is the last that a table has taken."""
+    if (head.seq, head.files_hash) != (event.seq, event.files_hash):
+        return False
+    return event.kind == "swap" or (head.generation, head.last_batch) == (
         event.generation,
         event.last,
-        event.files_hash,
     )

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.targets import DatabaseMode
+from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.json_text import is_nested
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.session import BATCH, GENERATION
@@ -58,6 +59,15 @@ class Incoming:
                 raise self._unfit(name, f"is no column; there are {', '.join(schema.names)}")
             if is_nested(schema.field(name).type):
                 raise self._unfit(name, f"is of type {schema.field(name).type}")
+
+    def partition_values(self, partitions: Partitions) -> dict[str, pa.Array]:
+        """Column -> its value in each of some partitions, of the column's type."""
+        schema = self.payload.schema
+        texts = zip(*partitions.values, strict=True) if partitions.values else ((),)
+        return {
+            name: pa.array(values, pa.string()).cast(schema.field(name).type)
+            for name, values in zip(partitions.columns, texts, strict=False)
+        }
 
     def chunks(self, storable: Storable) -> Iterator[pa.RecordBatch]:
         """The rows, with `columns`.

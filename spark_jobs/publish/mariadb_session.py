@@ -178,6 +178,12 @@ class MariaDbSession(Session):
             f"AS SELECT {names} FROM {self.place} WHERE FALSE"
         )
 
+    def equal(self, name: str, kind: pa.DataType) -> str:
+        # The column may have another collation, to which more than this text is equal.
+        if pa.types.is_string(kind):
+            return f"CAST({self.quoted(name)} AS BINARY) = CAST(%s AS BINARY)"
+        return super().equal(name, kind)
+
     def merge(self, columns: Sequence[str], key: Sequence[str]) -> str:
         names, keys = (", ".join(map(self.quoted, some)) for some in (columns, key))
         others = [self.quoted(name) for name in columns if name not in key]

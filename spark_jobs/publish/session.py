@@ -24,7 +24,7 @@ STAGING = "tidemill_staging"
 
 
 class KeyRepeated(Refused):
-    """A key is there twice in one batch, so that no row is the later one; carries `keys`."""
+    """A key is there twice, and nothing says which row is the later one; carries `keys`."""
 
 
 @dataclass(frozen=True)
@@ -196,10 +196,14 @@ class Session(ABC):
         self.execute(f"DELETE FROM {self.place}")
         return self.load(self.place, columns, chunks)
 
-    def upsert(
+    def equal(self, name: str, kind: pa.DataType) -> str:
+        """The condition that a column has a bound value, to the letter."""
+        return f"{self.quoted(name)} = %s"
+
+    def stage_rows(
         self, columns: Sequence[str], chunks: Iterable[pa.RecordBatch], key: Sequence[str]
     ) -> int:
-        """Replace the rows of the same keys, and add the others; how many rows were staged.
+        """Put rows into a table of this session alone; how many there are.
 
         Of a key that several batches hold, the last batch's row counts. Within one batch there is
         no order that a second run would find again, so there a repeated key is refused.
@@ -224,8 +228,11 @@ class Session(ABC):
                 keys=tuple(key),
                 batch=repeated[0][-1],
             )
-        self.execute(self.merge(columns, key))
         return staged
+
+    def merge_rows(self, columns: Sequence[str], key: Sequence[str]) -> None:
+        """Replace the rows of the staged rows' keys, and add the others."""
+        self.execute(self.merge(columns, key))
 
     def _first_head(self, head: Head) -> None:
         self.execute(

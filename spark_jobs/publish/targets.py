@@ -32,11 +32,11 @@ def _open(
         case given.PostgresTarget():
             from spark_jobs.publish.postgres_target import PostgresTarget
 
-            return PostgresTarget(target, pipeline=pipeline.name, epoch=epoch, say=say)
+            return PostgresTarget(target, layout=pipeline.layout, epoch=epoch, say=say)
         case given.MariaDbTarget():
             from spark_jobs.publish.mariadb_target import MariaDbTarget
 
-            return MariaDbTarget(target, pipeline=pipeline.name, epoch=epoch, say=say)
+            return MariaDbTarget(target, layout=pipeline.layout, epoch=epoch, say=say)
         case given.PythonTarget():
             return PythonTarget(target, pipeline, epoch, say)
         case given.KafkaTarget():
