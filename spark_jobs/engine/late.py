@@ -35,6 +35,7 @@ from spark_jobs.engine.late_rule import (
     sides,
     without_state,
 )
+from spark_jobs.engine.left_out import leave_out
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.read_again import InputGone, read_again
 from spark_jobs.engine.rows import good, tag
@@ -43,6 +44,8 @@ from spark_jobs.engine.static import Statics, read_statics
 from spark_jobs.engine.transform import TransformRefused, apply, load_transform
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.construction import left_out
+from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.late import LateCount, LateLog, LateRows, counts_in
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec
 from spark_jobs.ledger.static_pin import StaticLost
@@ -148,6 +151,10 @@ class Lateness:
         pipeline = self.pipeline
         return hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file)
 
+    @cached_property
+    def _left_out(self) -> Excluded:
+        return left_out(self.pipeline)
+
     def _streams(self, statics: Statics) -> DataFrame:
         names = self.pipeline.spec.sources
         streams = {name: read_stream(self.session, self.pipeline, name) for name in names}
@@ -163,7 +170,9 @@ class Lateness:
             raise NotTellable(self._rule.unclear)
         if not self._rule.drops:
             return None
-        again = read_again(self.session, self.pipeline, self.ledger, batch, before)
+        again = leave_out(
+            read_again(self.session, self.pipeline, self.ledger, batch, before), self._left_out
+        )
         return late_rows(self._transformed(again, statics), self._rule, watermark_ms)
 
     def _transformed(self, sources: Mapping[str, DataFrame], statics: Statics) -> DataFrame:

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructField, StructType
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.engine.keys import refuse_keys
+from spark_jobs.engine.left_out import leave_out
 from spark_jobs.engine.observed import observed
 from spark_jobs.engine.one_pass import one_pass
 from spark_jobs.engine.partition_types import refuse_unfaithful_types
@@ -24,6 +25,7 @@ from spark_jobs.engine.rows import committed, good, tag, two_passes
 from spark_jobs.engine.source import read_stream
 from spark_jobs.engine.static import Statics
 from spark_jobs.engine.transform import apply, load_transform
+from spark_jobs.ledger.construction import left_out
 
 if TYPE_CHECKING:
     from spark_jobs.engine.ungated import Watch
@@ -67,7 +69,8 @@ def plan(
     """
     names = pipeline.spec.sources
     continuous = watch is not None and watch.continuous
-    sources = {name: read_stream(session, pipeline, name, continuous=continuous) for name in names}
+    read = {name: read_stream(session, pipeline, name, continuous=continuous) for name in names}
+    sources = leave_out(read, left_out(pipeline))
     if pipeline.spec.published:
         return plan_rows(sources, pipeline, statics)
     from spark_jobs.engine import ungated

@@ -91,8 +91,9 @@ def owner(layout: Layout, generation: str, batch: int) -> str:
 
 def next_generation(layout: Layout) -> str:
     """A name that no generation had yet."""
-    folder = layout.home / "checkpoints"
-    names = [path.name.partition(".")[0] for path in folder.iterdir()] if folder.is_dir() else []
+    folders = (layout.home / "checkpoints", layout.generations)
+    found = (path for folder in folders if folder.is_dir() for path in folder.iterdir())
+    names = [path.name.partition(".")[0] for path in found]
     taken = [int(name.removeprefix("live-")) for name in names if name.startswith("live-")]
     return f"live-{max(taken, default=1) + 1:04d}"
 

@@ -1,0 +1,156 @@
+"""Spark's checkpoint as it was after an earlier batch: from there another query can go on.
+
+Each log is cut by its own count: offsets and commits by the batch, the files that a source has
+taken in by the source's offset, state by its version, which is the number of batches behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.ledger.checkpoint import Checkpoint
+from spark_jobs.ledger.compactible_log import GapInSourceLog, compactible_log
+
+# `7.changelog`, `7.zip`, `7_<uuid>.changelog` and their checksums; `.delta` of the other provider.
+VERSION = re.compile(r"\.?([0-9]+)(_[^.]+)?\.(changelog|zip|delta|snapshot)(\.crc)?")
+NUMBER = re.compile(r"\.?([0-9]+)(\.compact)?(\.crc)?")
+CHANGES = (".changelog", ".delta")
+
+
+class ForkPointGone(Refused):
+    """The checkpoint no longer holds what a batch left behind; carries `batch` and `missing`."""
+
+
+def cut(checkpoint: Checkpoint, to: Path, first: int, query_id: str, kafka: set[str]) -> None:
+    """Copy what a checkpoint held when a batch was the next to be planned.
+
+    Args:
+        checkpoint: Whose directory is only read.
+        to: The new directory.
+        first: The batch that comes next there.
+        query_id: Of the query that goes on with it.
+        kafka: The sources whose folder holds no more than where they begin.
+
+    Raises:
+        ForkPointGone: it does not hold all of it any more.
+    """
+    before = first - 1
+    to.mkdir(parents=True, exist_ok=True)
+    _copy_sources(checkpoint, to, first, kafka)
+    if not first:
+        return
+    for name, log in (("offsets", checkpoint.offsets), ("commits", checkpoint.commits)):
+        if before not in log:
+            raise _gone(checkpoint, before, name)
+        _copy_numbered(checkpoint.path / name, to / name, before)
+    _copy_state(checkpoint, to, first)
+    # What says that it is a query's comes last.
+    (to / "metadata").write_text(json.dumps({"id": query_id}), encoding="utf-8")
+
+
+def link(source: Path, target: Path) -> None:
+    """The same file under another name: nobody writes into it any more."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        # A file system without hard links, or another one.
+        shutil.copy2(source, target)
+
+
+def _copy_numbered(folder: Path, to: Path, last: int) -> None:
+    for path in _files(folder):
+        found = NUMBER.fullmatch(path.name)
+        if found is not None and int(found[1]) <= last:
+            link(path, to / path.name)
+
+
+def _copy_sources(checkpoint: Checkpoint, to: Path, first: int, kafka: set[str]) -> None:
+    sources = checkpoint.path / "sources"
+    planned = checkpoint.offsets[first - 1].sources if first - 1 in checkpoint.offsets else {}
+    for folder in sorted(sources.iterdir()) if sources.is_dir() else ():
+        offset = planned.get(folder.name)
+        target = to / "sources" / folder.name
+        if folder.name in kafka:
+            _copy_numbered(folder, target, 0)
+        elif isinstance(offset, dict) and "logOffset" in offset:
+            last = int(offset["logOffset"])
+            _copy_numbered(folder, target, last)
+            _prove_whole(checkpoint, target, first - 1, last)
+
+
+def _prove_whole(checkpoint: Checkpoint, copied: Path, batch: int, last: int) -> None:
+    log = compactible_log(copied)
+    try:
+        log.tail(GapInSourceLog)
+    except Refused as error:
+        raise _gone(checkpoint, batch, f"sources/{copied.name}") from error
+    if last >= 0 and log.latest != last:
+        raise _gone(checkpoint, batch, f"sources/{copied.name}")
+
+
+def _copy_state(checkpoint: Checkpoint, to: Path, version: int) -> None:
+    state = checkpoint.path / "state"
+    for operator in sorted(state.iterdir()) if state.is_dir() else ():
+        versions = _versions(operator)
+        if not any(v <= version for found in versions.values() for v, _ in found):
+            # Of code that came later.
+            continue
+        for store, found in versions.items():
+            if any(v <= version for v, _ in found) and not _loads(found, version):
+                raise _gone(checkpoint, version - 1, str(store.relative_to(checkpoint.path)))
+        for path in _walk(operator):
+            if _existed(path, version):
+                link(path, to / path.relative_to(checkpoint.path))
+
+
+def _versions(operator: Path) -> dict[Path, list[tuple[int, str]]]:
+    """Store -> the versions that lie there, each with how it is written."""
+    stores: dict[Path, list[tuple[int, str]]] = {}
+    for path in _walk(operator):
+        found = VERSION.fullmatch(path.name)
+        if found is not None and not path.name.endswith(".crc"):
+            stores.setdefault(path.parent, []).append((int(found[1]), path.suffix))
+    return stores
+
+
+def _loads(found: list[tuple[int, str]], version: int) -> bool:
+    """Whether a version can be loaded: from a snapshot, with every change since."""
+    snapshots = [v for v, suffix in found if suffix not in CHANGES and v <= version]
+    changes = {v for v, suffix in found if suffix in CHANGES}
+    return changes.issuperset(range(max(snapshots, default=0) + 1, version + 1))
+
+
+def _existed(path: Path, version: int) -> bool:
+    found = VERSION.fullmatch(path.name)
+    if found is not None:
+        return int(found[1]) <= version
+    if path.parent.name == "v2" and path.parent.parent.name == "_metadata":
+        batch = NUMBER.fullmatch(path.name)
+        return batch is None or int(batch[1]) < version
+    return True
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.is_file()] if folder.is_dir() else []
+
+
+def _gone(checkpoint: Checkpoint, batch: int, what: str) -> ForkPointGone:
+    return ForkPointGone(
+        f"{checkpoint.path / what} no longer holds what batch {batch} left: Spark has forgotten it "
+        "since.",
+        remedy="Compute everything from the beginning: "
+        f"tidemill rebuild {checkpoint.path.parent.parent.name} --reason TEXT.",
+        batch=batch,
+        missing=what,
+    )

@@ -1,0 +1,163 @@
+"""A fork: a generation that goes on from a published batch of another, with other code.
+
+Its first batches are the other's: their documents are linked, their files stay where they are. The
+rest is read again.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.attempts import Manifest, put_manifest
+from spark_jobs.ledger.bound_source import BoundSource
+from spark_jobs.ledger.checkpoint_cut import ForkPointGone, cut, link
+from spark_jobs.ledger.compactible_log import COMPACT, compactible_log
+from spark_jobs.ledger.flush import Flush, flushes
+from spark_jobs.ledger.generation import Generation, GenerationUnbound
+from spark_jobs.ledger.kafka_loss import PassedLoss
+from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
+from spark_jobs.ledger.sink_log import METADATA_DIRECTORY
+
+# An entry of the sink's log that names no file.
+NO_FILES = "v1"
+# All of it, for it is about sources and not about batches.
+WHOLE = ("sources", "topics", "arrivals")
+BY_BATCH = re.compile(r"([0-9]{6,})\.(json|parquet)")
+
+
+def fork_off(pipeline: Pipeline, generation: Generation, name: str, first: int) -> None:
+    """Build a generation whose next batch is an earlier one of another; nobody runs it yet.
+
+    Args:
+        pipeline: Whose, with today's spec and code.
+        generation: The one to go on from, whose parts agree.
+        name: Of the new one, of which nothing is there.
+        first: The batch that is next.
+
+    Raises:
+        ForkPointGone: the checkpoint has forgotten the batch before.
+    """
+    layout, note = pipeline.layout, generation.note
+    query_id = str(uuid.uuid4())
+    kafka = _kafka(generation)
+    _link_ledger(generation, layout.ledger(name), first)
+    if first and note is not None:
+        _begin_sink(generation, note, layout.sink(name), first)
+    cut(generation.checkpoint, layout.checkpoint(name), first, query_id, kafka)
+    if not first:
+        # With nothing to go on from it is born like a first one, when its query starts.
+        return
+    if note is None:
+        raise GenerationUnbound(
+            f"{layout.note(generation.name)} is missing.",
+            remedy="Restore it from a backup.",
+            note=layout.note(generation.name),
+        )
+    born = note.model_copy(
+        update={
+            "generation": name,
+            "query_id": query_id,
+            "checkpoint": layout.checkpoint(name),
+            "sink": layout.sink(name),
+            "spec_hash": hash_of_spec(pipeline.spec),
+            "code_hash": hash_of_file(pipeline.transform_file),
+            "born": datetime.now(UTC),
+        }
+    )
+    documents.put_if_absent(layout.note(name), born)
+
+
+def dropped_flushes(generation: Generation, first: int) -> list[Flush]:
+    """The flushes that a fork does not repeat: what came after their batches comes before now."""
+    found = flushes(generation.ledger.layout, generation.name)
+    return [flush for flush in found if flush.batch >= first]
+
+
+def _kafka(generation: Generation) -> set[str]:
+    folder = generation.ledger.folder / "sources"
+    bound = [documents.read(path, BoundSource) for path in sorted(folder.glob("*.json"))]
+    return {one.name for one in bound if one is not None and one.kind == "kafka"}
+
+
+def _link_ledger(generation: Generation, to: Path, first: int) -> None:
+    ledger = generation.ledger
+    batches = ledger.batches(last=first - 1)
+    used = {batch.start for batch in batches}
+    starts = (n for n, _ in documents.numbered(ledger.folder / "starts") if n in used)
+    kept = [Path("starts") / f"{number:06d}.json" for number in starts]
+    for name in WHOLE:
+        kept += _below(ledger.folder, Path(name))
+    for folder in ("flushes", "late"):
+        kept += (p for p in _below(ledger.folder, Path(folder)) if _batch_of(p) < first)
+    kept += (
+        p for p in _below(ledger.folder, Path("losses")) if _was_passed(ledger.folder, p, first)
+    )
+    kept += (Path(f"{batch.batch:06d}.json") for batch in batches)
+    for path in kept:
+        link(ledger.folder / path, to / path)
+
+
+def _below(folder: Path, name: Path) -> Iterator[Path]:
+    for path in sorted((folder / name).rglob("*")):
+        if path.is_file() and not path.relative_to(folder).parts[1].startswith("."):
+            yield path.relative_to(folder)
+
+
+def _batch_of(path: Path) -> int:
+    """The batch that a document, or a file of a folder, is named by."""
+    found = BY_BATCH.fullmatch(path.parts[1])
+    return -1 if found is None else int(found[1])
+
+
+def _was_passed(folder: Path, path: Path, first: int) -> bool:
+    """Whether a document of a loss holds for the fork: not that a later batch passed over it."""
+    if path.parent.name != "passed":
+        return True
+    passed = documents.read(folder / path, PassedLoss)
+    return passed is not None and (passed.batch is None or passed.batch < first)
+
+
+def _begin_sink(generation: Generation, note: Note, to: Path, first: int) -> None:
+    """Let the sink go on at a batch: what came before is in its record, without a file."""
+    if note.writes == "files":
+        _begin_log(generation, to / METADATA_DIRECTORY, first)
+    elif note.writes == "attempts":
+        last = generation.ledger.batches(first - 1, first - 1)[0]
+        manifest = Manifest(
+            batch=last.batch,
+            attempt="attempt-forked",
+            epoch=last.start,
+            run_id=last.run_id,
+            offsets=last.offsets,
+            files=(),
+            rows_in=last.rows_in,
+            written=datetime.now(UTC),
+        )
+        put_manifest(to, manifest)
+
+
+def _begin_log(generation: Generation, to: Path, first: int) -> None:
+    """Spark compacts every so many batches, and then wants every entry since the last time.
+
+    It tells how many from the names of the last two compact files, so the names are the old ones.
+    """
+    log = compactible_log(generation.log.sink / METADATA_DIRECTORY)
+    compact = [batch for batch in log.compact if batch < first]
+    after = max(compact, default=-1) + 1
+    if missing := [batch for batch in range(after, first) if batch not in log.plain]:
+        raise ForkPointGone(
+            f"{log.directory} has no entry of batch {missing[0]} any more.",
+            remedy="Compute everything from the beginning: "
+            f"tidemill rebuild {generation.ledger.layout.name} --reason TEXT.",
+            batch=first - 1,
+            missing=f"{METADATA_DIRECTORY}/{missing[0]}",
+        )
+    to.mkdir(parents=True, exist_ok=True)
+    for name in [*(f"{n}{COMPACT}" for n in compact), *(str(n) for n in range(after, first))]:
+        (to / name).write_text(NO_FILES, encoding="utf-8")

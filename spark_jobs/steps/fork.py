@@ -1,0 +1,132 @@
+"""Fork: what is unpublished is taken in again with today's code, from the last published batch on.
+
+With state a batch cannot be computed again alone: the state that it began with is that of the batch
+before. So the checkpoint is cut there, and a new generation goes on from the cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.construction import clear_away, construct, constructions
+from spark_jobs.ledger.fork import dropped_flushes, fork_off
+from spark_jobs.ledger.generation import Generation, open_generation
+from spark_jobs.ledger.generations import Birth, births, first_of, put_birth
+from spark_jobs.ledger.input_file import InputFile
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.lease import Lease, hold
+from spark_jobs.ledger.request import RunRequest
+from spark_jobs.steps.ingest import leave
+from spark_jobs.steps.redo import NothingToRedo, files_read, unpublished
+from spark_jobs.steps.step import Ended, Run
+
+
+class NotGated(Refused):
+    """What a pipeline wrote went out at once, and no batch waits; carries `pipeline`."""
+
+
+def fork(run: Run, request: RunRequest) -> Ended:
+    """Fork the live generation at its last published batch; the rest is new to the fork.
+
+    Tried again, it goes on where it was: the generation is born once.
+
+    Args:
+        run: The run; it goes on with a live ingest, and its gate judges what that takes in.
+        request: Who asked and why, and which files are not to count any more.
+
+    Raises:
+        NothingToRedo: nothing is unpublished.
+        NotGated: nothing ever waits.
+        ForkPointGone: the checkpoint has forgotten the batch to go on from.
+    """
+    layout = run.pipeline.layout
+    with hold(layout.lease, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
+        birth = fork_generation(run, request, lease)
+    supersedes = ", ".join(f"{number:06d}" for number in birth.supersedes) or "no increment"
+    facts = {
+        "forked": birth.generation,
+        "of": birth.of,
+        "first": birth.first,
+        "supersedes": list(birth.supersedes),
+        "excludes": [file.path for file in birth.excludes],
+    }
+    reason = f"{birth.generation} goes on from batch {birth.first} of {birth.of}"
+    return Ended(Outcome.DONE, f"{reason}, in the place of {supersedes}", facts)
+
+
+def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
+    """The generation that a run forks off: built and born now, or at an earlier try.
+
+    Args:
+        run: The run.
+        request: Who asked and why.
+        lease: Held by the caller.
+    """
+    pipeline, layout = run.pipeline, run.pipeline.layout
+    born = born_of(layout, run.run_id)
+    if born is not None:
+        return born
+    generation = open_generation(pipeline)
+    first = first_unpublished(pipeline, generation)
+    excludes: Sequence[InputFile] = ()
+    if request.exclude:
+        generation.ledger.complete()
+        excludes = files_read(pipeline, first, generation.ledger.latest(), request.exclude)
+    built = construct(layout, "fork", run.run_id, excludes)
+    clear_away(layout, built)
+    fork_off(pipeline, generation, built.generation, first)
+    # Proved before it is live: afterwards there is no way back.
+    open_generation(pipeline, built.generation)
+    for flush in dropped_flushes(generation, first):
+        run.say(f"the flush by {flush.by} to {flush.watermark_ms} is not repeated: ask again")
+    birth = Birth(
+        generation=built.generation,
+        kind="fork",
+        of=generation.name,
+        first=first,
+        supersedes=tuple(one.number for one in unpublished(pipeline)),
+        excludes=built.excludes,
+        by=request.by,
+        reason=request.reason,
+        born=datetime.now(UTC),
+    )
+    lease.check()
+    put_birth(layout, birth)
+    return birth
+
+
+def born_of(layout: Layout, run_id: str) -> Birth | None:
+    """The generation that a run has brought already."""
+    built = {one.generation for one in constructions(layout) if one.run_id == run_id}
+    return next((birth for birth in births(layout.home) if birth.generation in built), None)
+
+
+def first_unpublished(pipeline: Pipeline, generation: Generation) -> int:
+    """The batch after the last that is in the journal.
+
+    Raises:
+        NotGated: there is no journal: what a batch wrote is with Spark's own sink.
+        NothingToRedo: no batch was planned since.
+    """
+    layout, name = pipeline.layout, generation.name
+    if not pipeline.spec.published or (generation.note and generation.note.writes == "nothing"):
+        raise NotGated(
+            f"{pipeline.name} writes to a sink of Spark's own, which gives nothing back.",
+            remedy="Nothing is held there: mend the code, and run it.",
+            pipeline=pipeline.name,
+        )
+    events = Journal(layout.journal).events()
+    lasts = [one.last for one in events if one.generation == name and one.kind != "swap"]
+    first = max((*lasts, first_of(layout, name) - 1)) + 1
+    if generation.planned < first:
+        raise NothingToRedo(
+            f"Everything that {pipeline.name} has committed is published.",
+            remedy="To compute published days again: tidemill backfill.",
+            pipeline=pipeline.name,
+        )
+    return first
