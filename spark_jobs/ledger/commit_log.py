@@ -5,6 +5,7 @@ Version 2 adds ids of state files, version 3 the sink's name; neither changes wh
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,3 +35,21 @@ def read_commit(file: Path, batch: int) -> CommitEntry:
         return CommitEntry(batch, entry.json(0)["nextBatchWatermarkMs"])
     except KeyError as error:
         raise entry.torn(f"line 2 lacks {error}") from error
+
+
+def put_watermark(folder: Path, batch: int, watermark_ms: int) -> None:
+    """Let the batch after a committed one have another watermark, where no query runs.
+
+    At a start Spark takes the watermark from the last commit. Only ever of a scratch checkpoint.
+
+    Args:
+        folder: The checkpoint's `commits`.
+        batch: The last that was committed.
+        watermark_ms: In milliseconds since the epoch.
+    """
+    file = folder / str(batch)
+    version, first, *rest = file.read_text(encoding="utf-8").split("\n")
+    said = json.loads(first) | {"nextBatchWatermarkMs": watermark_ms}
+    file.with_name(f".{batch}.crc").unlink(missing_ok=True)
+    text = "\n".join((version, json.dumps(said, separators=(",", ":")), *rest))
+    file.write_text(text, encoding="utf-8")

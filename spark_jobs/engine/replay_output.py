@@ -1,0 +1,108 @@
+"""What a replay gives out: kept batch by batch, then left in the sink of a scratch generation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructType
+
+from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.output import OutputMode
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.engine import raised
+from spark_jobs.engine.output_format import in_format
+from spark_jobs.engine.progress import of_spark
+from spark_jobs.engine.query import Plan
+from spark_jobs.engine.replaceable import refuse_irreplaceable
+from spark_jobs.engine.rows import REJECT
+from spark_jobs.ledger.keyed_rows import KeyedFile
+from spark_jobs.ledger.partition_values import is_rejected, partition_values
+
+Keep = Callable[[DataFrame], DataFrame]
+
+BATCH = "_tidemill_batch"
+
+
+@dataclass(frozen=True)
+class ReplayOutput:
+    """The rows that come out.
+
+    `keep` sees a batch's rows when they are computed: as a part of the query it could be pushed
+    below the watermark, which would then be that of the rows kept.
+
+    Args:
+        session: To write with.
+        pipeline: Whose.
+        generation: The scratch one; also the query's name.
+        stage: Where the rows of each batch lie until the last has come.
+        keep: A filter of good and rejected rows.
+    """
+
+    session: SparkSession
+    pipeline: Pipeline
+    generation: str
+    stage: Path
+    keep: Keep
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Called by Spark with what a batch gives out."""
+        try:
+            self._put(rows, batch)
+        except TidemillError as error:
+            raised.keep(self.generation, error)
+            raise
+        except PySparkException as error:
+            raised.keep(self.generation, of_spark(error))
+            raise
+
+    def leave(self, planned: Plan) -> None:
+        """Put what was kept of all batches into the sink; of mode `update` the last of each key.
+
+        Args:
+            planned: The query that they came out of.
+        """
+        output = self.pipeline.spec.output
+        files = [str(file) for file in sorted(self.stage.rglob("*.parquet"))]
+        if not files:
+            return
+        schema = StructType([*planned.rows.schema.fields]).add(BATCH, IntegerType())
+        rows = self.session.read.schema(schema).option("basePath", str(self.stage)).parquet(*files)
+        if output.mode is OutputMode.UPDATE:
+            rows = self.keep(_last_of_each(rows, output.keys))
+        rows = rows.select(*planned.rows.columns)
+        if output.mode is OutputMode.APPEND:
+            rows = in_format(rows, planned.table_schema, output, self.pipeline.transform_file)
+        (
+            rows.write.format(output.format)
+            .mode("append")
+            .partitionBy(*output.sink_partitions)
+            .options(**output.writer_options)
+            .option("maxRecordsPerFile", output.maxRecordsPerFile)
+            .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+            .save(str(self.pipeline.layout.sink(self.generation)))
+        )
+
+    def _put(self, rows: DataFrame, batch: int) -> None:
+        output = self.pipeline.spec.output
+        append = output.mode is OutputMode.APPEND
+        place = self.stage / f"{BATCH}={batch}"
+        # Of a key whose last row is not kept no earlier one is.
+        written = self.keep(rows) if append else rows
+        written.write.partitionBy(*output.sink_partitions).mode("overwrite").parquet(str(place))
+        if not append:
+            found = [KeyedFile(p, partition_values(p, place)) for p in place.rglob("*.parquet")]
+            good = [file for file in found if not is_rejected(file.partition)]
+            refuse_irreplaceable(good, rows.schema, output, batch)
+
+
+def _last_of_each(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The last good row of each key, and every rejected row."""
+    latest = Window.partitionBy(*keys).orderBy(F.desc(BATCH))
+    good = rows.where(F.col(REJECT).isNull()).withColumn("_place", F.row_number().over(latest))
+    last = good.where("_place = 1").drop("_place")
+    return last.unionByName(rows.where(F.col(REJECT).isNotNull()))
