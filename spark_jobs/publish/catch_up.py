@@ -97,9 +97,15 @@ class CatchUp:
 
 
 def _sentence(event: Event, applied: Applied) -> str:
-    if applied.head:
-        return (
-            f"increment {event.increment:06d}: {event.rows:,} rows in version {applied.version}, "
-            f"{event.rejected:,} rejected"
-        )
-    return f"{applied.target}: increment {event.increment:06d}, {event.rows:,} rows"
+    number = f"increment {event.increment:06d}"
+    what = f"{event.rows:,} rows"
+    if event.kind == "reject":
+        what = "rejected, none of its rows"
+    elif event.kind == "replace":
+        what = f"{event.rows:,} rows in the place of the whole table"
+    elif event.made is not None and event.made.partitions is not None:
+        what = f"{event.rows:,} rows in the place of {event.made.partitions}"
+    if not applied.head:
+        return f"{applied.target}: {number}, {what}"
+    said = f"{number}: {what} in version {applied.version}"
+    return said if event.kind == "reject" else f"{said}, {event.rejected:,} rejected"

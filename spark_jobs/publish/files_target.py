@@ -1,12 +1,14 @@
 """A list of the files that passed: for formats that no table can name, and readers of plain files.
 
-`published/000007.json` names the files of journal event 7; all of these together are what consumers
-read. Files beside them in the sink may be held, rejected or left by a driver that died.
+`published/000007.json` names the files of journal event 7, and those of earlier events that it
+takes the place of; the files of all lists without those are what consumers read (`files_now`).
+Files beside them in the sink may be held, rejected or left by a driver that died.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +20,11 @@ from pydantic import BaseModel, ConfigDict
 from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.journal import Event
+from spark_jobs.ledger.journal import Event, EventKind
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.written import Written
 from spark_jobs.publish.payload import Payload, PayloadFile
-from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
+from spark_jobs.publish.target import HeadUnexplained, NotOurTurn, SwapUnfit
 
 
 class PublishedFile(BaseModel):
@@ -53,6 +55,8 @@ class PublishedFiles(BaseModel):
 
     Attributes:
         seq: Its number in the journal.
+        kind: How the files stand to earlier ones.
+        removes: The paths of earlier lists' files that do not count any more.
         files_hash: Of the event.
         table_schema: The columns with the partitions, as Spark's JSON schema.
         epoch: Of the lease it was written under.
@@ -61,6 +65,8 @@ class PublishedFiles(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     seq: int
+    kind: EventKind = "increment"
+    removes: tuple[str, ...] = ()
     increment: int
     generation: str
     first: int
@@ -98,6 +104,7 @@ class FilesTarget:
             NotOurTurn: the list of the event before is missing.
             HeadUnexplained: its place is taken by a list of other files.
             LeaseLost: a newer epoch took over.
+            SwapUnfit: files hold rows of several partitions, and those of one are to go.
         """
         head = max((number for number, _ in documents.numbered(self.layout.published)), default=0)
         before = self._read(event.seq - 1)
@@ -126,6 +133,8 @@ class FilesTarget:
     def _list(self, event: Event, payload: Payload) -> PublishedFiles:
         return PublishedFiles(
             seq=event.seq,
+            kind=event.kind,
+            removes=tuple(self._removes(event)),
             increment=event.increment,
             generation=event.generation,
             first=event.first,
@@ -138,6 +147,24 @@ class FilesTarget:
             run_id=event.run_id,
             at=datetime.now(UTC),
         )
+
+    def _removes(self, event: Event) -> Iterator[str]:
+        if event.in_order:
+            return
+        partitions = event.made.partitions if event.made else None
+        for file in files_now(self.layout, upto=event.seq - 1):
+            if event.kind == "replace":
+                yield file.path
+            elif partitions is not None and partitions.hold(file.partition):
+                if any(column not in file.partition for column in partitions.columns):
+                    raise SwapUnfit(
+                        f"{file.path} holds rows of several partitions, so none of them can be "
+                        "taken away.",
+                        remedy="Take the target `files` out of `publish`.",
+                        targets=(self.name,),
+                        path=file.path,
+                    )
+                yield file.path
 
     def _file(self, file: PayloadFile) -> PublishedFile:
         return PublishedFile(
@@ -174,8 +201,25 @@ def published_files(layout: Layout) -> list[PublishedFiles]:
     return [one for one in found if one is not None]
 
 
+def files_now(layout: Layout, upto: int | None = None) -> list[PublishedFile]:
+    """The files that consumers read, in the order in which they were published.
+
+    Args:
+        layout: Of the pipeline.
+        upto: The last event to look at; None for all.
+    """
+    found: dict[str, PublishedFile] = {}
+    for one in published_files(layout):
+        if upto is None or one.seq <= upto:
+            for path in one.removes:
+                found.pop(path, None)
+            found.update((file.path, file) for file in one.files)
+    return [*found.values()]
+
+
 def _is_of(there: PublishedFiles, event: Event) -> bool:
-    return (there.generation, there.first, there.last, there.files_hash) == (
+    return (there.kind, there.generation, there.first, there.last, there.files_hash) == (
+        event.kind,
         event.generation,
         event.first,
         event.last,

@@ -5,6 +5,11 @@ sent and before that is written down sends the whole event again. A record is to
 `tidemill.pipeline`, `tidemill.generation`, `tidemill.increment` and `tidemill.row`, its place in
 the increment, which is the same each time; `tidemill.batch` says which batch it is from. A reader
 that has seen the four drops the record.
+
+What was sent cannot be taken back. Rows that take the place of others say so in `tidemill.kind`
+(`swap` or `replace`), and in `tidemill.partitions` of which: JSON with the columns and their values
+as in directories' names, where no columns mean all rows; null where they only come to the others.
+Of a swap that leaves its partitions empty there is no record.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from spark_jobs.contract.errors import Refused, UsageError
 from spark_jobs.contract.kafka_connection import client_config
 from spark_jobs.contract.targets import KafkaTarget as Given
 from spark_jobs.ledger.journal import Event
+from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish import json_text
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.target import TargetUnreachable
@@ -104,6 +110,7 @@ class KafkaTarget:
             ("tidemill.pipeline", self.pipeline),
             ("tidemill.generation", event.generation),
             ("tidemill.increment", str(event.increment)),
+            *_replacing(event),
         ]
         row = 0
         for batch, chunk in payload.read():
@@ -281,6 +288,17 @@ class _Delivery:
             target=self.target,
             state=error.name(),
         )
+
+
+def _replacing(event: Event) -> list[tuple[str, str]]:
+    """What a record says of the rows that it is in the place of."""
+    if event.in_order:
+        return []
+    partitions = event.made.partitions if event.made else None
+    if event.kind == "replace":
+        partitions = Partitions()
+    said = "null" if partitions is None else partitions.model_dump_json()
+    return [("tidemill.kind", event.kind), ("tidemill.partitions", said)]
 
 
 def _texts(chunk: pa.RecordBatch, name: str) -> Iterator[bytes | str | None]:

@@ -13,6 +13,7 @@ from spark_jobs.contract.targets import PythonTarget as Given
 from spark_jobs.contract.uncached import load_module
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.payload import Payload
+from spark_jobs.publish.target import SwapUnfit
 
 
 class PythonTarget:
@@ -33,27 +34,54 @@ class PythonTarget:
         self.epoch = epoch
         self.say = say
         self._own: Any = None
+        self._class: Any = None
 
     @property
     def name(self) -> str:
         return self.given.name
 
     def find(self, event: Event) -> int | None:
+        if not event.in_order and not self.swaps:
+            # It may count batches, and those that a swap stands for are in.
+            return None
         found: int | None = self._target().find(event)
         return found
 
+    @property
+    def swaps(self) -> bool:
+        """Whether the class says that it can put rows in the place of others.
+
+        Raises:
+            SpecError: there is no such class.
+        """
+        return bool(getattr(self._found, "swaps", False))
+
     def apply(self, event: Event, payload: Payload) -> int:
+        if not event.in_order and not self.swaps:
+            raise SwapUnfit(
+                f"{self.name}: event {event.seq} puts rows in the place of others ({event.kind}), "
+                f"and {self.given.target} does not say that it can.",
+                remedy="Let it do what spark_jobs/publish/target.py says of swaps, and declare "
+                "`swaps = True` in the class; the next run goes on here.",
+                targets=(self.name,),
+            )
         return int(self._target().apply(event, payload))
 
     def _target(self) -> Any:
         if self._own is None:
-            self._own = self._load()(
+            self._own = self._found(
                 dict(self.given.options),
                 pipeline=self.pipeline.name,
                 epoch=self.epoch,
                 say=self.say,
             )
         return self._own
+
+    @property
+    def _found(self) -> Any:
+        if self._class is None:
+            self._class = self._load()
+        return self._class
 
     def _load(self) -> Callable[..., Any]:
         """The class.

@@ -10,6 +10,11 @@ It is made anew for each publish, with `options` as a mapping and the keyword ar
 brings along is a file `publish/<kind>_target.py`, a model in `contract/targets.py` and a line in
 `publish/targets.py`.
 
+What `Event.kind` says is how its rows change the target: those of an `increment` come after what is
+there, a `reject` has none and only moves the head on, those of a `swap` take the place of the rows
+of `event.made.partitions` (None: of none), those of a `replace` of all. The class gets swaps and
+replacements only if it says `swaps = True`; else a backfill is refused before it starts.
+
 A target that can keep its head beside its rows compares and commits both at once: an event it has
 is a no-op, one that is not its next is refused (`NotOurTurn`), an epoch older than the newest it
 has seen is fenced out (`LeaseLost`). One that cannot says so in its docstring and gives readers
@@ -31,6 +36,10 @@ class NotOurTurn(Refused):
 
 class HeadUnexplained(Refused):
     """A target counts batches as published that it does not hold; carries `head`."""
+
+
+class SwapUnfit(Refused):
+    """A target cannot put rows in the place of others; carries `targets`."""
 
 
 class TargetUnreachable(TransientError):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 
 from spark_jobs.contract.report import Outcome
+from spark_jobs.publish import delta_target
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.outgoing import Outgoing
+from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
 from tests.histories import History, reject, row, rows
 from tests.publish.again import days, made_again, reject_increment
 
@@ -132,3 +135,68 @@ def test_a_redo_takes_the_place_of_the_tail(history: History) -> None:
     assert history.publish().outcome is Outcome.DONE
     assert (history.ids(), history.records()) == ([1, 4, 20, 30], ["c"])
     assert history.delta().transaction_version("orders/live-0001") == 3
+
+
+REJECTED = [reject("a", day="2024-01-01"), reject("b", day="2024-01-02"), reject("c")]
+
+
+@pytest.mark.parametrize(
+    ("forgets", "expected"),
+    [
+        (("file:///in/x.csv",), ["a", "f", "g", "h"]),
+        (("file:///in/y.csv",), ["a", "c", "e", "f", "g", "h"]),
+        (None, ["a", "c", "e", "f", "g", "h"]),
+    ],
+)
+def test_rejected_rows_of_its_partitions_and_inputs_go_with_the_good_ones(
+    history: History, forgets: tuple[str, ...] | None, expected: list[str]
+) -> None:
+    history.increment([row(1), row(2, SECOND)], REJECTED)
+    history.increment(rows(3), [reject("d", day="2024-01-02"), reject("e")])
+    history.publish()
+    made_again(
+        history,
+        [row(20, SECOND)],
+        [reject("f", day="2024-01-02")],
+        partitions=days("2024-01-02"),
+        forgets=forgets,
+    )
+    # It was not computed with these.
+    history.increment(rows(4), [reject("g", day="2024-01-02"), reject("h")])
+    assert history.publish().outcome is Outcome.DONE
+    assert history.records() == expected
+    found = {one["record"]: (one["increment"], one["last_batch"]) for one in history.rejected()}
+    assert (found["a"], found["f"], found["g"]) == ((1, 0), (3, 1), (4, 2))
+
+
+def test_whoever_compacts_the_table_meanwhile_brings_no_row_back(
+    three_days: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_again(three_days, [row(20, SECOND)], partitions=days("2024-01-02"))
+    looks, live_files = [], delta_target.live_files
+
+    def compacted_after_the_look(*args: Any) -> Any:
+        found = live_files(*args)
+        looks.append(found)
+        if len(looks) == 1:
+            assert three_days.delta().optimize.compact()["numFilesRemoved"] == 4
+        return found
+
+    monkeypatch.setattr(delta_target, "live_files", compacted_after_the_look)
+    assert three_days.publish("again").outcome is Outcome.DONE
+    assert [len(files) for files in looks] == [5, 3]
+    assert by_day(three_days) == {FIRST: [1, 4], SECOND: [20], THIRD: [3]}
+    assert len(three_days.log()) == 4
+
+
+def test_a_swap_waits_for_the_batches_that_it_stands_for(three_days: History) -> None:
+    made_again(three_days, [row(20, SECOND)], partitions=days("2024-01-02"), last=1)
+    three_days.publish("again")
+    event = three_days.journal.events()[-1].model_copy(update={"seq": 4, "last": 2})
+    payload = three_days.payload(event.model_copy(update={"files": event.place}))
+    with pytest.raises(NotOurTurn) as refused:
+        DeltaTarget(three_days.layout, epoch=99).apply(event, payload)
+    assert refused.value.head == 1
+    old = event.model_copy(update={"seq": 3, "files_hash": "other"})
+    with pytest.raises(HeadUnexplained):
+        DeltaTarget(three_days.layout, epoch=99).find(old)
