@@ -1,0 +1,97 @@
+"""Redo with state: the checkpoint is forked at the last published batch, the rest read again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.generations import births, current
+from spark_jobs.ledger.increments import Increments, State
+from spark_jobs.ledger.sink_log import read_sink_log
+from tests.e2e.asking import ask
+from tests.e2e.flow import Flow
+from tests.e2e.windows import COUNTS, at, windows
+
+pytestmark = pytest.mark.jvm
+
+# Refuses windows of a word that the mended code leaves out.
+SUITE: dict[str, Any] = {
+    "meta": {"great_expectations_version": "1.24.1"},
+    "expectations": [
+        {
+            "type": "expect_column_values_to_not_be_in_set",
+            "kwargs": {"column": "word", "value_set": ["wrong"]},
+            "meta": {},
+        }
+    ],
+}
+INTERVAL = "spark.sql.streaming.fileSink.log.compactInterval"
+MENDED = COUNTS.replace("events.groupBy", "events.where(\"word <> 'wrong'\").groupBy")
+
+
+def counted(files: Iterable[list[dict[str, str]]], upto: str) -> list[tuple[datetime, str, int]]:
+    """What one batch over all of it counts, of windows that end by a time of the day."""
+    end = datetime.fromisoformat(f"2026-03-01T{upto}:00+00:00")
+    found: Counter[tuple[datetime, str]] = Counter()
+    for row in (row for rows in files for row in rows):
+        time = datetime.fromisoformat(row["at"].replace("Z", "+00:00"))
+        found[time - timedelta(minutes=time.minute % 10), row["word"]] += 1
+    wanted = [(*key, n) for key, n in found.items() if key[0] + timedelta(minutes=10) <= end]
+    return sorted(wanted, key=repr)
+
+
+def published(flow: Flow) -> list[tuple[datetime, str, int]]:
+    rows = flow.published("window", "word", "count")
+    return sorted(((window["start"], word, n) for window, word, n in rows), key=repr)
+
+
+def fed(flow: Flow, minutes: range, *more: dict[str, str]) -> list[list[dict[str, str]]]:
+    """A file for each minute after twelve, each a batch; the first has some rows more."""
+    files = []
+    for minute in minutes:
+        files.append([at(f"12:{minute:02d}"), *(() if files else more)])
+        flow.arrive("events", f"m{minute:03d}", files[-1])
+    return files
+
+
+def without_wrong(files: Iterable[list[dict[str, str]]]) -> list[list[dict[str, str]]]:
+    return [[row for row in rows if row["word"] != "wrong"] for rows in files]
+
+
+def test_the_unpublished_tail_is_taken_in_again_with_mended_code(
+    tmp_path: Path, spark: object
+) -> None:
+    # Where Spark puts its log together it wants what came before the fork.
+    flow = windows(tmp_path, spark={"conf": {INTERVAL: 3}})
+    flow.suite = SUITE
+    flow.write()
+    files = fed(flow, range(0, 20, 5))
+    flow.go("first")
+    before = published(flow)
+    files += fed(flow, range(20, 35, 5), at("12:12", "wrong"))
+    assert flow.run("second")["gate"].outcome is not Outcome.DONE
+    # Good, and behind the held one.
+    files += fed(flow, range(35, 40, 5))
+    flow.run("third")
+    assert published(flow) == before
+    flow.write(transform=MENDED)
+    done = ask(flow, "redo", "redo")
+    assert done["publish"].outcome is Outcome.DONE, done["publish"]
+    assert current(flow.layout) == "live-0002"
+    (birth,) = births(flow.layout.home)
+    assert (birth.of, birth.by) == ("live-0001", "ada")
+    assert published(flow) == counted(without_wrong(files), "12:20")
+    states = {one.number: one.state for one in Increments(flow.layout.increments).all()}
+    assert {states[number] for number in birth.supersedes} == {State.SUPERSEDED}
+    files += fed(flow, range(40, 55, 5))
+    flow.go("later")
+    assert published(flow) == counted(without_wrong(files), "12:40")
+    log = read_sink_log(flow.layout.sink("live-0002"))
+    assert log.compacted_upto is not None
+    assert log.compacted_upto > birth.first
