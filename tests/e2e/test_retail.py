@@ -6,21 +6,30 @@ Nothing here shares code with the pipeline: the expectation is one SQL query ove
 from __future__ import annotations
 
 import os
+import threading
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
+from zoneinfo import ZoneInfo
 
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.project import Project
 from spark_jobs.contract.report import Outcome, Report, Step
+from spark_jobs.ledger.published import open_dataset
+from spark_jobs.ledger.request import RunRequest, fix_request
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
+from tests.processes import wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,6 +166,137 @@ def test_polars_pandas_and_spark_read_the_same_rows(
         books.register(f"{engine}_rows", rows)
         books.execute(f"CREATE TABLE {engine} AS SELECT {COLUMNS} FROM {engine}_rows")
         assert difference(books, engine, "expected") == 0, engine
+
+
+# Postage, fees and corrections are no revenue any more.
+NO_PRODUCT_NO_REVENUE = (
+    'amount.cast("decimal(14,3)").alias("amount")',
+    """
+        F.when(F.col("StockCode").rlike(PRODUCT_CODE), amount).otherwise(0)
+        .cast("decimal(14,3)").alias("amount")""",
+)
+MENDED = """
+    SELECT * REPLACE (CASE WHEN {where} AND NOT is_product THEN 0 ELSE amount END AS amount)
+    FROM expected
+"""
+LOOKS = 100
+WEEK = "order_date BETWEEN '2011-06-01' AND '2011-06-07'"
+
+
+@pytest.fixture(scope="module")
+def mended(
+    months: tuple[Layout, list[dict[str, Report]]],
+    books: duckdb.DuckDBPyConnection,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Pipeline:
+    """The same pipeline with another rule for revenue."""
+    layout, _ = months
+    arrived = layout.root.parent / "arrived"
+    environ = {"TIDEMILL_ROOT": str(layout.root), "TIDEMILL_RETAIL": str(arrived)}
+    shipped = open_pipeline("retail", environ)
+    project = Project(tmp_path_factory.mktemp("mended"))
+    files = (
+        (shipped.spec_file, project.spec("retail")),
+        (shipped.suite_file, project.suite("retail")),
+        (shipped.transform_file, project.transform("retail")),
+    )
+    for source, copy in files:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(source.read_text())
+    old, new = NO_PRODUCT_NO_REVENUE
+    code = shipped.transform_file.read_text()
+    assert old in code
+    project.transform("retail").write_text(code.replace(old, new.strip()))
+    return replace(shipped, project=project)
+
+
+class Poll:
+    """A consumer that looks at a table over and over: rows a day, and the week's revenue."""
+
+    def __init__(self, table: Path) -> None:
+        self.table = table
+        self.seen: list[tuple[int, int, Decimal]] = []
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def run(self, pipeline: Pipeline, run_id: str) -> dict[str, Report]:
+        """A run that commits only after a hundred looks, of which the last may be after it."""
+        one = Run(pipeline, run_id, lambda _: None)
+        reports: dict[str, Report] = {}
+        for step in STEPS:
+            if step == "publish":
+                wait_for(lambda: len(self.seen) >= LOOKS, deadline=300)
+            reports[step] = perform(step, step_function(step), one)
+        return reports
+
+    def _look(self) -> None:
+        week = (date(2011, 6, 1), date(2011, 6, 7))
+        while not self._done.is_set():
+            rows = open_dataset(self.table).to_table(
+                columns=["order_date", "amount"],
+                filter=pc.field("order_date").isin([week[0] + timedelta(n) for n in range(7)]),
+            )
+            days = pc.count_distinct(rows.column("order_date")).as_py()
+            state = (rows.num_rows, days, pc.sum(rows.column("amount")).as_py())
+            self.seen.append(state)
+
+
+def revenue(books: duckdb.DuckDBPyConnection, table: str) -> tuple[int, int, Decimal]:
+    """What a consumer may see of the week."""
+    found = books.execute(
+        f"SELECT count(*), count(DISTINCT order_date), sum(amount) FROM {table} WHERE {WEEK}"
+    ).fetchall()[0]
+    return (found[0], found[1], found[2])
+
+
+def as_it_is(books: duckdb.DuckDBPyConnection, layout: Layout, name: str) -> str:
+    """The published rows as a table of DuckDB's."""
+    books.register(f"{name}_rows", DeltaTable(layout.table).to_pyarrow_table())
+    books.execute(f"CREATE TABLE {name} AS SELECT {COLUMNS} FROM {name}_rows")
+    return name
+
+
+def test_a_backfilled_week_has_the_new_rule_and_the_other_days_the_old_one(
+    mended: Pipeline, books: duckdb.DuckDBPyConnection, spark: SparkSession
+) -> None:
+    zone = ZoneInfo("Europe/London")
+    request = RunRequest(
+        role="backfill",
+        start=datetime(2011, 6, 1, tzinfo=zone),
+        end=datetime(2011, 6, 8, tzinfo=zone),
+        by="ada",
+        reason="postage is no revenue",
+    )
+    fix_request(mended.layout.run("week"), request)
+    books.execute(f"CREATE TABLE week AS {MENDED.format(where=WEEK)}")
+    with Poll(mended.layout.table) as poll:
+        reports = poll.run(mended, "week")
+    assert reports["publish"].outcome is Outcome.DONE, reports
+    assert difference(books, as_it_is(books, mended.layout, "backfilled"), "week") == 0
+    assert len(poll.seen) >= LOOKS
+    assert set(poll.seen) <= {revenue(books, "expected"), revenue(books, "week")}
+
+
+def test_a_rebuilt_table_has_the_new_rule_everywhere_and_all_at_once(
+    mended: Pipeline, books: duckdb.DuckDBPyConnection, spark: SparkSession
+) -> None:
+    request = RunRequest(role="rebuild", by="ada", reason="postage is no revenue")
+    fix_request(mended.layout.run("rebuild"), request)
+    books.execute(f"CREATE TABLE everywhere AS {MENDED.format(where='true')}")
+    with Poll(mended.layout.table) as poll:
+        reports = poll.run(mended, "rebuild")
+    assert reports["publish"].outcome is Outcome.DONE, reports
+    assert difference(books, as_it_is(books, mended.layout, "rebuilt"), "everywhere") == 0
+    assert len(poll.seen) >= LOOKS
+    assert set(poll.seen) <= {revenue(books, "week"), revenue(books, "everywhere")}
 
 
 def test_a_planted_bad_day_is_held_and_the_next_good_day_waits(
