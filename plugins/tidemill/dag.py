@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
 from airflow.sdk import (
     DAG,
@@ -21,7 +19,6 @@ from airflow.sdk import (
     CronDataIntervalTimetable,
     TaskGroup,
     TriggerRule,
-    WeightRule,
     chain,
     get_parsing_context,
 )
@@ -33,21 +30,20 @@ from spark_jobs.contract.project import spec_files
 from spark_jobs.contract.spec import Spec
 from tidemill.broken_spec import BrokenSpec
 from tidemill.dag_page import dag_page
-from tidemill.events import table_alias
+from tidemill.forms import backfill_form
 from tidemill.group import IngestedOperator, Member, refuse_disagreement
 from tidemill.notify import StateNotice
-from tidemill.operators import DoctorOperator, PublishOperator, announce_emitted
-from tidemill.spark_step import GateOperator, GroupIngestOperator, IngestOperator
+from tidemill.resolve import build_resolve_dag, refuse_reserved
+from tidemill.spark_step import GroupIngestOperator, IngestOperator
+from tidemill.task_names import pipeline_of, resolve_id
+from tidemill.tasks import ALONE, beginning, callbacks, default_args, tasks
 from tidemill.wake import arrivals
 
 if TYPE_CHECKING:
-    from airflow.sdk import Asset, BaseOperator
+    from airflow.sdk import Asset
     from airflow.sdk.bases.timetable import BaseTimetable
 
-# `max_active_runs` does not count backfills; this does, and holds for every run type.
-ALONE = {"max_active_tis_per_dag": 1}
-# Backfill is not among them until it recomputes an interval: Airflow's own would run the live
-# checkpoint once per day asked for, beside `max_active_runs`.
+# Where Spark's own sink takes the rows nothing can be swapped, so there is no backfill.
 RUN_TYPES = (
     "scheduled",
     "manual",
@@ -55,6 +51,7 @@ RUN_TYPES = (
     "asset_triggered",
     "asset_materialization",
 )
+BACKFILL = "backfill"
 
 
 def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
@@ -67,19 +64,22 @@ def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
     except TidemillError as error:
         yield BrokenSpec.of(error.path, error)
     # A task process needs its own DAG only; that of a group is named in its members' specs.
-    own = [path for path in paths if path.stem == wanted]
+    own = [path for path in paths if wanted and path.stem == pipeline_of(wanted, "")]
     for path in own or paths:
         try:
-            member = Member(path.stem, load_spec(path, environ), path)
-            if member.spec.group is not None:
-                groups.setdefault(member.spec.group, []).append(member)
-            elif wanted in (None, member.name):
-                yield build_dag(member.name, member.spec, path)
+            name, spec = path.stem, load_spec(path, environ)
+            if spec.group is not None:
+                groups.setdefault(spec.group, []).append(Member(name, spec, path))
+            elif wanted in (None, name):
+                yield build_dag(name, spec, path)
+            if spec.published and wanted in (None, resolve_id(name)):
+                yield build_resolve_dag(name, spec, path)
         except TidemillError as error:
             yield BrokenSpec.of(path, error)
     for name, members in groups.items():
         try:
-            yield build_group(name, members, taken=[path.stem for path in paths])
+            if wanted in (None, name):
+                yield build_group(name, members, taken=[path.stem for path in paths])
         except TidemillError as error:
             yield BrokenSpec.of(members[0].path, error)
 
@@ -93,19 +93,21 @@ def build_dag(name: str, spec: Spec, path: Path) -> DAG:
         path: The spec's file, for messages and the DAG's page.
 
     Raises:
-        SpecError: the schedule or the notifier is none.
+        SpecError: the schedule or the notifier is none, or the name is a resolve DAG's.
     """
+    refuse_reserved(name, path)
     notice = StateNotice.of(spec, path) if spec.notify else None
     page = dag_page(name, spec, path, os.environ.get("TIDEMILL_ROOT", "$TIDEMILL_ROOT"))
-    with _dag(name, _first_sentence(spec.description), spec, path, page) as dag:
+    about = _first_sentence(spec.description)
+    with _dag(name, about, spec, path, page, backfills=spec.published) as dag:
         ingest = IngestOperator(
             task_id="ingest",
             pipeline=name,
             conn_id=spec.spark.conn_id,
             **ALONE,
-            **_callbacks(spec, notice),
+            **callbacks(spec, notice),
         )
-        chain(*_tasks(name, spec, notice, [ingest]))
+        chain(*tasks(name, spec, notice, [ingest]))
     return dag
 
 
@@ -126,7 +128,10 @@ def build_group(name: str, members: Sequence[Member], taken: Sequence[str] = ())
     where = os.environ.get("TIDEMILL_ROOT", "$TIDEMILL_ROOT")
     pages = (f"## {m.name}\n\n{dag_page(m.name, m.spec, m.path, where)}" for m in members)
     page = "\n\n".join(pages)
-    with _dag(name, f"{named} in one Spark application", first, members[0].path, page) as dag:
+    about = f"{named} in one Spark application"
+    # A backfill of a group is one of each of its members.
+    backfills = all(member.spec.published for member in members)
+    with _dag(name, about, first, members[0].path, page, backfills=backfills) as dag:
         ingest = GroupIngestOperator(
             task_id="ingest",
             group=name,
@@ -143,70 +148,27 @@ def build_group(name: str, members: Sequence[Member], taken: Sequence[str] = ())
                     task_id="ingested",
                     pipeline=member.name,
                     trigger_rule=TriggerRule.ALL_DONE,
-                    **_callbacks(member.spec, notice),
+                    **callbacks(member.spec, notice),
                 )
-                chain(*_tasks(member.name, member.spec, notice, [ingest, ingested]))
+                chain(*tasks(member.name, member.spec, notice, [ingest, ingested]))
     return dag
 
 
-def _dag(name: str, description: str, spec: Spec, path: Path, page: str) -> DAG:
+def _dag(name: str, description: str, spec: Spec, path: Path, page: str, *, backfills: bool) -> DAG:
     """A DAG without its tasks, with the settings of a spec."""
-    airflow = spec.airflow
     return DAG(
         dag_id=name,
         description=description or None,
         schedule=_schedule(name, spec, path),
-        start_date=datetime.combine(airflow.start_date, time(), ZoneInfo(spec.timezone)),
+        start_date=beginning(spec),
         catchup=False,
         max_active_runs=1,
-        allowed_run_types=RUN_TYPES,  # type: ignore[arg-type] # it converts their values
-        tags=["tidemill", *airflow.tags],
+        allowed_run_types=(*RUN_TYPES, BACKFILL) if backfills else RUN_TYPES,  # type: ignore[arg-type] # it converts their values
+        tags=["tidemill", *spec.airflow.tags],
         doc_md=page,
-        default_args={
-            "owner": airflow.owner,
-            "pool": airflow.pool,
-            "retries": airflow.retries,
-            "retry_delay": airflow.retry_delay,
-            "execution_timeout": airflow.timeout,
-            # Whoever has begun is finished first: one pipeline published beats two half done.
-            "weight_rule": WeightRule.UPSTREAM,
-        },
+        params=backfill_form(spec.timezone) if backfills else None,
+        default_args=default_args(spec),
     )
-
-
-def _callbacks(spec: Spec, notice: StateNotice | None) -> dict[str, Any]:
-    """Who is told what becomes of a task; of an ingest also that the pipeline is well by it."""
-    if notice is None:
-        return {}
-    told: dict[str, Any] = {
-        "on_failure_callback": [notice.failed],
-        "on_skipped_callback": [notice.ended],
-    }
-    return told if spec.published else {**told, "on_success_callback": [notice.ended]}
-
-
-def _tasks(
-    name: str, spec: Spec, notice: StateNotice | None, ingest: Sequence[BaseOperator]
-) -> list[BaseOperator]:
-    """The tasks of a pipeline's run, in order."""
-    told = _callbacks(spec, notice)
-    told.pop("on_success_callback", None)
-    well = [notice.ended] if notice else []
-    doctor = DoctorOperator(task_id="doctor", pipeline=name, **told)
-    if not spec.published:
-        return [doctor, *ingest]
-    alone: dict[str, Any] = {"pipeline": name, **ALONE, **told}
-    return [
-        doctor,
-        *ingest,
-        GateOperator(task_id="gate", conn_id=spec.spark.conn_id, **alone),
-        PublishOperator(
-            task_id="publish",
-            outlets=[table_alias(name)],
-            on_success_callback=[announce_emitted, *well],
-            **alone,
-        ),
-    ]
 
 
 def _schedule(name: str, spec: Spec, path: Path) -> BaseTimetable | list[Asset] | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.spec import Spec
+from tidemill.task_names import resolve_id
 
 # The fields of a source, target or sink that say which one it is.
 NAMED = (
@@ -44,7 +45,60 @@ def dag_page(name: str, spec: Spec, path: Path, root: str) -> str:
             for source in spec.wake.sources_of(kind, spec.sources)
         )
         lines.insert(-2, f"- started when something is new at {', '.join(watched)}")
+    if spec.published:
+        lines += ["", *_by_hand(name, spec)]
     return "\n".join((spec.description.strip(), "", *lines)).strip()
+
+
+def resolve_page(name: str, actions: Mapping[Any, str]) -> str:
+    """The page of a pipeline's resolve DAG as Markdown.
+
+    Args:
+        name: The pipeline's.
+        actions: What each of them does, behind its name.
+    """
+    said = (text.partition(": ") for text in actions.values())
+    return "\n".join(
+        (
+            f"What a person decides about `{name}`: nothing here happens by itself. Start it, fill "
+            "in the form, and approve it in the task `approve` (*Required Actions*); who approved "
+            "it and why stands in the history of the table.",
+            "",
+            *(f"- **{action}**: {what}" for action, _, what in said),
+            "",
+            "Release, reject and reinstate are of one increment, whose number `tidemill status "
+            f"{name}` shows. Redo and rebuild may leave files out, one a line. Where the suite was "
+            f"wrong, mend it and clear the task `gate` of the run of `{name}` that was held.",
+            "",
+            "Runs of the two DAGs write one after the other. An approval that nobody gives within "
+            "a week counts as refused.",
+        )
+    )
+
+
+def _by_hand(name: str, spec: Spec) -> Iterator[str]:
+    """What a person may start."""
+    yield (
+        "**Backfill** computes past partitions again, as of the last published batch, judges them "
+        "and swaps them in at once. Choose *Backfill* in the dialog of *Trigger*, or start a run "
+        f"with mode `backfill`, from and to (in {spec.timezone} where they name no zone; the end "
+        "is not part of it). Partitions are computed as a whole, the same request only once. With "
+        "`dry_run` it says what would change, and changes nothing."
+    )
+    if spec.group is not None:
+        yield (
+            f"A backfill of group `{spec.group}` is one of each of its pipelines; of this one "
+            f"alone: `tidemill backfill {name} --from … --to …`."
+        )
+    yield (
+        "A run that has sealed an increment stays the live run that it was when it is "
+        "*reprocessed* as a backfill: its log says so, and a run started by hand does it."
+    )
+    yield ""
+    yield (
+        "**Held increments**: release, redo, reject or reinstate them, or rebuild the table, in "
+        f"`{resolve_id(name)}`."
+    )
 
 
 def _destinations(folder: str, spec: Spec) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Asset events: DAGs scheduled on a table hear of each increment once it is visible."""
+"""Asset events: DAGs scheduled on a table hear of each change of it once it is visible."""
 
 from __future__ import annotations
 
@@ -57,7 +57,13 @@ def announce(pipeline: Pipeline, numbers: Iterable[int]) -> None:
 
 
 def _extra(event: Event, applied: Applied) -> dict[str, Any]:
-    return {
+    """What consumers are told: of rows that came, took the place of others, or will not come.
+
+    A swap names the partitions in which rows changed, each by its values of the columns
+    `partition_by`; None where they may be anywhere. A replace is always of the whole table.
+    """
+    extra: dict[str, Any] = {
+        "kind": event.kind,
         "target": applied.target,
         "version": applied.version,
         "increment": event.increment,
@@ -68,3 +74,14 @@ def _extra(event: Event, applied: Applied) -> dict[str, Any]:
         "rejected": event.rejected,
         "run_id": event.run_id,
     }
+    decided = event.rejection or event.release
+    if event.made is not None:
+        extra |= {"by_way_of": event.made.by_way_of, "by": event.made.by}
+    elif decided is not None:
+        extra["by"] = decided.get("by", "")
+    if event.kind == "swap":
+        partitions = event.made.partitions if event.made else None
+        known = partitions is not None and not partitions.everything
+        extra["partition_by"] = list(partitions.columns) if partitions and known else []
+        extra["partitions"] = [list(v) for v in partitions.values] if partitions and known else None
+    return extra

@@ -20,7 +20,9 @@ from spark_jobs.contract.errors import SpecError, TidemillError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger.request import read_request
 from tidemill.outcome import as_airflow, conclude
+from tidemill.task_names import RESOLVE
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -58,6 +60,8 @@ def refuse_disagreement(members: Sequence[Member], taken: Collection[str] = ()) 
     first = members[0]
     if first.spec.group in taken:
         raise _error(first, "group", "is the name of a pipeline, and both would be DAGs")
+    if str(first.spec.group).endswith(RESOLVE):
+        raise _error(first, "group", f"ends in {RESOLVE}, as the DAGs do in which people decide")
     for member in members:
         if member.spec.wake is not None:
             raise _error(member, "wake", "is woken, which a group is not: it goes by the clock")
@@ -72,6 +76,13 @@ def members_with_work(members: Sequence[str], run_id: str) -> list[Pipeline]:
     pipelines = [open_pipeline(name) for name in members]
     looked = [(one, reports.read(one.layout.run(run_id), "doctor")) for one in pipelines]
     return [one for one, seen in looked if seen is not None and seen.outcome is Outcome.DONE]
+
+
+def applications(pipelines: Sequence[Pipeline], run_id: str) -> list[list[Pipeline]]:
+    """Who shares a Spark application: live ingests do, and nothing that is computed again."""
+    alone = [one for one in pipelines if read_request(one.layout.run(run_id)).role != "live"]
+    together = [one for one in pipelines if one not in alone]
+    return [those for those in (together, *([one] for one in alone)) if those]
 
 
 class IngestedOperator(BaseOperator):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.contract.errors import ExitCode, SpecError
 from spark_jobs.contract.load import load_spec
 from spark_jobs.contract.project import REPOSITORY, Project, search_path
+from tidemill.task_names import resolve_id
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
@@ -100,25 +101,31 @@ def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:
 
 
 def _of_spec(path: Path, parsed: Parsed) -> Iterator[Problem]:
-    from tidemill.house_rules import RULES
+    from tidemill.house_rules import RESOLVE_RULES, RULES
 
     if str(path) in parsed.errors:
         yield _of_error(path, parsed.errors[str(path)])
         return
     spec = load_spec(path)
-    dag = parsed.dags.get(spec.group or path.stem)
-    if dag is None:
-        yield Problem(str(path), "It has no DAG.", f"Look at the log of parsing {DAG_FILE}.")
-        return
-    for rule in RULES:
-        for what, remedy in rule(dag, spec):
-            yield Problem(str(path), f"DAG {dag.dag_id}: {what} ({rule.__name__}).", remedy)
+    expected = {spec.group or path.stem: RULES}
+    if spec.published:
+        expected[resolve_id(path.stem)] = RESOLVE_RULES
+    for name, rules in expected.items():
+        dag = parsed.dags.get(name)
+        if dag is None:
+            remedy = f"Look at the log of parsing {DAG_FILE}."
+            yield Problem(str(path), f"It has no DAG '{name}'.", remedy)
+            continue
+        for rule in rules:
+            for what, remedy in rule(dag, spec):
+                yield Problem(str(path), f"DAG {name}: {what} ({rule.__name__}).", remedy)
 
 
 def _dags_of(path: Path) -> set[str]:
-    """The DAGs that a spec may have: of its own, or of its group."""
+    """The DAGs that a spec may have: of its own or its group, and the one of decisions."""
     with suppress(SpecError):
-        return {load_spec(path).group or path.stem}
+        spec = load_spec(path)
+        return {spec.group or path.stem, *([resolve_id(path.stem)] if spec.published else [])}
     return {path.stem}
 
 

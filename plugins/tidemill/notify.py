@@ -22,6 +22,8 @@ from spark_jobs.contract.pipeline import root
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.contract.spec import Notify, Spec
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.request import Role, read_request
+from tidemill.request import RequestRefused
 from tidemill.task_names import pipeline_of, step_of
 
 if TYPE_CHECKING:
@@ -101,6 +103,8 @@ class StateNotice:
     def failed(self, context: Context) -> None:
         """A task ended as failed: held, overdue, refused or failed."""
         report = _report(context)
+        if _asked_in_vain(context, report):
+            return
         if report is not None and report.outcome not in TROUBLE:
             # The task failed beside its step: before it began, or after it had ended well.
             report = None
@@ -112,7 +116,8 @@ class StateNotice:
     def ended(self, context: Context) -> None:
         """The last step is done, or the doctor found nothing to do: the pipeline is well."""
         report = _report(context)
-        if report is not None and report.step in ("doctor", self.last):
+        # That past days are computed again says nothing of the days to come.
+        if _role(context) != "backfill" and report and report.step in ("doctor", self.last):
             self._change(context, "ok", report.reason)
 
     def _change(self, context: Context, state: State, message: str) -> None:
@@ -180,11 +185,28 @@ def _report(context: Context) -> Report | None:
         return None
 
 
+def _asked_in_vain(context: Context, report: Report | None) -> bool:
+    """Whether it concerns only who started the run, and sees it there: the pipeline is as before.
+
+    That a gate holds what was computed again is told: somebody else may know the data.
+    """
+    if isinstance(getattr(context.get("exception"), "__cause__", None), RequestRefused):
+        return True
+    return _role(context) != "live" and (report is None or report.outcome is not Outcome.HELD)
+
+
+def _role(context: Context) -> Role:
+    try:
+        return read_request(_layout(context).run(context["run_id"])).role
+    except (TidemillError, OSError):
+        return "live"
+
+
 def _is_held(layout: Layout) -> bool:
     # Imported here, because it costs what a DAG file must not.
     from spark_jobs.ledger import increments
 
-    states = (one.state for one in increments.Increments(layout.increments).all())
+    states = (one.state for one in increments.Increments(layout.increments).in_order())
     return increments.State.HELD in states
 
 

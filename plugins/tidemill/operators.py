@@ -1,27 +1,32 @@
-"""The operators of doctor and publish, which are child processes of their tasks."""
+"""The operators of doctor, gate and publish: child processes first, and Spark where that is it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, BaseOperatorLink
 
 from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
+from spark_jobs.ledger.request import RunRequest, fix_request
 from tidemill.child_step import ChildStep, StepCommand
 from tidemill.command import step_command
 from tidemill.connections import connection_variables
+from tidemill.docs_link import DataDocsLink
 from tidemill.events import announce, emit
 from tidemill.outcome import as_airflow, conclude
+from tidemill.request import in_words, request_of
+from tidemill.spark_step import SparkStepOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class ChildStepOperator(BaseOperator):
-    """Runs one step and ends as its report says.
+class DoctorOperator(BaseOperator):
+    """Fixes what the run is for, skips one with nothing to do, and fails one that would lose rows.
 
     Args:
         pipeline: The name of the pipeline.
@@ -29,7 +34,7 @@ class ChildStepOperator(BaseOperator):
 
     # A run's conf and params can reach no command line and no variable (failure-modes B3.1).
     template_fields: Sequence[str] = ()
-    step: ClassVar[Step]
+    step: ClassVar[Step] = "doctor"
 
     def __init__(self, *, pipeline: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -38,50 +43,94 @@ class ChildStepOperator(BaseOperator):
         self._child: ChildStep | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
-        run_id = context["run_id"]
         try:
             pipeline = open_pipeline(self.pipeline)
-            self._child = ChildStep(
-                self.step,
-                pipeline,
-                run_id,
-                secrets=connection_variables(pipeline.spec),
-                command=self.command,
-                say=self.log.info,
-            )
+            self.fix(pipeline, context)
+            self._child = child_step(self, pipeline, context)
             report, exit_code = self._child.run()
         except TidemillError as error:
             raise as_airflow(error) from error
-        return self.settle(pipeline, context, report, exit_code)
-
-    def settle(
-        self, pipeline: Pipeline, context: Context, report: Report | None, exit_code: int
-    ) -> dict[str, Any]:
-        """End the task as the report says; its result."""
         return conclude(self.step, report, exit_code)
+
+    def wanted(self, pipeline: Pipeline, context: Context) -> RunRequest:
+        """What Airflow asks of this run now.
+
+        Raises:
+            RequestRefused: it cannot be.
+        """
+        return request_of(pipeline.spec, context)
+
+    def fix(self, pipeline: Pipeline, context: Context) -> None:
+        """Fix what the run does, unless it is fixed already; the steps go by that alone."""
+        wanted = self.wanted(pipeline, context)
+        if not os.access(pipeline.layout.root, os.W_OK | os.X_OK):
+            # The step refuses it, and a document of ours would make the folder that is missing.
+            return
+        fixed = fix_request(pipeline.layout.run(context["run_id"]), wanted)
+        timezone = pipeline.spec.timezone
+        if fixed.role != "live":
+            by = f", asked for by {fixed.by}" if fixed.by else ""
+            self.log.info("this run is a %s%s", in_words(fixed, timezone), by)
+        elif wanted.role != "live":
+            self.log.warning(
+                "Airflow asks for a %s, but this run is a live one that has sealed an increment, "
+                "and stays it: it changes nothing that is published. Start the DAG with mode "
+                "backfill and the same dates instead.",
+                in_words(wanted, timezone),
+            )
 
     def on_kill(self) -> None:
         if self._child is not None:
             self._child.kill()
 
 
-class DoctorOperator(ChildStepOperator):
-    """Skips a run with nothing to do, and fails one that would lose rows in silence."""
+class ChildFirstOperator(SparkStepOperator):
+    """Runs a step in a child process, and through spark-submit where its report asks for Spark."""
 
-    step: ClassVar[Step] = "doctor"
+    def __init__(self, *, pipeline: str, conn_id: str, **kwargs: Any) -> None:
+        super().__init__(pipeline=pipeline, conn_id=conn_id, **kwargs)
+        self.command: StepCommand = step_command
+        self._child: ChildStep | None = None
+
+    def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
+        self._child = child_step(self, pipeline, context)
+        report, exit_code = self._child.run()
+        if report is not None and report.outcome is Outcome.NEEDS_SPARK:
+            self.log.info("%s by Spark: %s", self.step, report.reason)
+            return self.submit(pipeline, context)
+        return report, exit_code
+
+    def on_kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+        super().on_kill()
 
 
-class PublishOperator(ChildStepOperator):
-    """Makes what passed visible, and tells consumers of each increment that went out."""
+class GateOperator(ChildFirstOperator):
+    """Judges the increment; by Spark where it is too large for a process of its own."""
+
+    step: ClassVar[Step] = "gate"
+    operator_extra_links: Sequence[BaseOperatorLink] = (DataDocsLink(),)
+
+
+class PublishOperator(ChildFirstOperator):
+    """Makes what passed visible, and tells consumers of each increment that went out.
+
+    A backfill that lost its race is computed again, by Spark.
+    """
 
     step: ClassVar[Step] = "publish"
 
-    def __init__(self, *, pipeline: str, **kwargs: Any) -> None:
-        super().__init__(pipeline=pipeline, **kwargs)
+    def __init__(self, *, pipeline: str, conn_id: str, **kwargs: Any) -> None:
+        super().__init__(pipeline=pipeline, conn_id=conn_id, **kwargs)
         self.emitted: tuple[int, ...] = ()
 
     def settle(
-        self, pipeline: Pipeline, context: Context, report: Report | None, exit_code: int
+        self,
+        pipeline: Pipeline,
+        context: Context,
+        report: Report | None,
+        exit_code: int | None,
     ) -> dict[str, Any]:
         if report is not None and report.outcome in (Outcome.DONE, Outcome.WAITING):
             self.emitted = emit(pipeline, context)
@@ -90,6 +139,20 @@ class PublishOperator(ChildStepOperator):
                 # events of a skipped task.
                 return {"outcome": str(report.outcome), "reason": report.reason}
         return super().settle(pipeline, context, report, exit_code)
+
+
+def child_step(
+    operator: DoctorOperator | ChildFirstOperator, pipeline: Pipeline, context: Context
+) -> ChildStep:
+    """The step of an operator as a child process of its task."""
+    return ChildStep(
+        operator.step,
+        pipeline,
+        context["run_id"],
+        secrets=connection_variables(pipeline.spec),
+        command=operator.command,
+        say=operator.log.info,
+    )
 
 
 def announce_emitted(context: Context) -> None:

@@ -1,4 +1,4 @@
-"""The operators of ingest and gate: the Spark provider's submit operator, pinned down."""
+"""The operators that need Spark: the Spark provider's submit operator, pinned down."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk import BaseHook, BaseOperatorLink
+from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import (
     AirflowException,
     AirflowFailException,
@@ -25,20 +26,19 @@ from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.contract.session_conf import FAIR, JARS, driver_java_options, session_conf
 from spark_jobs.ledger.lease import end_outlived
-from tidemill.child_step import ChildStep, StepCommand
+from spark_jobs.ledger.request import read_request
 from tidemill.command import (
     APPLICATION,
     launched_by_this_task,
     spark_binary,
     spark_variables,
     step_arguments,
-    step_command,
 )
 from tidemill.connections import connection_variables
-from tidemill.docs_link import DataDocsLink
-from tidemill.group import conclude_group, members_with_work
+from tidemill.group import applications, conclude_group, members_with_work
 from tidemill.outcome import ReportWatch, as_airflow, conclude
 from tidemill.processes import end_session
+from tidemill.request import DECIDED
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -136,14 +136,25 @@ class SparkStepOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         try:
-            report, exit_code = self.run_step(open_pipeline(self.pipeline), context)
+            pipeline = open_pipeline(self.pipeline)
+            report, exit_code = self.run_step(pipeline, context)
         except TidemillError as error:
             raise as_airflow(error) from error
-        return conclude(self.step, report, exit_code)
+        return self.settle(pipeline, context, report, exit_code)
 
     def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
         """Run the step to its end; the report of this try, and the exit code."""
         return self.submit(pipeline, context)
+
+    def settle(
+        self,
+        pipeline: Pipeline,
+        context: Context,
+        report: Report | None,
+        exit_code: int | None,
+    ) -> dict[str, Any]:
+        """End the task as the report says; its result."""
+        return conclude(self.step, report, exit_code)
 
     def submit(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
         """Run it through spark-submit."""
@@ -201,13 +212,32 @@ class SparkStepOperator(SparkSubmitOperator):
 
 
 class IngestOperator(SparkStepOperator):
-    """Takes in what is available now."""
+    """Takes in what is available now, or computes again what the run was asked for."""
 
     step: ClassVar[Step] = "ingest"
+
+    def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
+        role = read_request(pipeline.layout.run(context["run_id"])).role
+        if role not in DECIDED:
+            return self.submit(pipeline, context)
+        now = datetime.now(UTC)
+        # A driver would take seconds to say so.
+        report = Report(
+            pipeline=pipeline.name,
+            run_id=context["run_id"],
+            step=self.step,
+            outcome=Outcome.DONE,
+            reason=f"a {role} computes nothing",
+            started=now,
+            finished=now,
+        )
+        return report, None
 
 
 class GroupIngestOperator(SparkStepOperator):
     """Takes in what is available to each pipeline of a group, in one application.
+
+    What is computed again is so one pipeline after the other, each in an application of its own.
 
     Args:
         group: Its name.
@@ -221,52 +251,21 @@ class GroupIngestOperator(SparkStepOperator):
         self.members = tuple(members)
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+        run_id = context["run_id"]
         try:
-            pipelines = members_with_work(self.members, context["run_id"])
+            pipelines = members_with_work(self.members, run_id)
             if not pipelines:
                 raise AirflowSkipException("nothing new for any pipeline of the group")
-            folders = [pipeline.layout.run(context["run_id"]) for pipeline in pipelines]
+            folders = [pipeline.layout.run(run_id) for pipeline in pipelines]
             watches = [ReportWatch(folder, self.step) for folder in folders]
-            exit_code = self.submit_all(pipelines, context)
+            codes = [self.submit_all(those, context) for those in applications(pipelines, run_id)]
         except TidemillError as error:
             raise as_airflow(error) from error
         found = [watch.report() for watch in watches]
         if None in found:
             # Of a crash nobody knows whose it was; those that are done do nothing the next time.
-            return conclude(self.step, None, exit_code)
+            return conclude(self.step, None, max(codes))
         return conclude_group([report for report in found if report is not None])
-
-
-class GateOperator(SparkStepOperator):
-    """Judges the increment: in a child process, or by Spark where it is too large for that."""
-
-    step: ClassVar[Step] = "gate"
-    operator_extra_links: Sequence[BaseOperatorLink] = (DataDocsLink(),)
-
-    def __init__(self, *, pipeline: str, conn_id: str, **kwargs: Any) -> None:
-        super().__init__(pipeline=pipeline, conn_id=conn_id, **kwargs)
-        self.command: StepCommand = step_command
-        self._child: ChildStep | None = None
-
-    def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
-        self._child = ChildStep(
-            self.step,
-            pipeline,
-            context["run_id"],
-            secrets=connection_variables(pipeline.spec),
-            command=self.command,
-            say=self.log.info,
-        )
-        report, exit_code = self._child.run()
-        if report is not None and report.outcome is Outcome.NEEDS_SPARK:
-            self.log.info("judged by Spark: %s", report.reason)
-            return self.submit(pipeline, context)
-        return report, exit_code
-
-    def on_kill(self) -> None:
-        if self._child is not None:
-            self._child.kill()
-        super().on_kill()
 
 
 def spark_conf(pipelines: Sequence[Pipeline], run_id: str) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -20,11 +20,12 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome, Step
 from tests.airflow.conftest import NAME
+from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import leaving, report_of
 from tidemill.connections import connection_variables
-from tidemill.operators import DoctorOperator, PublishOperator
-from tidemill.spark_step import GateOperator, IngestOperator
+from tidemill.operators import DoctorOperator, GateOperator, PublishOperator
+from tidemill.spark_step import IngestOperator
 
 PASSWORD = 'pa ss"wo\\rd/ä%40'
 EXTRA_SECRET = "nobody-calls-this-a-secret"
@@ -52,7 +53,7 @@ STEPS = ("doctor", "ingest", "gate", "publish")
 
 @pytest.fixture
 def context() -> Context:
-    return cast("Context", {"run_id": "run-1", "outlet_events": defaultdict(object)})
+    return context_of(outlet_events=defaultdict(object))
 
 
 @pytest.fixture
@@ -97,7 +98,9 @@ def seen_by(step: Step, spark: FakeSpark, layout: Layout, context: Context, at: 
     operator: Any = {
         "doctor": lambda: DoctorOperator(task_id="doctor", pipeline=NAME),
         "gate": lambda: GateOperator(task_id="gate", pipeline=NAME, conn_id="tidemill_spark"),
-        "publish": lambda: PublishOperator(task_id="publish", pipeline=NAME),
+        "publish": lambda: PublishOperator(
+            task_id="publish", pipeline=NAME, conn_id="tidemill_spark"
+        ),
     }[step]()
     operator.command = recording(step, at, layout)
     operator.execute(context)

@@ -19,6 +19,7 @@ from tidemill.integrity import DAG_FILE
 pytestmark = pytest.mark.airflow
 
 BROKEN = "specs/broken.yaml"
+UNGATED = "shown"
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,9 @@ def dags(database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     (folder / "specs").mkdir(parents=True)
     shutil.copy(DAG_FILE, folder)
     (folder / "specs" / f"{NAME}.yaml").write_text(minimal("schedule: '@daily'\n"))
+    (folder / "specs" / f"{UNGATED}.yaml").write_text(
+        minimal("schedule: '@daily'\nsink: {kind: console}\n")
+    )
     (folder / BROKEN).write_text(minimal("schedul: '@daily'\n"))
     with pytest.MonkeyPatch.context() as environ:
         environ.setenv("TIDEMILL_PROJECTS", str(project))
@@ -82,12 +86,45 @@ def test_it_leaves_the_other_dags_alone(api: Any, dags: Path) -> None:
     assert "broken" not in healthy_dags(api)
 
 
-def test_a_backfill_is_refused_with_one_sentence(api: Any, dags: Path) -> None:
-    days = {"from_date": "2026-03-01T00:00:00Z", "to_date": "2026-03-03T00:00:00Z"}
-    answer = api.post("backfills", json={"dag_id": NAME, **days})
+DAYS = {"from_date": "2026-03-01T00:00:00Z", "to_date": "2026-03-03T00:00:00Z"}
+
+
+def test_a_backfill_makes_a_run_of_each_day(api: Any, dags: Path) -> None:
+    answer = api.post("backfills/dry_run", json={"dag_id": NAME, **DAYS})
+    assert [run["logical_date"] for run in answer.json()["backfills"]] == [
+        f"2026-03-0{day}T00:00:00Z" for day in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize("dag_id", [UNGATED, f"{NAME}__resolve"])
+def test_a_backfill_of_what_cannot_be_swapped_is_refused_with_one_sentence(
+    api: Any, dags: Path, dag_id: str
+) -> None:
+    answer = api.post("backfills", json={"dag_id": dag_id, **DAYS})
     assert answer.status_code == 400
-    assert NAME in answer.json()["detail"]
-    assert api.get(f"dags/{NAME}/dagRuns").json()["total_entries"] == 0
+    assert dag_id in answer.json()["detail"]
+    assert api.get(f"dags/{dag_id}/dagRuns").json()["total_entries"] == 0
+
+
+@pytest.mark.parametrize(
+    ("dag_id", "conf", "status"),
+    [
+        (NAME, {"mode": "backfill", "from": "2026-03-01", "to": "2026-03-02"}, 200),
+        (NAME, {"mode": "rebuild"}, 400),
+        (f"{NAME}__resolve", {"action": "release", "increment": 3, "reason": "closed"}, 200),
+        (f"{NAME}__resolve", {"action": "release", "increment": 3}, 400),
+    ],
+)
+def test_a_run_is_started_with_a_form_that_is_filled_in(
+    api: Any, dags: Path, dag_id: str, conf: dict[str, Any], status: int
+) -> None:
+    answer = api.post(f"dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": conf})
+    assert answer.status_code == status, answer.json()
+
+
+def test_a_resolve_dag_is_not_paused_at_its_creation(api: Any, dags: Path) -> None:
+    found = {dag["dag_id"]: dag["is_paused"] for dag in api.get("dags").json()["dags"]}
+    assert (found[NAME], found[f"{NAME}__resolve"]) == (True, False)
 
 
 def test_a_mended_spec_is_a_dag_and_no_error_any_more(api: Any, dags: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 from airflow.timetables.assets import AssetOrTimeSchedule
 from airflow.timetables.simple import AssetTriggeredTimetable
@@ -16,7 +18,9 @@ from spark_jobs.contract.spec import Spec
 from tests.airflow.conftest import NAME
 from tests.specs import PATH, minimal, parse
 from tidemill.dag import build_dag
-from tidemill.house_rules import RULES, has_its_steps
+from tidemill.house_rules import RESOLVE_RULES, RULES, has_its_steps
+from tidemill.resolve import build_resolve_dag
+from tidemill.task_names import pipeline_of
 
 KAFKA = """
 sources:
@@ -34,6 +38,21 @@ def both(text: str) -> tuple[DAG, Spec]:
 
 def serialised(text: str) -> Any:
     return DagSerialization.deserialize_dag(DagSerialization.serialize_dag(both(text)[0]))
+
+
+def resolve_dag() -> DAG:
+    return build_resolve_dag(NAME, parse(minimal(DAILY)), PATH)
+
+
+def refused(dag: DAG, given: dict[str, Any]) -> bool:
+    """Whether Airflow refuses to start a run with these parameters."""
+    form = copy.deepcopy(dag.params)
+    try:
+        form.update(given)
+        form.validate()
+    except ParamValidationError:
+        return True
+    return False
 
 
 def test_a_pipeline_with_a_sink_of_sparks_has_no_gate_and_sends_no_asset_event() -> None:
@@ -80,6 +99,73 @@ def test_no_page_names_a_table_that_will_never_be() -> None:
     assert "/table`" not in (both(KAFKA + TO_KAFKA)[0].doc_md or "")
 
 
+# --- backfills
+
+
+@pytest.mark.parametrize(("text", "may"), [(KAFKA, True), (KAFKA + TO_KAFKA, False)])
+def test_what_spark_has_put_into_a_sink_of_its_own_is_not_backfilled(text: str, may: bool) -> None:
+    dag, _ = both(text)
+    assert (DagRunType.BACKFILL_JOB in {*map(DagRunType, dag.allowed_run_types or ())}) is may
+    assert bool(dag.params) is may
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"mode": "backfill", "from": "2026-03-01", "to": "2026-03-08T00:00:00Z", "dry_run": True},
+        {"reason": "the rule was wrong"},
+    ],
+)
+def test_the_form_of_a_pipeline_takes(given: dict[str, Any]) -> None:
+    assert not refused(both(KAFKA)[0], given)
+
+
+@pytest.mark.parametrize(
+    "given", [{"mode": "redo"}, {"mode": None}, {"from": 20260301}, {"dry_run": "yes"}]
+)
+def test_the_form_of_a_pipeline_does_not_take(given: dict[str, Any]) -> None:
+    assert refused(both(KAFKA)[0], given)
+
+
+RELEASE = {"action": "release", "increment": 3, "reason": "the shop was closed"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [RELEASE, {"action": "redo", "exclude": ["a.csv", "b.csv"], "reason": "broken files"}],
+)
+def test_the_form_of_a_resolve_dag_takes(given: dict[str, Any]) -> None:
+    assert not refused(resolve_dag(), given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"action": "release", "increment": 3},
+        {**RELEASE, "reason": ""},
+        {**RELEASE, "action": "publish"},
+        {**RELEASE, "increment": 0},
+        {**RELEASE, "exclude": "a.csv"},
+    ],
+)
+def test_the_form_of_a_resolve_dag_does_not_take(given: dict[str, Any]) -> None:
+    assert refused(resolve_dag(), given)
+
+
+def test_a_resolve_dag_asks_first_and_runs_when_somebody_starts_it() -> None:
+    dag = resolve_dag()
+    spec = parse(minimal(DAILY))
+    assert [complaint for rule in RESOLVE_RULES for complaint in rule(dag, spec)] == []
+    assert (dag.dag_id, dag.max_active_runs, dag.is_paused_upon_creation) == (
+        f"{NAME}__resolve",
+        1,
+        False,
+    )
+    assert pipeline_of(dag.dag_id, "gate") == NAME
+
+
 # --- waking
 
 
@@ -99,10 +185,9 @@ def test_with_a_schedule_it_runs_for_both_and_its_scheduled_runs_have_real_inter
 
 
 @pytest.mark.parametrize("more", [WOKEN, DAILY + WOKEN])
-def test_a_run_that_was_woken_is_allowed_and_a_backfill_is_not(more: str) -> None:
+def test_a_run_that_was_woken_is_allowed(more: str) -> None:
     dag, spec = both(minimal(more))
     assert DagRunType.ASSET_TRIGGERED in {*map(DagRunType, dag.allowed_run_types or ())}
-    assert "backfill" not in {str(kind) for kind in dag.allowed_run_types or ()}
     assert [complaint for rule in RULES for complaint in rule(dag, spec)] == []
 
 

@@ -21,12 +21,16 @@ from tests.airflow.conftest import NAME
 from tests.specs import PATH, minimal, parse
 from tidemill import house_rules
 from tidemill.dag import build_dag
-from tidemill.house_rules import RULES, Rule
+from tidemill.house_rules import RESOLVE_RULES, RULES, Rule
 from tidemill.integrity import DAG_FILE, HEAVY, Parsed, problems
 from tidemill.integrity import parse as parse_dags
+from tidemill.resolve import build_resolve_dag
+from tidemill.task_names import resolve_id
 
 SPECS = {path.stem: load_spec(path) for path in Project(REPOSITORY).specs.glob("*.yaml")}
 SHIPPED = set(SPECS)
+RESOLVED = {resolve_id(name) for name, spec in SPECS.items() if spec.published}
+OWN = {NAME, resolve_id(NAME)}
 
 
 @pytest.fixture(scope="session")
@@ -61,8 +65,11 @@ def integrity(*arguments: str) -> tuple[int, dict[str, Any]]:
 # --- the exact set, and the house rules
 
 
-def test_there_is_exactly_one_dag_per_shipped_spec(parsed: Parsed) -> None:
-    assert set(parsed.dags) == SHIPPED
+def test_there_is_one_dag_per_shipped_spec_and_one_of_decisions_per_published_one(
+    parsed: Parsed,
+) -> None:
+    assert set(parsed.dags) == SHIPPED | RESOLVED
+    assert RESOLVED
     assert {"retail", "shop_orders"} <= SHIPPED
     assert parsed.errors == {}
 
@@ -90,7 +97,7 @@ def test_a_user_checks_a_folder_of_their_own_and_parsing_it_imports_nothing_heav
 ) -> None:
     code, answer = integrity(str(project))
     assert (code, answer["problems"]) == (0, [])
-    assert set(answer["dags"]) == SHIPPED | {NAME}
+    assert set(answer["dags"]) == SHIPPED | RESOLVED | OWN
 
 
 # --- what must turn the check red
@@ -101,7 +108,7 @@ def test_a_broken_spec_turns_the_check_red(project: Path) -> None:
     code, answer = integrity(str(project))
     assert code == 1
     assert [(item["file"], item["line"]) for item in answer["problems"]] == [(str(path), 9)]
-    assert set(answer["dags"]) == SHIPPED | {NAME}
+    assert set(answer["dags"]) == SHIPPED | RESOLVED | OWN
 
 
 def test_an_empty_folder_turns_the_check_red(parsed: Parsed, tmp_path: Path) -> None:
@@ -115,8 +122,9 @@ def test_a_dag_without_a_spec_turns_the_check_red(parsed: Parsed) -> None:
     assert [problem.file for problem in found] == [str(DAG_FILE)]
 
 
-def test_a_spec_without_a_dag_turns_the_check_red(parsed: Parsed) -> None:
-    missing = Parsed({n: d for n, d in parsed.dags.items() if n != "shop_orders"}, {}, ())
+@pytest.mark.parametrize("name", ["shop_orders", resolve_id("shop_orders")])
+def test_a_spec_without_its_dags_turns_the_check_red(parsed: Parsed, name: str) -> None:
+    missing = Parsed({n: d for n, d in parsed.dags.items() if n != name}, {}, ())
     found = list(problems([Project(REPOSITORY)], missing))
     assert [Path(problem.file).stem for problem in found] == ["shop_orders"]
 
@@ -141,6 +149,9 @@ def _spoil(dag: DAG, rule: Rule) -> None:
         house_rules.times_out: lambda: _task(dag, "publish", execution_timeout=None),
         house_rules.runs_alone: lambda: _task(dag, "publish", max_active_tis_per_dag=None),
         house_rules.has_its_steps: lambda: dag.task_dict.pop("gate"),
+        house_rules.asks_first: lambda: dag.get_task("doctor").set_upstream(dag.get_task("gate")),
+        house_rules.is_started_by_hand: lambda: setattr(dag, "allowed_run_types", None),
+        house_rules.swaps_only_what_it_published: lambda: setattr(dag, "allowed_run_types", None),
         house_rules.takes_no_input_from_runs: lambda: _task(
             dag, "ingest", template_fields=("conf",)
         ),
@@ -151,19 +162,19 @@ def _spoil(dag: DAG, rule: Rule) -> None:
     spoiled[rule]()
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", sorted({*RULES, *RESOLVE_RULES}, key=lambda rule: rule.__name__))
 def test_each_rule_catches_a_dag_that_breaks_it(rule: Rule) -> None:
-    more = "schedule: '@daily'\n"
-    dag, spec = dag_of(more), parse(minimal(more))
+    ungated = rule is house_rules.swaps_only_what_it_published
+    more = "sink: {kind: console}\n" if ungated else "schedule: '@daily'\n"
+    spec = parse(minimal(more))
+    build = build_dag if rule in RULES else build_resolve_dag
+    dag = build(NAME, spec, PATH)
     assert list(rule(dag, spec)) == []
     _spoil(dag, rule)
     assert len(list(rule(dag, spec))) == 1
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("max_active_runs", 2), ("catchup", True), ("allowed_run_types", None)],
-)
+@pytest.mark.parametrize(("field", "value"), [("max_active_runs", 2), ("catchup", True)])
 def test_a_dag_that_may_run_beside_itself_is_caught(field: str, value: object) -> None:
     dag = dag_of()
     setattr(dag, field, value)
@@ -179,7 +190,7 @@ def test_a_broken_spec_is_an_import_error_of_its_own_file(project: Path) -> None
     bag = DagBag(str(DAG_FILE), bundle_path=project / "dags")
     assert set(bag.import_errors) == {"specs/broken.yaml", "specs/untimely.yaml"}
     assert "'schedule'" in bag.import_errors["specs/broken.yaml"]
-    assert set(bag.dags) == SHIPPED | {NAME}
+    assert set(bag.dags) == SHIPPED | RESOLVED | OWN
 
 
 def test_outside_the_bundle_it_is_named_by_its_whole_path(project: Path) -> None:
@@ -192,7 +203,7 @@ def test_a_second_spec_of_the_same_name_leaves_the_first_alone(project: Path) ->
     path = write_spec(project, "retail", minimal())
     bag = DagBag(str(DAG_FILE))
     assert set(bag.import_errors) == {str(path)}
-    assert set(bag.dags) == SHIPPED | {NAME}
+    assert set(bag.dags) == SHIPPED | RESOLVED | OWN
 
 
 def test_a_file_name_that_is_no_pipeline_name_is_an_import_error_too(project: Path) -> None:
@@ -206,11 +217,19 @@ def test_an_unknown_notifier_is_an_error_of_the_spec() -> None:
     assert raised.value.field == "notify.notifier"
 
 
+@pytest.mark.parametrize("name", sorted(OWN))
 def test_a_task_process_parses_its_own_dag_only(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", NAME)
-    assert set(DagBag(str(DAG_FILE)).dags) == {NAME}
+    monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", name)
+    assert set(DagBag(str(DAG_FILE)).dags) == {name}
+
+
+def test_a_pipeline_that_would_be_another_ones_resolve_dag_is_refused(project: Path) -> None:
+    path = write_spec(project, resolve_id(NAME), minimal())
+    bag = DagBag(str(DAG_FILE))
+    assert set(bag.import_errors) == {str(path)}
+    assert set(bag.dags) == SHIPPED | RESOLVED | OWN
 
 
 # --- what a spec says to Airflow
@@ -224,9 +243,9 @@ def test_the_spec_reaches_every_task() -> None:
         assert task.execution_timeout == timedelta(minutes=20)
 
 
-def test_no_dag_takes_parameters_from_whoever_starts_a_run(parsed: Parsed) -> None:
+def test_what_whoever_starts_a_run_says_reaches_no_template(parsed: Parsed) -> None:
+    assert any(dag.params for dag in parsed.dags.values())
     for dag in parsed.dags.values():
-        assert dict(dag.params) == {}
         assert not any(task.template_fields for task in dag.tasks)
 
 

@@ -14,6 +14,7 @@ from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from tests.airflow.conftest import NAME
+from tests.airflow.fake_run import context_of
 from tests.airflow.fake_step import leaving, report_of
 from tidemill.events import announce, emit, table_alias, table_asset
 from tidemill.operators import PublishOperator, announce_emitted
@@ -37,7 +38,7 @@ def outlet() -> Outlet:
 @pytest.fixture
 def context(outlet: Outlet) -> Context:
     events: dict[AssetAlias, Outlet] = {table_alias(NAME): outlet}
-    return cast("Context", {"run_id": "run-1", "outlet_events": events})
+    return context_of(outlet_events=events)
 
 
 def publish(layout: Layout, seq: int, *, applied: bool = True) -> None:
@@ -71,6 +72,7 @@ def test_an_event_says_what_went_out(layout: Layout, outlet: Outlet, context: Co
         (
             table_asset(NAME),
             {
+                "kind": "increment",
                 "target": "delta",
                 "version": 2,
                 "increment": 3,
@@ -119,7 +121,7 @@ def test_what_no_consumer_can_read_yet_is_not_sent(
 
 
 def publish_task(layout: Layout, outcome: Outcome) -> PublishOperator:
-    task = PublishOperator(task_id="publish", pipeline=NAME)
+    task = PublishOperator(task_id="publish", pipeline=NAME, conn_id="tidemill_spark")
     task.command = leaving(layout.runs, report_of("publish", outcome))
     return task
 

@@ -13,11 +13,13 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
+from spark_jobs.ledger.request import RunRequest, fix_request
 from tests.specs import minimal, parse
 from tidemill.dag import build_group, dags
-from tidemill.group import IngestedOperator, Member, conclude_group
-from tidemill.house_rules import RULES, has_its_steps
+from tidemill.group import IngestedOperator, Member, applications, conclude_group
+from tidemill.house_rules import RULES, has_its_steps, swaps_only_what_it_published
 from tidemill.task_names import pipeline_of, step_of
 
 GROUP = "group: small\nschedule: '@daily'\n"
@@ -98,10 +100,37 @@ def test_members_agree_in_what_a_group_has_one_of(other: str, field: str) -> Non
     assert (error.value.field, error.value.path) == (field, Path("feed_1.yaml"))
 
 
-def test_a_group_is_not_called_like_a_pipeline() -> None:
+@pytest.mark.parametrize("name", ["small", "small__resolve"])
+def test_a_group_is_not_called_like_another_dag(name: str) -> None:
     with pytest.raises(SpecError) as error:
-        build_group("small", members(GROUP), taken=["small", "feed_0"])
+        build_group(name, members(GROUP.replace("small", name)), taken=["small", "feed_0"])
     assert error.value.field == "group"
+
+
+@pytest.mark.parametrize(("other", "may"), [("", True), ("sink: {kind: console}\n", False)])
+def test_a_group_is_backfilled_as_a_whole_or_not_at_all(other: str, may: bool) -> None:
+    dag, (_, last) = group(GROUP, GROUP + other), members(GROUP, GROUP + other)
+    assert ("backfill" in {str(kind.value) for kind in dag.allowed_run_types or ()}) is may
+    assert bool(dag.params) is may
+    assert list(swaps_only_what_it_published(dag, last.spec)) == []
+
+
+def test_what_is_computed_again_shares_its_application_with_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = tmp_path / "dags" / "specs"
+    specs.mkdir(parents=True)
+    monkeypatch.setenv("TIDEMILL_ROOT", str(tmp_path))
+    monkeypatch.setenv("TIDEMILL_PROJECTS", str(tmp_path))
+    names = ["one", "two", "three", "four"]
+    for name in names:
+        (specs / f"{name}.yaml").write_text(minimal(GROUP))
+    pipelines = [open_pipeline(name) for name in names]
+    for pipeline in pipelines[1:3]:
+        asked = RunRequest(role="backfill", by="ada")
+        fix_request(pipeline.layout.run(RUN_ID), asked)
+    shared = [[one.name for one in those] for those in applications(pipelines, RUN_ID)]
+    assert shared == [["one", "four"], ["two"], ["three"]]
 
 
 def test_a_folder_of_specs_makes_a_dag_for_the_group(tmp_path: Path) -> None:
@@ -110,8 +139,8 @@ def test_a_folder_of_specs_makes_a_dag_for_the_group(tmp_path: Path) -> None:
     for name, text in (("one", GROUP), ("two", GROUP), ("three", "")):
         (specs / f"{name}.yaml").write_text(minimal(text))
     found = {dag.dag_id for dag in dags({"TIDEMILL_PROJECTS": str(tmp_path)})}
-    assert {"small", "three"} <= found
-    assert not {"one", "two"} & found
+    assert {"small", "three", "one__resolve", "two__resolve", "three__resolve"} <= found
+    assert not {"one", "two", "small__resolve"} & found
 
 
 def test_a_task_knows_its_pipeline_and_step() -> None:

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import psutil
 import pytest
@@ -20,12 +20,13 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.session_conf import QUICK_START
 from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, this_process
 from tests.airflow.conftest import NAME
+from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import error, leaving, report_of
 from tests.specs import minimal
 from tidemill.command import APPLICATION, step_command
-from tidemill.operators import DoctorOperator
-from tidemill.spark_step import GateOperator, IngestOperator, spark_conf
+from tidemill.operators import DoctorOperator, GateOperator
+from tidemill.spark_step import IngestOperator, spark_conf
 
 RUN_ID = "manual__2026-03-01T00:00:00+00:00"
 CONN_ID = "tidemill_spark"
@@ -33,7 +34,7 @@ CONN_ID = "tidemill_spark"
 
 @pytest.fixture
 def context() -> Context:
-    return cast("Context", {"run_id": RUN_ID})
+    return context_of("manual", RUN_ID)
 
 
 def doctor(layout: Layout, outcome: Outcome | None, **more: Any) -> DoctorOperator:

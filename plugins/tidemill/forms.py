@@ -1,0 +1,93 @@
+"""What the UI asks whoever starts a run by hand: the parameters of our DAGs, as JSON Schema."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from airflow.sdk import Param
+
+from tidemill.request import Mode
+
+# What each action of a resolve DAG does, as its form says it.
+ACTIONS: dict[str, str] = {
+    "release": "release: publish a held increment in spite of the gate",
+    "redo": "redo: compute everything unpublished again, with today's code",
+    "reject": "reject: the input of a held increment is not to count",
+    "reinstate": "reinstate: the input of a rejected increment counts again",
+    "rebuild": "rebuild: compute the whole table again, from what the sources still hold",
+}
+
+
+def backfill_form(timezone: str) -> dict[str, Param]:
+    """The parameters of a pipeline's DAG.
+
+    Args:
+        timezone: Of the spec: that of times which name no other.
+    """
+
+    def moment(title: str, what: str) -> Param:
+        return Param(
+            None,
+            f"{what} Airflow's picker takes the time zone chosen at the top of its UI; a time "
+            f"without a zone, as in JSON, is one of {timezone}.",
+            type=["null", "string"],
+            format="date-time",
+            title=title,
+        )
+
+    return {
+        "mode": Param(
+            "live",
+            "live takes in what is new; backfill computes past partitions again.",
+            type="string",
+            enum=[*get_args(Mode)],
+            title="Mode",
+        ),
+        "from": moment("From", "Backfill: the first moment."),
+        "to": moment("To", "Backfill: the moment after the last. Partitions are done as a whole."),
+        "dry_run": Param(
+            False,
+            "Backfill: say what would change, and change nothing.",
+            type="boolean",
+            title="Dry run",
+        ),
+        "reason": Param(
+            None,
+            "Backfill: why, for the history of the table.",
+            type=["null", "string"],
+            title="Reason",
+        ),
+    }
+
+
+def resolve_form() -> dict[str, Param]:
+    """The parameters of a resolve DAG; action and reason have no default, so they are asked for."""
+    return {
+        "action": Param(
+            description="What becomes of it.",
+            type="string",
+            enum=[*ACTIONS],
+            values_display=ACTIONS,
+            title="Action",
+        ),
+        "increment": Param(
+            None,
+            "The number of the increment to release, reject or reinstate.",
+            type=["null", "integer"],
+            minimum=1,
+            title="Increment",
+        ),
+        "exclude": Param(
+            None,
+            "Redo and rebuild: files whose input is not to count, one a line.",
+            type=["null", "array"],
+            items={"type": "string"},
+            title="Leave out",
+        ),
+        "reason": Param(
+            description="Why, for the history of the table.",
+            type="string",
+            minLength=1,
+            title="Reason",
+        ),
+    }

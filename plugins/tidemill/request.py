@@ -1,0 +1,152 @@
+"""What Airflow asks of a run: by its type and interval, or by the form it was started with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from zoneinfo import ZoneInfo
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger.request import LIVE, RunRequest
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+Mode = Literal["live", "backfill"]
+Action = Literal["release", "redo", "reject", "reinstate", "rebuild"]
+# What a doctor does by itself; the other roles are computed.
+DECIDED = ("release", "reject")
+OF_ONE_INCREMENT = ("release", "reject", "reinstate")
+MAY_EXCLUDE = ("redo", "rebuild")
+# Airflow names nobody where the scheduler started the run, nor where a backfill has taken it over.
+AIRFLOW = "airflow"
+
+
+class RequestRefused(UsageError):
+    """A run was asked for what cannot be; nothing was started. Carries `given`."""
+
+
+def request_of(spec: Spec, context: Context) -> RunRequest:
+    """What a run of a pipeline's own DAG is to do.
+
+    Args:
+        spec: The pipeline's.
+        context: Of a task of the run.
+
+    Raises:
+        RequestRefused: the parameters contradict each other.
+    """
+    params = context["params"]
+    mode, backfilled = params.get("mode") or "live", run_type(context) == "backfill"
+    start, end = (_moment(params, name, spec.timezone) for name in ("from", "to"))
+    if backfilled:
+        if start or end:
+            _refuse(params, "A backfill has its dates from the dialog, and from or to were given.")
+        start, end = (_utc(context["dag_run"], name) for name in ("start", "end"))
+    elif mode == "live":
+        if start or end or params.get("dry_run"):
+            _refuse(params, "from, to and dry_run are a backfill's, and mode is live.")
+        return LIVE
+    if not spec.published:
+        _refuse(params, "What Spark's own sink has written cannot be taken back by a backfill.")
+    if start is None or end is None or start >= end:
+        _refuse(params, f"It is asked for from {start or 'nowhere'} to {end or 'nowhere'}.")
+    return RunRequest(
+        role="backfill",
+        start=start,
+        end=end,
+        dry_run=bool(params.get("dry_run")),
+        by=starter(context),
+        reason=(params.get("reason") or "").strip(),
+        asked=datetime.now(UTC),
+    )
+
+
+def resolution_of(context: Context, by: str | None = None) -> RunRequest:
+    """What a run of a resolve DAG is to do.
+
+    Args:
+        context: Of a task of the run.
+        by: Who approved it; who started the run, where nobody was asked.
+
+    Raises:
+        RequestRefused: the parameters do not go together.
+    """
+    params = context["params"]
+    action: Action = params["action"]
+    increment, reason = params.get("increment"), params["reason"].strip()
+    exclude = tuple(line.strip() for line in params.get("exclude") or () if line.strip())
+    if not reason:
+        _refuse(params, "The reason is empty.")
+    if action in OF_ONE_INCREMENT and increment is None:
+        _refuse(params, f"A {action} is of one increment, and none was named.")
+    if action == "rebuild" and increment is not None:
+        _refuse(params, "A rebuild is of the whole table, and an increment was named.")
+    if action not in MAY_EXCLUDE and exclude:
+        _refuse(params, f"A {action} leaves no files out.")
+    return RunRequest(
+        role=action,
+        increment=increment,
+        exclude=exclude,
+        by=by or starter(context),
+        reason=reason,
+        asked=datetime.now(UTC),
+    )
+
+
+def run_type(context: Context) -> str:
+    """The type of a run; its id says nothing, since a reprocessed run keeps the one it had."""
+    kind: Any = context["dag_run"].run_type
+    return str(getattr(kind, "value", kind))
+
+
+def starter(context: Context) -> str:
+    """Who started a run."""
+    return context["dag_run"].triggering_user_name or AIRFLOW
+
+
+def in_words(request: RunRequest, timezone: str) -> str:
+    """What a run is to do, for its log and for whoever approves it.
+
+    Args:
+        request: Of the run.
+        timezone: Of the spec.
+    """
+    said = f"dry run of a {request.role}" if request.dry_run else str(request.role)
+    if request.increment is not None:
+        said += f" of increment {request.increment:06d}"
+    if request.start and request.end:
+        zone = ZoneInfo(timezone)
+        start, end = (at.astimezone(zone) for at in (request.start, request.end))
+        said += f" from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} ({timezone})"
+    return said + (f" without {', '.join(request.exclude)}" if request.exclude else "")
+
+
+def _moment(params: Mapping[str, Any], name: str, timezone: str) -> datetime | None:
+    """A parameter as a time; Airflow's own check of its format needs a package that it lacks."""
+    given = params.get(name)
+    if not given:
+        return None
+    try:
+        moment = datetime.fromisoformat(given)
+    except (TypeError, ValueError):
+        _refuse(params, f"{name} is '{given}', which is no date.")
+    return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))).astimezone(UTC)
+
+
+def _utc(dag_run: Any, side: str) -> datetime | None:
+    at: datetime | None = getattr(dag_run, f"data_interval_{side}")
+    return None if at is None else datetime.fromtimestamp(at.timestamp(), UTC)
+
+
+def _refuse(params: Mapping[str, Any], what: str) -> NoReturn:
+    if "action" in params:
+        remedy = "Start the resolve DAG again with action, increment and reason filled in."
+    else:
+        remedy = (
+            "For a backfill start the DAG with mode backfill, from and to: 2026-03-01 and "
+            "2026-03-08 are the week without the 8th. For a live run leave all of them alone."
+        )
+    raise RequestRefused(what, remedy=remedy, given={**params})

@@ -1,0 +1,170 @@
+"""The companion of a published pipeline's DAG: a person decides what becomes of an increment.
+
+approve >> doctor >> ingest >> gate >> publish. It is started by hand, with a form; another person,
+or the same one, approves it; then the pipeline's own steps carry it out, in a run of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import DAG, chain
+
+from spark_jobs.contract.errors import SpecError, TidemillError
+from spark_jobs.contract.pipeline import Pipeline, open_pipeline
+from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger.request import RunRequest
+from tidemill.dag_page import resolve_page
+from tidemill.forms import ACTIONS, resolve_form
+from tidemill.notify import StateNotice
+from tidemill.operators import DoctorOperator
+from tidemill.outcome import as_airflow
+from tidemill.request import OF_ONE_INCREMENT, in_words, resolution_of
+from tidemill.spark_step import IngestOperator
+from tidemill.task_names import RESOLVE, resolve_id
+from tidemill.tasks import ALONE, beginning, default_args, tasks
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+APPROVE = "approve"
+# Who has not answered by then has not approved.
+PATIENCE = timedelta(days=7)
+# A question is no work: it is asked at once, whatever the pipelines are at.
+POOL_OF_QUESTIONS = "default_pool"
+
+
+class ApproveOperator(ApprovalOperator):
+    """Asks a person whether it is to be done; whatever else they answer skips the rest.
+
+    Args:
+        pipeline: The name of the pipeline.
+    """
+
+    # The question is made of the parameters here, so that no template of theirs is rendered.
+    template_fields: Sequence[str] = ()
+
+    def __init__(self, *, pipeline: str, **kwargs: Any) -> None:
+        super().__init__(
+            subject=f"Resolve {pipeline}",
+            response_timeout=PATIENCE,
+            defaults=self.REJECT,
+            **kwargs,
+        )
+        self.pipeline = pipeline
+
+    def execute(self, context: Context) -> Any:
+        try:
+            pipeline = open_pipeline(self.pipeline)
+            request = resolution_of(context)
+            self.subject = f"{pipeline.name}: {in_words(request, pipeline.spec.timezone)}"
+            self.body = question(pipeline, request)
+        except TidemillError as error:
+            raise as_airflow(error) from error
+        return super().execute(context)
+
+
+class ResolveDoctorOperator(DoctorOperator):
+    """The doctor of a run that does what a person approved."""
+
+    def wanted(self, pipeline: Pipeline, context: Context) -> RunRequest:
+        answer = context["ti"].xcom_pull(task_ids=APPROVE)
+        user = (answer or {}).get("responded_by_user") or {}
+        return resolution_of(context, by=user.get("name") or user.get("id"))
+
+
+def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
+    """The companion DAG of one published pipeline.
+
+    Args:
+        name: The pipeline's.
+        spec: What it runs.
+        path: The spec's file, for messages.
+
+    Raises:
+        SpecError: the notifier is none.
+    """
+    notice = StateNotice.of(spec, path) if spec.notify else None
+    with DAG(
+        dag_id=resolve_id(name),
+        description=f"What becomes of an increment of {name}, when a person decides",
+        schedule=None,
+        start_date=beginning(spec),
+        catchup=False,
+        # One decision after the other; the lease keeps them apart from the pipeline's own runs.
+        max_active_runs=1,
+        allowed_run_types=("manual",),  # type: ignore[arg-type] # it converts their values
+        # It runs when somebody starts it, and then at once.
+        is_paused_upon_creation=False,
+        tags=["tidemill", "resolve", *spec.airflow.tags],
+        doc_md=resolve_page(name, ACTIONS),
+        params=resolve_form(),
+        default_args=default_args(spec),
+    ) as dag:
+        approve = ApproveOperator(
+            task_id=APPROVE, pipeline=name, pool=POOL_OF_QUESTIONS, execution_timeout=None
+        )
+        ingest = IngestOperator(
+            task_id="ingest", pipeline=name, conn_id=spec.spark.conn_id, **ALONE
+        )
+        chain(approve, *tasks(name, spec, notice, [ingest], doctor=ResolveDoctorOperator))
+    return dag
+
+
+def refuse_reserved(name: str, path: Path) -> None:
+    """Refuse a pipeline whose name would be that of a resolve DAG.
+
+    Raises:
+        SpecError: it is.
+    """
+    if name.endswith(RESOLVE):
+        raise SpecError(
+            f"{path}: '{name}' ends in {RESOLVE}, as the DAGs do in which people decide.",
+            remedy="Give the spec, its transform and its suite another name.",
+            path=path,
+            line=None,
+            field=None,
+        )
+
+
+def question(pipeline: Pipeline, request: RunRequest) -> str:
+    """What a person is asked, as Markdown.
+
+    Raises:
+        UsageError: there is no such increment.
+    """
+    what = ACTIONS[request.role].partition(": ")[2]
+    lines = [
+        f"**{in_words(request, pipeline.spec.timezone)}** of pipeline **{pipeline.name}**: {what}.",
+        "",
+        f"- asked for by: {request.by}",
+        f"- reason: {_quoted(request.reason)}",
+    ]
+    if request.role in OF_ONE_INCREMENT and request.increment is not None:
+        lines += [f"- increment: {line}" for line in _known(pipeline, request.increment)]
+    lines += ["", "Approve to have it done. Reject, and nothing is; so it is after a week."]
+    return "\n".join(lines)
+
+
+def _known(pipeline: Pipeline, number: int) -> list[str]:
+    """What is known of an increment, and why its gate held it."""
+    # Imported here, because it costs what a DAG file must not.
+    from spark_jobs.ledger.increments import Increments
+
+    found = Increments(pipeline.layout.increments).get(number)
+    sealed = found.sealed
+    lines = [
+        f"{found.state}, {sealed.rows:,} rows and {sealed.rejected:,} rejected, sealed "
+        f"{sealed.sealed:%Y-%m-%d %H:%M} UTC by run {_quoted(sealed.run_id)}"
+    ]
+    reasons = found.verdict.reasons if found.verdict else ()
+    return lines + [f"the gate said: {_quoted(reason)}" for reason in reasons]
+
+
+def _quoted(text: str) -> str:
+    """Text of a person's as code, in which Markdown is no markup."""
+    return f"`` {' '.join(text.replace('`', chr(39)).split())} ``"
