@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from deltalake import Schema
+
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch, Start
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.generations import Birth, put_birth
 from spark_jobs.ledger.increments import Rejection, Sealed, hash_of_files
+from spark_jobs.ledger.journal import Event, EventKind
 from spark_jobs.ledger.made import Made, MadeBy
 from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.output_file import output_files
@@ -83,18 +89,26 @@ def made_again(
 
 
 def write_scratch(
-    history: History, scratch: Ledger, number: int, good: Iterable[Row], rejected: Iterable[Row]
+    history: History,
+    scratch: Ledger,
+    number: int,
+    good: Iterable[Row],
+    rejected: Iterable[Row],
+    **changes: Any,
 ) -> Batch:
-    """The note, the start, the files and the one batch of a generation."""
+    """The note, the start, the files and a batch of another generation."""
     note = read_note(history.layout, history.ledger.generation)
     (model,) = history.ledger.batches(last=0)
     start = history.ledger.starts()[-1]
     assert note is not None
     documents.put_if_absent(
         history.layout.note(scratch.generation),
-        note.model_copy(update={"generation": scratch.generation, "sink": scratch.sink}),
+        note.model_copy(update={"generation": scratch.generation, "sink": scratch.sink, **changes}),
     )
-    scratch.start(Start.model_validate({**start.model_dump(), "produced": -1}))
+    fields = [*history.columns, *(pa.field(n, kind) for n, kind in history.partitions.items())]
+    schema = json.loads(Schema.from_arrow(pa.schema(fields)).to_json())
+    own = {"produced": -1, "table_schema": schema}
+    scratch.start(Start.model_validate({**start.model_dump(), **own}))
     files = write_files(scratch.sink, number, history.columns, history.partitions, good, rejected)
     outputs = output_files([_sink_file(path) for path in files], scratch.sink)
     batch = model.model_copy(
@@ -109,6 +123,127 @@ def write_scratch(
     )
     documents.put_if_absent(scratch.folder / f"{number:06d}.json", batch)
     return batch
+
+
+def rebuilt(
+    history: History, *batches: Iterable[Row], rejected: Iterable[Row] = (), **changes: Any
+) -> Event:
+    """A generation that was built from the beginning, judged, and put into the journal.
+
+    Args:
+        history: Of the pipeline; its `columns` and `partitions` are the new generation's.
+        *batches: The good rows of each batch.
+        rejected: Of the last batch.
+        **changes: Of the note.
+    """
+    ledger = Ledger(history.layout, "live-0002")
+    last = len(batches) - 1
+    written = [
+        write_scratch(history, ledger, n, good, rejected if n == last else (), **changes)
+        for n, good in enumerate(batches)
+    ]
+    number = max(history.increments.numbers(), default=0) + 1
+    seq = max((event.seq for event in history.journal.events()), default=0) + 1
+    sealed = Sealed(
+        increment=number,
+        generation=ledger.generation,
+        first=0,
+        last=last,
+        files=sum(len(batch.outputs) for batch in written),
+        files_hash=hash_of_files(written),
+        rows=sum(batch.rows for batch in written),
+        rejected=sum(batch.rejected for batch in written),
+        made=Made(
+            by_way_of="rebuild",
+            generation=ledger.generation,
+            first=0,
+            last=last,
+            seq=seq - 1,
+            code_hash="new",
+            spec_hash="spec",
+            by="ann",
+            reason="other columns",
+        ),
+        run_id="rebuild",
+        sealed=datetime.now(UTC),
+    )
+    history.increments.seal(sealed)
+    history.judge(number)
+    event = _event(sealed, seq, "replace")
+    assert put_birth(
+        history.layout,
+        Birth(
+            generation=ledger.generation,
+            kind="rebuild",
+            of="live-0001",
+            first=0,
+            seq=seq,
+            by="ann",
+            reason="other columns",
+            born=datetime.now(UTC),
+        ),
+    )
+    assert history.journal.append(event)
+    return event
+
+
+def forked(history: History, first: int) -> None:
+    """A generation that takes over from the first one, with a batch of that number."""
+    assert put_birth(
+        history.layout,
+        Birth(
+            generation="live-0002",
+            kind="fork",
+            of="live-0001",
+            first=first,
+            by="ann",
+            reason="a new rule",
+            born=datetime.now(UTC),
+        ),
+    )
+
+
+def next_of(history: History, number: int, *good: Row) -> Event:
+    """A batch of the second generation, as an increment of its own in the journal."""
+    batch = write_scratch(history, Ledger(history.layout, "live-0002"), number, good, ())
+    increment = max(history.increments.numbers(), default=0) + 1
+    sealed = Sealed(
+        increment=increment,
+        generation="live-0002",
+        first=number,
+        last=number,
+        files=len(batch.outputs),
+        files_hash=hash_of_files([batch]),
+        rows=batch.rows,
+        rejected=batch.rejected,
+        run_id=f"run-{increment}",
+        sealed=datetime.now(UTC),
+    )
+    history.increments.seal(sealed)
+    history.judge(increment)
+    seq = max((event.seq for event in history.journal.events()), default=0) + 1
+    event = _event(sealed, seq, "increment")
+    assert history.journal.append(event)
+    return event
+
+
+def _event(sealed: Sealed, seq: int, kind: EventKind) -> Event:
+    return Event(
+        seq=seq,
+        kind=kind,
+        increment=sealed.increment,
+        generation=sealed.generation,
+        first=sealed.first,
+        last=sealed.last,
+        made=sealed.made,
+        rows=sealed.rows,
+        rejected=sealed.rejected,
+        files_hash=sealed.files_hash,
+        verdict={},
+        release=None,
+        run_id=sealed.run_id,
+        at=datetime.now(UTC),
+    )
 
 
 def reject_increment(history: History, number: int) -> None:
