@@ -167,7 +167,7 @@ class Inputs:
         """
         wanted = set(names)
         parts: dict[str, tuple[dict[str, StaticPin], list[Read]]] = {}
-        for read in self.reads:
+        for read in [read for read in self.reads if read.inputs] or self.reads[-1:]:
             pins = {name: pin for name, pin in read.batch.static.items() if name in wanted}
             key = repr(sorted((name, pin.kind, pin.identity) for name, pin in pins.items()))
             parts.setdefault(key, (pins, []))[1].append(read)

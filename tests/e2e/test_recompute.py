@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from tests.e2e.flow import Flow
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from spark_jobs.engine.difference import DryRun
     from spark_jobs.engine.recompute import Recomputed
 
 pytestmark = pytest.mark.jvm
@@ -62,14 +64,20 @@ def made(flow: Flow, partitions: Any, **changes: Any) -> Made:
 
 
 def backfill(
-    flow: Flow, spark: SparkSession, start: datetime, end: datetime, **changes: Any
+    flow: Flow,
+    spark: SparkSession,
+    start: datetime,
+    end: datetime,
+    said: list[str] | None = None,
+    **changes: Any,
 ) -> Recomputed:
     from spark_jobs.engine.intervals import extent_of
     from spark_jobs.engine.recompute import recompute
 
     extent = extent_of(spark, flow.pipeline, start, end)
     asked = made(flow, extent.partitions, **changes)
-    return recompute(spark, flow.pipeline, asked, extent, "again", 0, lambda _: None)
+    say = (said if said is not None else []).append
+    return recompute(spark, flow.pipeline, asked, extent, "again", 0, say)
 
 
 def rows_of(flow: Flow, found: Recomputed, *columns: str) -> list[tuple[Any, ...]]:
@@ -86,21 +94,98 @@ def rows_of(flow: Flow, found: Recomputed, *columns: str) -> list[tuple[Any, ...
     return sorted(rows, key=repr)
 
 
-def test_unchanged_code_gives_the_published_rows_and_changed_code_its_own(
-    tmp_path: Path, spark: SparkSession
-) -> None:
+def dry(flow: Flow, spark: SparkSession, start: datetime, end: datetime) -> DryRun:
+    from spark_jobs.engine.difference import dry_run
+    from spark_jobs.engine.intervals import extent_of
+
+    extent = extent_of(spark, flow.pipeline, start, end)
+    before = set(flow.layout.table.iterdir())
+    found = dry_run(
+        spark, flow.pipeline, made(flow, extent.partitions), extent, "dry", lambda _: None
+    )
+    assert set(flow.layout.table.iterdir()) == before
+    return found
+
+
+def arrive(flow: Flow, number: int, words: list[str | None]) -> Path:
+    rows = [{"word": word, "at": f"2026-03-0{number}T10:00:00Z"} for word in words]
+    return flow.arrive("events", f"day-{number}-{len(flow.batches)}", rows)
+
+
+def test_row_by_row(tmp_path: Path, spark: SparkSession) -> None:
+    from spark_jobs.engine.read_again import InputGone
+    from spark_jobs.engine.recompute import OutsidePrefix
+
     flow = flow_of(tmp_path)
-    for number in (1, 2, 3):
-        words = ["tide", "mill", None] if number == 2 else ["x" * number]
-        flow.arrive(
-            "events",
-            f"day-{number}",
-            [{"word": word, "at": f"2026-03-0{number}T10:00:00Z"} for word in words],
-        )
+    arrive(flow, 1, ["x"])
     flow.go("first")
+    second = arrive(flow, 2, ["tide", "mill", None])
+    flow.go("second")
+    third = flow.arrive_text(
+        "events", "third", ['{"word": "sea", "at": "2026-03-02T23:00:00Z"}', "{"]
+    )
+    flow.go("third")
+    published = flow.published("word", "length", "day")
+
     found = backfill(flow, spark, day(2), day(3))
-    assert rows_of(flow, found, "word", "length", "day") == [
-        ("mill", 4, "2026-03-02"),
-        ("tide", 4, "2026-03-02"),
-    ]
-    assert (found.rows, found.rejected, found.inputs, found.input_rows) == (2, 1, 3, 5)
+    assert rows_of(flow, found, "word", "length") == [("mill", 4), ("sea", 3), ("tide", 4)]
+    # The malformed line has no day, and stays where it is.
+    assert (found.rows, found.rejected, found.inputs, found.input_rows) == (3, 1, 3, 6)
+    assert found.made.forgets is None
+    assert flow.published("word", "length", "day") == published
+    same = dry(flow, spark, day(2), day(3))
+    assert (same.rows, same.added, same.removed, same.changed) == (3, 0, 0, 0)
+
+    flow.write(ROWS.replace('F.length("word")', 'F.length("word") + 1'))
+    found = backfill(flow, spark, day(2), day(3))
+    assert rows_of(flow, found, "word", "length") == [("mill", 5), ("sea", 4), ("tide", 5)]
+    other = dry(flow, spark, day(2), day(3))
+    assert (other.added, other.removed, other.changed) == (3, 3, 0)
+    flow.write(output={**SPEC["output"], "keys": ["word"]})
+    keyed = dry(flow, spark, day(2), day(3))
+    assert (keyed.added, keyed.removed, keyed.changed) == (0, 0, 3)
+
+    with pytest.raises(OutsidePrefix):
+        backfill(flow, spark, day(20), day(21))
+    assert not [*flow.layout.table.glob("_backfill-*/day=2026-03-20")]
+
+    third.write_text("{}")
+    second.unlink()
+    with pytest.raises(InputGone) as gone:
+        backfill(flow, spark, day(1), day(2))
+    assert [Path(path).stem for path in gone.value.data["files"]] == [second.stem, "third"]
+
+
+def test_input_that_does_not_count_is_left_out(tmp_path: Path, spark: SparkSession) -> None:
+    flow = flow_of(tmp_path)
+    arrive(flow, 1, ["tide"])
+    flow.go("first")
+    arrive(flow, 1, ["wrong"])
+    flow.go("second")
+    wrong = flow.batches[1].inputs
+    found = backfill(flow, spark, day(1), day(2), excludes=wrong)
+    assert rows_of(flow, found, "word") == [("tide",)]
+    assert (found.inputs, found.input_rows) == (1, 1)
+
+
+def test_the_bound_of_lateness_decides_what_is_read(tmp_path: Path, spark: SparkSession) -> None:
+    flow = flow_of(tmp_path)
+    for number in (1, 2, 3, 4):
+        file = arrive(flow, number, [f"of-{number}"])
+        at = datetime(2026, 3, number, 12, tzinfo=UTC).timestamp()
+        os.utime(file, (at, at))
+        flow.step("ingest", f"day-{number}")
+    flow.go("all")
+    flow.write(backfill={"lateness": "1 day"})
+    found = backfill(flow, spark, day(2), day(3))
+    assert rows_of(flow, found, "word") == [("of-2",)]
+    assert (found.inputs, found.skipped) == (2, 2)
+    # That of the fourth says that it came much later than it did.
+    said: list[str] = []
+    late = arrive(flow, 2, ["late"])
+    flow.go("late")
+    found = backfill(flow, spark, day(2), day(3), said=said)
+    assert late.stat().st_mtime > day(5).timestamp()
+    assert rows_of(flow, found, "word") == [("late",), ("of-2",)]
+    assert (found.inputs, found.skipped) == (3, 2)
+    assert [line for line in said if "batches 4 wrote" in line]
