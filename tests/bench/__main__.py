@@ -13,10 +13,13 @@ from rich.table import Table
 
 from spark_jobs.contract.layout import Layout
 from tests.bench import orders
+from tests.bench.backfill import BackfillSides
 from tests.bench.group import MEMBERS, GroupSides
 from tests.bench.kafka import KafkaSides, kafka_sides
 from tests.bench.measure import Cost, cost_of
 from tests.bench.sides import CORES, FileSides
+
+SHORT = 30
 
 
 def compare(
@@ -92,11 +95,35 @@ def group_of_ten(cost: Callable[[int], Cost], runs: int) -> tuple[Cost, Cost, Co
     return compare(runs, lambda: cost(MEMBERS), lambda: cost(1))
 
 
+def _of_backfills(
+    home: Path, given: argparse.Namespace
+) -> list[tuple[str, tuple[Cost, Cost, Cost]]]:
+    """One day out of a long history: against a tenth of it, and against reading all of it."""
+
+    def sides(name: str, days: int, *, bound: bool) -> BackfillSides:
+        return BackfillSides(home / name, days=days, megabytes=given.day, bound=bound)
+
+    long, short = sides("long", given.days, bound=True), sides("short", SHORT, bound=True)
+    unbound = sides("unbound", given.days, bound=False)
+    return [
+        (
+            f"backfill of a day out of {given.days} / out of {SHORT}, lateness bound in both",
+            compare(given.runs, long.one_day, short.one_day),
+        ),
+        (
+            f"backfill of a day out of {given.days} with a lateness bound / without",
+            compare(given.runs, long.one_day, unbound.one_day),
+        ),
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=float, default=1024, help="of files; 0 for no files")
     parser.add_argument("--records", type=int, default=3_000_000, help="in Kafka; 0 for none")
     parser.add_argument("--group", type=float, default=0.1, help="MB a member; 0 for no group")
+    parser.add_argument("--days", type=int, default=300, help="of a history; 0 for no backfill")
+    parser.add_argument("--day", type=float, default=0.5, help="MB a day of it")
     parser.add_argument("--runs", type=int, default=3, help="pairs of each comparison")
     given = parser.parse_args()
     console = Console()
@@ -117,6 +144,10 @@ def main() -> None:
                 with console.status(name):
                     found = group_of_ten(cost, given.runs)
                 table.add_row(f"{name} of a group of {MEMBERS} / of one", *_cells(*found))
+        if given.days:
+            with console.status("backfill of one day"):
+                for name, found in _of_backfills(Path(home) / "backfill", given):
+                    table.add_row(name, *_cells(*found))
         if given.records:
             with kafka_sides(Path(home) / "kafka", given.records) as sides:
                 for name, measure in (("ingest", ingest_from_kafka), ("whole run", from_kafka)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ EXPECTATIONS: list[tuple[str, dict[str, Any]]] = [
     ("expect_column_values_to_be_between", {"column": "price", "min_value": 0}),
 ]
 BYTES_A_ROW = 50
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def write_project(home: Path, name: str = NAME, **fields: Any) -> None:
@@ -70,11 +72,26 @@ def write_project(home: Path, name: str = NAME, **fields: Any) -> None:
         path.write_text(text)
 
 
-def write_input(folder: Path, *, megabytes: float, files: int) -> None:
-    """CSV files of some megabytes together, one row in 500 malformed, all of one day."""
+def file_name(number: int) -> str:
+    """Of one file of input."""
+    return f"orders-{number:03d}.csv"
+
+
+def write_input(
+    folder: Path, *, megabytes: float, files: int, day: datetime = DAY, first: int = 0
+) -> None:
+    """CSV files of some megabytes together, one row in 500 malformed, all of one day.
+
+    Args:
+        folder: Where they go.
+        megabytes: Of all files.
+        files: How many.
+        day: Of the event times.
+        first: The number of the first file.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     rows = int(megabytes * 2**20 / BYTES_A_ROW / files)
-    for number in range(files):
+    for number in range(first, first + files):
         duckdb.sql(
             f"""COPY (
                 SELECT 'ORDER-{number:03d}-' || lpad(range::VARCHAR, 9, '0') AS id,
@@ -82,7 +99,7 @@ def write_input(folder: Path, *, megabytes: float, files: int) -> None:
                          ELSE (1 + range % 9)::VARCHAR END AS quantity,
                     ((range % 9000) / 100)::DECIMAL(10,2) AS price,
                     ['kettle', 'teapot', 'mug'][1 + range % 3] AS product,
-                    strftime(TIMESTAMP '2026-03-01' + to_seconds(range % 86400),
+                    strftime(TIMESTAMP '{day:%Y-%m-%d}' + to_seconds(range % 86400),
                              '%Y-%m-%d %H:%M:%S') AS at
-                FROM range({rows})) TO '{folder}/orders-{number:03d}.csv' (HEADER)"""
+                FROM range({rows})) TO '{folder}/{file_name(number)}' (HEADER)"""
         )
