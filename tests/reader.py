@@ -36,7 +36,7 @@ _SHELL = """
 tidemill() {{
   local code
   case $1 in
-    run|preview|stream|schema)
+    run|preview|stream|schema|plan|backfill)
       env -0 > {state}/environ
       {{ printf '%q ' "$@"; printf '\\n%s\\n' "$PWD"; }} >&{requests}
       read -r code <&{answers} ;;

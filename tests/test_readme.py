@@ -29,6 +29,7 @@ from tests.e2e.airflow import until
 from tests.reader import BLOCKS, COMMANDS, LINKS, PIPELINES, UNNAMED, Shell
 from tests.servers.kafka_client import Record
 from tests.specs import minimal, parse
+from tidemill.task_names import resolve_id
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +48,11 @@ ELSEWHERE = {
     "make kafka",
     "make env",
     "tidemill accept-loss",
+    "tidemill redo",
+    "tidemill reject",
+    "tidemill reinstate",
+    "tidemill replay",
+    "tidemill rebuild",
 }
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"
@@ -313,6 +319,27 @@ def test_after_the_rule_was_mended_the_same_increment_is_judged_again(
     assert max(row["level_cm"] for row in published(demo, "tides")) == 1710
 
 
+@shows("again")
+def test_days_are_computed_again_and_others_keep_their_files(
+    shell: Shell, demo: Demo, mills: Path
+) -> None:
+    transform = mills / "spark_jobs" / "transforms" / "tides.py"
+    code = transform.read_text()
+    transform.write_text(code.replace('("level_cm") / 100)', '("level_cm") / 100 - 0.25)'))
+    before = {str(row["day"]): row["level_m"] for row in published(demo, "tides")}
+    ended = shell.run(BLOCKS["again"])
+    assert ended.commands == [(0, "plan"), (0, "backfill"), (0, "backfill"), (0, "requalify")]
+    after = {str(row["day"]): row["level_m"] for row in published(demo, "tides")}
+    quarter = Decimal("0.25")
+    assert {day: before[day] - after[day] for day in before} == {
+        "2026-03-01": 0,
+        "2026-03-02": quarter,
+        "2026-03-03": quarter,
+        "2026-03-04": 0,
+    }
+    transform.write_text(code)
+
+
 @shows("up")
 def test_the_ui_shows_what_the_demo_left_and_stops_with_all_its_parts(
     demo: Demo, mills: Path
@@ -321,7 +348,12 @@ def test_the_ui_shows_what_the_demo_left_and_stops_with_all_its_parts(
     with up(demo, BLOCKS["up"], mine) as (make, url):
         assert url, (demo.kept.home / "up.log").read_text()[-2000:]
         api = httpx.Client(base_url=f"{url}/api/v2")
-        dags = {*SHIPPED, "tides", "tides_live"}
+        homes = (REPOSITORY, mills)
+        files = [path for home in homes for path in (home / "dags" / "specs").glob("*.yaml")]
+        specs = {path.stem: yaml.safe_load(path.read_text()) for path in files}
+        assert {*SHIPPED, "tides", "tides_live"} == specs.keys()
+        gated = {name for name, spec in specs.items() if "sink" not in spec}
+        dags = {*specs, *map(resolve_id, gated)}
         until(lambda: {d["dag_id"] for d in api.get("/dags").json()["dags"]} == dags, "DAGs")
         assert api.get("/importErrors").json()["total_entries"] == 0
         runs = api.get("/dags/shop_orders/dagRuns", params={"order_by": "run_after"}).json()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from getpass import getuser
 from typing import Annotated, get_args
@@ -92,6 +93,48 @@ def rebuild(
 ) -> None:
     """Compute everything again into a new generation, and swap the whole table."""
     _decide(name, RunRequest(role="rebuild", exclude=tuple(exclude or ()), reason=reason), by, json)
+
+
+def replay(
+    name: PipelineName,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
+    ] = False,
+    reason: Reason = "rule or schema mended",
+    by: By = None,
+    json: Json = False,
+) -> None:
+    """Judge rejected rows by today's rules and schema: their partitions are computed again."""
+    _decide(
+        name, RunRequest(role="backfill", rejected=True, dry_run=dry_run, reason=reason), by, json
+    )
+
+
+def ask_for_partitions(
+    pipeline: Pipeline,
+    partitions: Sequence[dict[str, str | None]],
+    *,
+    by: str | None,
+    reason: str,
+    json: bool,
+) -> None:
+    """Have some partitions computed again, and leave with the exit code of that.
+
+    Args:
+        pipeline: Whose.
+        partitions: Column -> value; none of a table without partitions, which is done whole.
+        by: The person; whoever runs this where not given.
+        reason: For the table's history.
+        json: Whether the report goes to the screen as JSON.
+    """
+    request = RunRequest(
+        role="backfill",
+        partitions=tuple(partitions) or ({},),
+        by=_who(by),
+        reason=reason,
+        asked=datetime.now(UTC),
+    )
+    _perform(pipeline, request, json)
 
 
 def _decide(name: str, request: RunRequest, by: str | None, json: bool) -> None:

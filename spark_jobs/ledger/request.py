@@ -25,9 +25,12 @@ class RunRequest(BaseModel):
         role: `live` takes in what is new; the others are what a person asked for.
         start: Of the interval to backfill, inclusive.
         end: Exclusive.
+        partitions: To backfill instead of an interval: column -> value as in directories' names.
+        rejected: To backfill instead of an interval: the partitions that rejected rows would have.
         dry_run: Whether to say what would come of it, and change nothing.
         increment: The one that is released, rejected or reinstated; of a redo the held one.
         exclude: Of a redo or a rebuild: files whose input is not to count any more.
+        accept_loss: Of a rebuild: that it goes on without what the sources no longer hold.
         by: The person.
         reason: Why, for the table's history.
     """
@@ -37,9 +40,12 @@ class RunRequest(BaseModel):
     role: Role = "live"
     start: AwareDatetime | None = None
     end: AwareDatetime | None = None
+    partitions: tuple[dict[str, str | None], ...] = ()
+    rejected: bool = False
     dry_run: bool = False
     increment: int | None = None
     exclude: tuple[str, ...] = ()
+    accept_loss: bool = False
     by: str = ""
     reason: str = ""
     asked: datetime | None = None

@@ -13,8 +13,9 @@ from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.request import RunRequest
 from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.publish.swaps import refuse_backfill
 from spark_jobs.steps.again import last_published
-from spark_jobs.steps.backfill import interval
+from spark_jobs.steps.backfill import prove_interval
 from spark_jobs.steps.redo import NothingToRedo, files_read, unpublished
 from spark_jobs.steps.reject import must_be_rejected, reject
 from spark_jobs.steps.release import must_say_why, release
@@ -75,11 +76,13 @@ def asked(run: Run, request: RunRequest, generation: Generation | None) -> Ended
         case "reinstate":
             must_say_why("reinstatement", by=request.by, reason=request.reason)
             must_be_rejected(pipeline, _increment(pipeline, request))
+            refuse_backfill(pipeline)
         case "redo" if generation is not None:
             must_say_why("redo", by=request.by, reason=request.reason)
             _prove_tail(pipeline, request, generation)
         case "rebuild":
             must_say_why("rebuild", by=request.by, reason=request.reason)
+            refuse_backfill(pipeline)
         case "backfill" if generation is not None:
             _prove_interval(pipeline, request, generation)
         case _:
@@ -91,19 +94,22 @@ def _sentence(request: RunRequest) -> str:
     by = f" by {request.by}" if request.by else ""
     if request.role == "backfill":
         dry = "dry run of a backfill" if request.dry_run else "backfill"
-        return f"{dry}{by}: {request.start} to {request.end}"
+        days = f"{len(request.partitions)} partitions"
+        what = "what was rejected" if request.rejected else days
+        return f"{dry}{by}: {f'{request.start} to {request.end}' if request.start else what}"
     number = "" if request.increment is None else f" of increment {request.increment:06d}"
     return f"{request.role}{number}{by}"
 
 
 def _prove_interval(pipeline: Pipeline, request: RunRequest, generation: Generation) -> None:
     """Whatever can be said without Spark; the rest is said before anything is computed."""
-    interval(pipeline, request)
+    prove_interval(pipeline, request)
     last_published(pipeline, generation.name)
     note = generation.note
     kind = PipelineClass.MAP if note is None else note.pipeline_class
     if not pipeline.spec.published:
         raise _not_computable(pipeline, kind, "Spark's own sink takes its rows, and none can swap")
+    refuse_backfill(pipeline)
     if kind is PipelineClass.UNBOUNDED:
         raise _not_computable(pipeline, kind, "its totals depend on all that ever came")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.contract.errors import UsageError
@@ -50,16 +49,16 @@ def backfill(
         Refused: it is not possible, or not now; the remedy says what is.
     """
     pipeline = run.pipeline
-    start, end = interval(pipeline, request)
+    prove_interval(pipeline, request)
     own = read_run_increment(pipeline.layout.run(run.run_id))
     if own is not None and not anew:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
-    from spark_jobs.engine.intervals import extent_of
     from spark_jobs.engine.recompute import recompute
     from spark_jobs.engine.session import open_session
+    from spark_jobs.engine.wanted import extent_wanted
 
     session = open_session(pipeline, "backfill")
-    extent = extent_of(session, pipeline, start, end)
+    extent = extent_wanted(session, pipeline, request)
     made = _made(pipeline, request, extent)
     if request.dry_run:
         from spark_jobs.engine.difference import dry_run
@@ -77,13 +76,15 @@ def backfill(
     return _ended(number, found, extent)
 
 
-def interval(pipeline: Pipeline, request: RunRequest) -> tuple[datetime, datetime]:
-    """The interval that a run is to backfill.
+def prove_interval(pipeline: Pipeline, request: RunRequest) -> None:
+    """Prove that a request says what is to be computed again.
 
     Raises:
-        IntervalMissing: there is none.
+        IntervalMissing: it has no interval, and names no partitions either.
     """
     start, end = request.start, request.end
+    if request.partitions or request.rejected:
+        return
     if start is None or end is None or start >= end:
         raise IntervalMissing(
             f"A backfill of {pipeline.name} needs an interval, and this one is from "
@@ -93,7 +94,6 @@ def interval(pipeline: Pipeline, request: RunRequest) -> tuple[datetime, datetim
             start=start,
             end=end,
         )
-    return start, end
 
 
 def _made(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Made:

@@ -42,7 +42,7 @@ def published_beside(
     beside = [file for file in published if tuple(sorted(file.partition.items())) in touched]
     if output.mode is OutputMode.APPEND:
         yield tuple(
-            SampleFile(file.path, _sink_of(file.path, layout.table), file.partition)
+            SampleFile(file.path, sink_of(file.path, layout.table), file.partition)
             for file in beside
         )
         return
@@ -80,7 +80,7 @@ def _write_the_rest(
                 writer.write_batch(chunk)
 
 
-def _sink_of(path: Path, table: Path) -> Path:
+def sink_of(path: Path, table: Path) -> Path:
     """Where a file's partition directories begin: a sink of ours, or the table's own root."""
     first = path.relative_to(table).parts[0]
     return table / first if first.startswith("_") and "=" not in first else table

@@ -47,7 +47,7 @@ def judge_increment(
         return judge(
             Sample(files=files, columns=columns, time_zone=spec.timezone, extra_files=extra),
             suite,
-            _engine(run, choice),
+            engine_of(run, choice),
             run_name=run.run_id,
             docs=layout.docs,
             results=path_of(layout.run(run.run_id), "gate").parent,
@@ -70,7 +70,8 @@ def _files(layout: Layout, sealed: Sealed, batches: Sequence[Batch]) -> tuple[Sa
     )
 
 
-def _engine(run: Run, choice: EngineChoice) -> Engine:
+def engine_of(run: Run, choice: EngineChoice) -> Engine:
+    """The engine that was chosen; Spark is started where it is Spark."""
     if choice.engine == "in_process":
         from spark_jobs.gate.in_process import InProcess
 

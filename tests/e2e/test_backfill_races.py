@@ -16,17 +16,11 @@ from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.run_increment import tries
 from tests.e2e.asking import ask, days
 from tests.e2e.flow import Flow
+from tests.e2e.sales import DDL, TRANSFORM, sale
 from tests.servers.postgres import Postgres
 
 pytestmark = pytest.mark.jvm
 
-TRANSFORM = """
-from pyspark.sql import functions as F
-
-
-def transform(sales):
-    return sales.select("id", (F.col("amount") * {factor}).alias("total"), "day")
-"""
 SPEC = {
     "event_time": {"column": "at"},
     "output": {"partition_by": {"day": "to_date(at)"}},
@@ -38,18 +32,12 @@ SPEC = {
 PATIENCE = 120.0
 
 
-def sale(name: str, day: int, amount: int) -> dict[str, Any]:
-    return {"id": name, "at": f"2026-03-{day:02d}T12:00:00Z", "amount": amount}
-
-
 def test_a_backfill_that_lost_its_race_is_computed_again_and_nothing_is_lost(
     tmp_path: Path, spark: object, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = postgres.fresh_database()
     monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", postgres.dsn(database))
-    flow = Flow(
-        tmp_path, {"sales": "id string, at timestamp, amount int"}, SPEC, TRANSFORM.format(factor=1)
-    )
+    flow = Flow(tmp_path, {"sales": DDL}, SPEC, TRANSFORM.format(factor=1))
     flow.arrive("sales", "1", [sale(f"a{day}", day, day) for day in (1, 2, 3, 4)])
     flow.go("run-1")
     flow.write(TRANSFORM.format(factor=10))

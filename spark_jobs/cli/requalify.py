@@ -1,0 +1,61 @@
+"""`tidemill requalify`: the published rows, judged again by today's suite."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Exit, Option
+
+from spark_jobs.cli.asked import By, ask_for_partitions
+from spark_jobs.cli.run import manual_run_id
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.errors import ExitCode
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.steps.requalify import Requalification
+from spark_jobs.steps.requalify import requalify as judge_again
+from spark_jobs.steps.step import Run
+
+Backfill = Annotated[
+    bool, Option("--backfill", help="Compute the partitions again whose rows fail.")
+]
+Reason = Annotated[str, Option("--reason", help="Of the backfill; for the table's history.")]
+
+
+def requalify(
+    name: PipelineName,
+    backfill: Backfill = False,
+    reason: Reason = "failed today's suite",
+    by: By = None,
+    json: Json = False,
+) -> None:
+    """Judge what is published by today's suite; nothing is taken in, nothing is taken back."""
+    screen, pipeline = Screen(json), open_pipeline(name)
+    run = Run(pipeline, manual_run_id("requalify"), screen.line)
+    with screen.busy("requalify …"):
+        report = judge_again(run)
+    if backfill and report.failed:
+        wanted = [partition for one in report.failed for partition in one.partitions]
+        ask_for_partitions(pipeline, wanted, by=by, reason=reason, json=json)
+    if json:
+        screen.document(report.model_dump(mode="json"))
+    else:
+        _show(report, screen)
+    raise Exit(int(ExitCode.HELD if report.failed else ExitCode.DONE))
+
+
+def _show(report: Requalification, screen: Screen) -> None:
+    lines = (
+        (
+            "rewritten" if one.increment is None else f"{one.increment:06d}",
+            f"{one.rows:,}",
+            len(one.partitions) or None,
+            one.outcome,
+            "; ".join(one.reasons),
+            "; ".join(one.warnings),
+        )
+        for one in report.found
+    )
+    columns = ("increment", "rows", "partitions", "outcome", "reasons", "warnings")
+    screen.table(f"version {report.version} by suite {report.suite}", columns, lines)
+    if report.failed:
+        screen.line(f"to compute them again: tidemill requalify {report.pipeline} --backfill")

@@ -1,0 +1,197 @@
+"""Requalify: what is published, judged again by today's suite. Nothing is taken in or changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from deltalake import DeltaTable
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.output import OutputMode
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.gate.engine import Engine, choose_engine
+from spark_jobs.gate.judge import judge
+from spark_jobs.gate.sample import Sample, SampleFile
+from spark_jobs.gate.suite import Suite, load_suite
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.footers import read_footers
+from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.publish.live_files import LiveFile, live_files
+from spark_jobs.steps.beside import sink_of
+from spark_jobs.steps.judgement import engine_of
+from spark_jobs.steps.step import Run
+
+
+class NoTable(UsageError):
+    """Nothing is published that could be judged again; carries `table`."""
+
+
+class Requalified(BaseModel):
+    """What today's suite says of published rows.
+
+    Attributes:
+        increment: That brought them; None for rows that were rewritten since, of several.
+        rows: That are still published of it.
+        partitions: The partitions that they lie in, column -> value.
+        outcome: `held` is what the gate would have said.
+        reasons: The critical expectations that failed.
+        warnings: The others that failed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    increment: int | None
+    rows: int
+    partitions: tuple[dict[str, str | None], ...]
+    outcome: Literal["passed", "held"]
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+class Requalification(BaseModel):
+    """The report on a published table.
+
+    Attributes:
+        version: Of the table that was judged.
+        suite_hash: Of today's suite.
+        judged: UTC.
+        found: By increment, in the order in which they went out.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pipeline: str
+    version: int
+    suite: str
+    suite_hash: str
+    judged: datetime
+    found: tuple[Requalified, ...]
+
+    @property
+    def failed(self) -> tuple[Requalified, ...]:
+        return tuple(one for one in self.found if one.outcome == "held")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Published files that are judged together."""
+
+    increment: int | None
+    files: tuple[LiveFile, ...]
+
+
+def requalify(run: Run) -> Requalification:
+    """Judge every published increment again, in the rows of it that are still published.
+
+    Args:
+        run: Its folder gets the report, `requalified.json`, and Great Expectations' own results.
+
+    Raises:
+        NoTable: the pipeline has no table yet, or its rows are published elsewhere.
+        CheckBroke: the check failed, which says nothing about the data.
+    """
+    pipeline, layout = run.pipeline, run.pipeline.layout
+    if not DeltaTable.is_deltatable(str(layout.table)):
+        raise NoTable(
+            f"{layout.table} is no table, so there is nothing to judge again.",
+            remedy=f"Publish something first: tidemill run {pipeline.name}.",
+            table=layout.table,
+        )
+    table = DeltaTable(layout.table)
+    suite = load_suite(pipeline.suite_file)
+    columns = _columns(layout)
+    found = []
+    for part in _parts(pipeline, live_files(table, layout.table)):
+        one = _judged(run, suite, columns, part)
+        run.say(_sentence(one))
+        found.append(one)
+    report = Requalification(
+        pipeline=pipeline.name,
+        version=table.version(),
+        suite=suite.name,
+        suite_hash=suite.hash,
+        judged=datetime.now(UTC),
+        found=tuple(found),
+    )
+    documents.put_if_absent(layout.run(run.run_id) / "requalified.json", report)
+    return report
+
+
+def _columns(layout: Layout) -> str:
+    """The published columns when the last event's files were written, as Spark's JSON schema."""
+    place = Journal(layout.journal).events()[-1].place
+    ledger = Ledger(layout, place.generation)
+    return json.dumps(ledger.table_schema(ledger.batches(place.last, place.last)[0]))
+
+
+def _parts(pipeline: Pipeline, live: list[LiveFile]) -> Iterator[_Part]:
+    """The live files by the increment that brought them; what was rewritten comes last."""
+    layout = pipeline.layout
+    left = {file.path: file for file in live}
+    append = pipeline.spec.output.mode is OutputMode.APPEND
+    for event in Journal(layout.journal).events() if append else ():
+        own = tuple(left.pop(path) for path in _paths(layout, event) if path in left)
+        if own:
+            yield _Part(event.increment, own)
+    if left:
+        yield _Part(None, tuple(left.values()))
+
+
+def _paths(layout: Layout, event: Event) -> Iterator[Path]:
+    place = event.place
+    for batch in Ledger(layout, place.generation).batches(place.first, place.last):
+        for file in batch.outputs:
+            if not file.rejected:
+                yield layout.sink(place.generation) / file.path
+
+
+def _judged(run: Run, suite: Suite, columns: str, part: _Part) -> Requalified:
+    layout, spec = run.pipeline.layout, run.pipeline.spec
+    footers = read_footers([file.path for file in part.files])
+    size = sum(footer.uncompressed_bytes for footer in footers)
+    choice = choose_engine(size, spec.gate.in_process_max, suite, columns)
+    engine: Engine = engine_of(run, choice)
+    files = tuple(
+        SampleFile(file.path, sink_of(file.path, layout.table), file.partition)
+        for file in part.files
+    )
+    name = "rest" if part.increment is None else f"{part.increment:06d}"
+    results = layout.run(run.run_id) / "requalified" / name
+    results.mkdir(parents=True, exist_ok=True)
+    judgement = judge(
+        Sample(files=files, columns=columns, time_zone=spec.timezone),
+        suite,
+        engine,
+        run_name=f"{run.run_id}-{name}",
+        docs=layout.docs,
+        results=results,
+        samples=spec.gate.samples,
+    )
+    reasons = tuple(outcome.sentence for outcome in judgement.failed_critical)
+    return Requalified(
+        increment=part.increment,
+        rows=sum(footer.rows for footer in footers),
+        partitions=_distinct(file.partition for file in part.files),
+        outcome="held" if reasons else "passed",
+        reasons=reasons,
+        warnings=tuple(outcome.sentence for outcome in judgement.warnings),
+    )
+
+
+def _distinct(found: Iterator[Mapping[str, str | None]]) -> tuple[dict[str, str | None], ...]:
+    each = {tuple(partition.items()): dict(partition) for partition in found if partition}
+    return tuple(each[key] for key in sorted(each, key=str))
+
+
+def _sentence(one: Requalified) -> str:
+    name = "rewritten rows" if one.increment is None else f"increment {one.increment:06d}"
+    said: Any = "; ".join(one.reasons) or "passed"
+    return f"{name}, {one.rows:,} rows: {said}"
