@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.steps.flush import NothingToFlush, flush
 from spark_jobs.steps.release import release
 from tests.e2e.flow import SUITE
-from tests.oracle.history import Again, Arrive, Change, Die, Event, Flush, Go, Kill, LetOut
+from tests.oracle.given import Given, Model
+from tests.oracle.history import Again, Arrive, Change, Die, Flush, Go, Kill, LetOut
 from tests.oracle.kill import entries, kill_when
 from tests.oracle.kind import Kind, time_of_minute
-from tests.oracle.promise import Found, Given, Model, check
+from tests.oracle.promise import Found, check
 from tests.oracle.shipped import Shipped
 
 # What no increment of a history holds.
@@ -46,6 +47,7 @@ class Play:
         met: Which kinds of event truly happened, and how often.
         found: The checks, in order.
         given: What the pipeline was given so far.
+        version: Of its code and rules, where it is another than the model's.
     """
 
     flow: Shipped
@@ -54,6 +56,7 @@ class Play:
     met: Counter[str] = field(default_factory=Counter)
     found: list[Found] = field(default_factory=list)
     given: Given = field(default_factory=Given)
+    version: Model | None = None
     _statics: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _last: Arrive | None = None
     _files: int = 0
@@ -64,35 +67,40 @@ class Play:
         for path, lines in self.kind.statics.items():
             self._change(Change(path, lines))
 
-    def play(self, events: Iterable[Event]) -> None:
+    def play(self, events: Iterable[Any]) -> None:
         """Play all of it.
 
         Raises:
             AssertionError: a run ended as it should not have, or the promise is broken.
         """
         for event in events:
-            match event:
-                case Arrive():
-                    self._arrive(event)
-                case Again():
-                    self._again()
-                case Change():
-                    self._change(event)
-                    self.met["changed"] += 1
-                case Flush():
-                    self._flush(event)
-                case Go():
-                    self._go(event)
-                    self._check()
-                case Die():
-                    self._die(event)
-                    self._check()
-                case LetOut():
-                    self._let_out(event)
-                    self._check()
+            self.happen(event)
         assert self.found[-1].published == self.found[-1].committed, "something was never published"
 
-    def _check(self) -> None:
+    def happen(self, event: Any) -> None:
+        """Play one event of it."""
+        match event:
+            case Arrive():
+                self._arrive(event)
+            case Again():
+                self._again()
+            case Change():
+                self._change(event)
+                self.met["changed"] += 1
+            case Flush():
+                self._flush(event)
+            case Go():
+                self._go(event)
+                self.check()
+            case Die():
+                self._die(event)
+                self.check()
+            case LetOut():
+                self._let_out(event)
+                self.check()
+
+    def check(self) -> None:
+        """Hold the promise against the model."""
         self.found.append(check(self.flow.layout.home, self.model, self.given))
         self.met["late"] += self.found[-1].late
         self.met["rejected"] += self.found[-1].rejected
@@ -163,7 +171,7 @@ class Play:
 
     def begin(self) -> None:
         """A start of the query."""
-        committed, planned = self._last_of("commits"), self._last_of("offsets")
+        committed, planned = self.last_of("commits"), self.last_of("offsets")
         self.given.starts.add(committed + 1)
         if planned > committed and self._sink_has(planned):
             self.given.passed_over.add(planned)
@@ -175,8 +183,9 @@ class Play:
     def end(self, whole: bool = True) -> None:
         """The end of one, which planned its batches with the static inputs of now."""
         self._new, self.given.whole = 0, whole
-        for batch in range(max(self.given.statics, default=-1) + 1, self._last_of("offsets") + 1):
+        for batch in range(max(self.given.statics, default=-1) + 1, self.last_of("offsets") + 1):
             self.given.statics[batch] = self._statics
+            self.given.models[batch] = self.version or self.model
 
     def _die(self, event: Die) -> None:
         self._runs += 1
@@ -193,23 +202,23 @@ class Play:
         self.met["died"] += killed
         self.met["killed"] += killed
 
-    def _last_of(self, log: str) -> int:
-        entries = (self.flow.layout.checkpoint(FIRST_GENERATION) / log).glob("[0-9]*")
+    def last_of(self, log: str) -> int:
+        """The last entry of one of the checkpoint's logs, -1 where there is none."""
+        entries = (self.flow.layout.checkpoint(self.given.generation) / log).glob("[0-9]*")
         return max((int(path.name) for path in entries), default=-1)
 
     def _kill(self, point: Kill) -> bool:
         """Leave the last batch as a driver does that is killed there; whether there is one."""
-        batch, layout = self._last_of("commits"), self.flow.layout
-        document = layout.ledger(FIRST_GENERATION) / f"{batch:06d}.json"
-        sealed = max((i.sealed.last for i in Increments(layout.increments).all()), default=-1)
-        if batch <= sealed:
+        batch, layout = self.last_of("commits"), self.flow.layout
+        document = layout.ledger(self.given.generation) / f"{batch:06d}.json"
+        if batch <= Increments(layout.increments).last_sealed(self.given.generation):
             return False
         self.met[f"killed before {point}"] += 1
         self.met["killed"] += 1
         self.given.whole = False
         document.unlink()
         if point is not Kill.LEDGER:
-            _forget(layout.checkpoint(FIRST_GENERATION) / "commits" / str(batch))
+            _forget(layout.checkpoint(self.given.generation) / "commits" / str(batch))
         if point is Kill.SINK:
             _forget(self._sink_entry(batch))
         return True
@@ -221,7 +230,7 @@ class Play:
         return any(entry.exists() for entry in self._sink_entries(batch))
 
     def _sink_entries(self, batch: int) -> tuple[Path, ...]:
-        sink = self.flow.layout.sink(FIRST_GENERATION)
+        sink = self.flow.layout.sink(self.given.generation)
         if self.flow.pipeline.spec.output.mode is OutputMode.APPEND:
             # Every tenth holds all those before it too.
             log = sink / "_spark_metadata"

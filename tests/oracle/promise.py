@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from deltalake import DeltaTable
 
-from tests.oracle.recorded import Row, Taken, batches, flushed, last_published, late
+from tests.oracle.expected import Expected, as_recorded, expected, fed, read, times
+from tests.oracle.given import Fed, Given, Model
+from tests.oracle.recorded import Taken, batches, flushed, last_published, late
 from tests.oracle.watermark import Watermarks
-
-Statics = Mapping[str, tuple[str, ...]]
 
 
 class Broken(AssertionError):
@@ -30,71 +30,6 @@ class Broken(AssertionError):
         self.missing = expected - found
         self.extra = found - expected
         super().__init__(f"{what}: missing {dict(self.missing)}, extra {dict(self.extra)}")
-
-
-@dataclass(frozen=True)
-class Fed:
-    """A batch with its good rows.
-
-    Args:
-        number: Its id.
-        rows: Source -> the rows that were read and not rejected.
-        late_ms: Rows of up to this event time are late: the watermark of the batch before.
-        watermark_ms: What is final in this batch: its own watermark.
-        statics: File -> its lines, as they were when the batch was planned.
-    """
-
-    number: int
-    rows: Mapping[str, Sequence[Row]]
-    late_ms: int
-    watermark_ms: int
-    statics: Statics
-
-
-class Model(Protocol):
-    """A pipeline in plain Python."""
-
-    @property
-    def watermarks(self) -> Watermarks | None:
-        """How its watermarks go; None without one."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Of the published table, those that are compared."""
-
-    def parse(self, source: str, line: str) -> Row | str | None:
-        """A line of input as a row, or the reason why it is rejected; None for one that is none."""
-
-    def event_time_ms(self, source: str, row: Row) -> int:
-        """When a row happened."""
-
-    def late(self, batch: Fed) -> int:
-        """How many rows of a batch its operators pass over, each as often as they meet it."""
-
-    def published(self, fed: Sequence[Fed]) -> Counter[Any]:
-        """What is published once these batches are, as a multiset of tuples by `columns`."""
-
-
-@dataclass
-class Given:
-    """What a history gave a pipeline so far, as whoever gave it remembers.
-
-    Args:
-        arrived: Source -> file, or place of a record -> its lines.
-        starts: The batches with which a start of its query began.
-        passed_over: The batches that the sink held already when a start ran them again: Spark
-            computes nothing of them then, and sees no event time.
-        statics: Batch -> the static inputs as they were when it was planned.
-        whole: Whether all that arrived must have been read.
-        torn: Whether a publish may have been cut short: rejected rows come before the others.
-    """
-
-    arrived: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    starts: set[int] = field(default_factory=set)
-    passed_over: set[int] = field(default_factory=set)
-    statics: dict[int, Statics] = field(default_factory=dict)
-    whole: bool = False
-    torn: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,42 +62,47 @@ def check(home: Path, model: Model, given: Given) -> Found:
     Raises:
         Broken: it does not.
     """
-    upto = last_published(home)
-    taken = batches(home)
+    upto = last_published(home, given.generation)
+    taken = batches(home, given.generation)
+    given.flushed = flushed(home, given.generation)
     _check_inputs(taken, given)
-    parsed = [_parsed(model, batch, given) for batch in taken]
+
+    version = given.version(model)
+    reads = read(taken, given, version, given.left_out)
     if model.watermarks is not None:
-        times = [
-            {}
-            if batch.number in given.passed_over
-            else {
-                name: [model.event_time_ms(name, row) for row in rows]
-                for name, rows in good.items()
-            }
-            for batch, (good, _) in zip(taken, parsed, strict=True)
+        at = [
+            {} if batch.number in given.passed_over else found
+            for batch, found in zip(taken, times(reads, model), strict=True)
         ]
-        _check_watermarks(model.watermarks, taken, times, given.starts, flushed(home))
-    every = [
-        Fed(batch.number, good, late_ms, batch.watermark_ms, given.statics.get(batch.number, {}))
-        for batch, (good, _), late_ms in zip(
-            taken, parsed, [0, *(batch.watermark_ms for batch in taken)], strict=False
-        )
-    ]
-    counted = late(home)
-    if model.watermarks is not None:
+        _check_watermarks(model.watermarks, taken, at, given.starts, given.flushed)
+        counted = late(home, given.generation)
         # What a driver that was killed had no time for, the next one counts.
+        every = fed(reads, version, given, as_recorded(reads))
         known = [batch for batch in every if given.whole or batch.number in counted]
-        expected = Counter((batch.number, model.late(batch)) for batch in known)
         numbers = {batch.number for batch in every}
-        _same("late", Counter(one for one in counted.items() if one[0] in numbers), expected)
-    fed = [batch for batch in every if batch.number <= upto]
-    refused = Counter(one for _, bad in parsed[: upto + 1] for one in bad)
-    rows = _rows(home, model.columns)
-    _same("rows", rows, model.published(fed))
+        _same(
+            "late",
+            Counter(one for one in counted.items() if one[0] in numbers),
+            Counter((batch.number, model.late(batch)) for batch in known),
+        )
+    wanted = expected(taken, upto, model, given)
+    rows = _rows(home, model)
+    _same("rows", rows, _in_partitions(wanted, model))
     if not given.torn:
-        _same("rejected", _rejected(home), refused)
+        _same("rejected", _rejected(home), wanted.rejected)
     committed = taken[-1].number if taken else -1
-    return Found(committed, upto, rows.total(), refused.total(), _any_late(model, fed))
+    return Found(
+        committed, upto, rows.total(), wanted.rejected.total(), _any_late(model, wanted.fed)
+    )
+
+
+def _in_partitions(wanted: Expected, model: Model) -> Counter[Any]:
+    """As the table holds them: each with its partition, where these are compared."""
+    if model.slots is None:
+        return sum(wanted.rows.values(), Counter())
+    return Counter(
+        {(slot, *row): n for slot, rows in wanted.rows.items() for row, n in rows.items()}
+    )
 
 
 def _check_inputs(taken: Sequence[Taken], given: Given) -> None:
@@ -175,7 +115,9 @@ def _check_inputs(taken: Sequence[Taken], given: Given) -> None:
         for name in names
     )
     arrived = Counter((source, name) for source, names in given.arrived.items() for name in names)
-    _same("inputs", read, arrived if given.whole else arrived & read)
+    wanted = arrived if given.whole else arrived & read
+    # A generation that came later need not have read what does not count.
+    _same("inputs", read, wanted - (Counter(given.left_out) - read))
 
 
 def _check_watermarks(
@@ -199,23 +141,6 @@ def _same(what: str, found: Counter[Any], expected: Counter[Any]) -> None:
         raise Broken(what, found, expected)
 
 
-def _parsed(
-    model: Model, batch: Taken, given: Given
-) -> tuple[dict[str, list[Row]], list[tuple[str, str]]]:
-    """The good rows by source, and file and reason of each rejected one."""
-    good: dict[str, list[Row]] = {}
-    bad = []
-    for source, names in batch.inputs.items():
-        for name in names:
-            for line in given.arrived[source][name]:
-                row = model.parse(source, line)
-                if isinstance(row, str):
-                    bad.append((name, row))
-                elif row is not None:
-                    good.setdefault(source, []).append(row)
-    return good, bad
-
-
 def _any_late(model: Model, fed: Sequence[Fed]) -> bool:
     return model.watermarks is not None and any(
         model.event_time_ms(source, row) <= batch.late_ms
@@ -225,10 +150,11 @@ def _any_late(model: Model, fed: Sequence[Fed]) -> bool:
     )
 
 
-def _rows(home: Path, columns: Sequence[str]) -> Counter[Any]:
+def _rows(home: Path, model: Model) -> Counter[Any]:
     if not DeltaTable.is_deltatable(str(home / "table")):
         return Counter()
-    table = DeltaTable(home / "table").to_pyarrow_table(columns=list(columns))
+    columns = [*(() if model.slots is None else (model.slots.column,)), *model.columns]
+    table = DeltaTable(home / "table").to_pyarrow_table(columns=columns)
     return Counter(tuple(_plain(value) for value in row.values()) for row in table.to_pylist())
 
 

@@ -10,13 +10,19 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from tests.oracle.promise import Fed
+from tests.oracle.given import Fed, Refused, Slots
 from tests.oracle.recorded import Row
 from tests.oracle.times import ms_of_time
 from tests.oracle.watermark import Watermarks
 
 Rule = Callable[[Row], bool]
+Takes = Callable[[str, Row], bool]
 MALFORMED, TIMELESS = "malformed", "no event time"
+
+
+def everything(source: str, row: Row) -> bool:
+    """What the code takes of the good rows, where it takes all."""
+    return True
 
 
 def given(column: str) -> Rule:
@@ -46,6 +52,8 @@ class JsonModel:
         passed_over: How many rows of a batch are late, each as often as an operator meets it.
         time: The column of the event time.
         decimals: The columns, dotted where nested, that are numbers.
+        slots: The partitions, where they are compared.
+        taken: Whether the code does anything with a good row.
     """
 
     columns: Sequence[str]
@@ -55,15 +63,20 @@ class JsonModel:
     passed_over: Callable[[Fed], int] = lambda batch: 0
     time: str = "at"
     decimals: Sequence[str] = field(default=())
+    slots: Slots | None = None
+    taken: Takes = everything
 
-    def parse(self, source: str, line: str) -> Row | str | None:
+    def parse(self, source: str, line: str) -> Row | Refused | None:
         try:
             row: Row = json.loads(line)
         except ValueError:
-            return MALFORMED
+            return Refused(MALFORMED)
         if not all(_is_number(_inner(row, column)) for column in self.decimals):
-            return MALFORMED
+            return Refused(MALFORMED)
         return _judged(row, self.time, self.rules)
+
+    def takes(self, source: str, row: Row) -> bool:
+        return self.taken(source, row)
 
     def event_time_ms(self, source: str, row: Row) -> int:
         return ms_of_time(row[self.time])
@@ -86,6 +99,8 @@ class CsvModel:
         numbers: Columns that are numbers, or nothing.
         time: The column of the event time.
         result: From the batches to the published rows.
+        slots: The partitions, where they are compared.
+        taken: Whether the code does anything with a good row.
     """
 
     columns: Sequence[str]
@@ -95,15 +110,20 @@ class CsvModel:
     time: str
     result: Callable[[Sequence[Fed]], Counter[Any]]
     watermarks: Watermarks | None = None
+    slots: Slots | None = None
+    taken: Takes = everything
 
-    def parse(self, source: str, line: str) -> Row | str | None:
+    def parse(self, source: str, line: str) -> Row | Refused | None:
         values = next(csv.reader([line]))
         if values == [*self.header]:
             return None
         row = {name: value or None for name, value in zip(self.header, values, strict=False)}
         if len(values) != len(self.header) or not all(_is_number(row[n]) for n in self.numbers):
-            return MALFORMED
+            return Refused(MALFORMED)
         return _judged(row, self.time, self.rules)
+
+    def takes(self, source: str, row: Row) -> bool:
+        return self.taken(source, row)
 
     def event_time_ms(self, source: str, row: Row) -> int:
         return ms_of_time(f"{row[self.time]}+00:00")
@@ -122,9 +142,14 @@ class LineModel:
     columns: Sequence[str]
     result: Callable[[Sequence[Fed]], Counter[Any]]
     watermarks: Watermarks | None = None
+    slots: Slots | None = None
+    taken: Takes = everything
 
-    def parse(self, source: str, line: str) -> Row | str | None:
+    def parse(self, source: str, line: str) -> Row | Refused | None:
         return {"value": line}
+
+    def takes(self, source: str, row: Row) -> bool:
+        return self.taken(source, row)
 
     def event_time_ms(self, source: str, row: Row) -> int:
         return 0
@@ -136,11 +161,11 @@ class LineModel:
         return self.result(fed)
 
 
-def _judged(row: Row, time: str, rules: Mapping[str, Rule]) -> Row | str:
+def _judged(row: Row, time: str, rules: Mapping[str, Rule]) -> Row | Refused:
     if row.get(time) is None:
-        return TIMELESS
+        return Refused(TIMELESS)
     broken = next((name for name, rule in rules.items() if not rule(row)), None)
-    return row if broken is None else f"rule {broken}"
+    return row if broken is None else Refused(f"rule {broken}", row)
 
 
 def _inner(row: Any, column: str) -> Any:

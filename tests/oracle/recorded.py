@@ -34,9 +34,10 @@ class Taken:
     next_watermark_ms: int
 
 
-def batches(home: Path) -> list[Taken]:
-    """The committed batches of a pipeline's first generation, in order."""
-    found = [json.loads(path.read_text()) for path in (home / "ledger/live-0001").glob("*.json")]
+def batches(home: Path, generation: str) -> list[Taken]:
+    """The committed batches of a generation, in order."""
+    folder = home / "ledger" / generation
+    found = [json.loads(path.read_text()) for path in folder.glob("*.json")]
     found.sort(key=lambda batch: int(batch["batch"]))
     before = [{}, *(batch["offsets"] for batch in found)]
     return [_taken(batch, offsets) for batch, offsets in zip(found, before, strict=False)]
@@ -68,24 +69,33 @@ def place(partition: int | str, offset: int) -> str:
     return f"{partition}/{offset}"
 
 
-def last_published(home: Path) -> int:
-    """P, by the table's own transactions; -1 before the first."""
+def last_published(home: Path, generation: str) -> int:
+    """P, by the table's own transactions; -1 before the first.
+
+    Of a fork it is the batch that it goes on from, until one of its own is published.
+    """
     if not DeltaTable.is_deltatable(str(home / "table")):
         return -1
-    version = DeltaTable(home / "table").transaction_version(f"{home.name}/live-0001")
-    return -1 if version is None else version
+    version = DeltaTable(home / "table").transaction_version(f"{home.name}/{generation}")
+    return _forked_from(home, generation) if version is None else version
 
 
-def flushed(home: Path) -> dict[int, int]:
+def _forked_from(home: Path, generation: str) -> int:
+    births = [json.loads(path.read_text()) for path in (home / "generations").glob("[0-9]*.json")]
+    found = (birth["first"] - 1 for birth in births if birth["generation"] == generation)
+    return next(found, -1)
+
+
+def flushed(home: Path, generation: str) -> dict[int, int]:
     """Batch -> the watermark that a person gave it, in milliseconds."""
-    folder = home / "ledger/live-0001/flushes"
+    folder = home / "ledger" / generation / "flushes"
     found = [json.loads(path.read_text()) for path in folder.glob("*.json")]
     return {flush["batch"]: flush["watermark_ms"] for flush in found}
 
 
-def late(home: Path) -> dict[int, int | None]:
+def late(home: Path, generation: str) -> dict[int, int | None]:
     """Batch -> the rows that operators passed over as late; None where that is unknown."""
-    folder = home / "ledger/live-0001/late"
+    folder = home / "ledger" / generation / "late"
     found = [json.loads(path.read_text()) for path in folder.glob("*.json")]
     return {
         one["batch"]: None if one["unknown"] else sum(count["rows"] for count in one["counts"])

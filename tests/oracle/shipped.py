@@ -75,6 +75,14 @@ class Shipped(Flow):
         suite = json.dumps({**self.suite, "name": self.name})
         self.project.suite(self.name).write_text(suite)
 
+    def edit(self, old: str, new: str) -> None:
+        """The repository's transform with a text in the place of another."""
+        theirs = Project(REPOSITORY).transform(self.shipped)
+        text = theirs.read_text()
+        assert old in text
+        code = self.project.transform(self.name).with_suffix(theirs.suffix)
+        code.write_text(text.replace(old, new) if old else text)
+
     @property
     def project(self) -> Project:
         return Project(self.home / "project")

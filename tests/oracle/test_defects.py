@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +15,7 @@ import pytest
 from spark_jobs.contract.event_time import EventTime
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine import ingest
+from spark_jobs.ledger.increments import Increments
 from spark_jobs.publish import rejected
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.payload import Payload
@@ -103,10 +104,13 @@ def delay_the_watermark_by_a_window(patch: Patch) -> None:
 
 
 def publish_out_of_order(patch: Patch) -> None:
-    let_out = publish._let_out
+    let_out, in_order = publish._let_out, Increments.in_order
 
-    def whatever_has_passed(run: Any, increments: Sequence[Any], journal: Any) -> None:
-        let_out(run, [one for one in increments if one.may_go_out], journal)
+    def whatever_has_passed(*args: Any) -> None:
+        with Patch.context() as inside:
+            passed = lambda found: [one for one in in_order(found) if one.may_go_out]  # noqa: E731
+            inside.setattr(Increments, "in_order", passed)
+            let_out(*args)
 
     patch.setattr(publish, "_let_out", whatever_has_passed)
     patch.setattr(Turn, "check", lambda *_: None)
