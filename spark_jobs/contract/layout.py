@@ -106,6 +106,10 @@ class Layout:
         """What the query was when the generation was born."""
         return self.home / "checkpoints" / f"{generation}.plan.json"
 
+    def passed(self, generation: str, hashes: str) -> Path:
+        """That the generation may go on with another spec or other code."""
+        return self.home / "checkpoints" / f"{generation}.plans" / f"{hashes}.json"
+
     def ledger(self, generation: str) -> Path:
         return self.home / "ledger" / generation
 

@@ -16,6 +16,7 @@ from spark_jobs.engine.static import Pins
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Start
 from spark_jobs.ledger.clean_source import cleaned_sources
+from spark_jobs.ledger.fingerprint import put_fingerprint
 from spark_jobs.ledger.generation import Generation
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.input_file import hashed_sources
@@ -70,6 +71,7 @@ def bind(
             born=datetime.now(UTC),
         )
         documents.put_if_absent(layout.note(generation.name), note)
+    put_fingerprint(pipeline, note)
     conf.set(STATE_ENCODING, planned.state_encoding)
     # The machine may have other cores than the one that the generation was born on.
     conf.set(SHUFFLE_PARTITIONS, str(note.shuffle_partitions or conf.get(SHUFFLE_PARTITIONS)))
@@ -117,6 +119,8 @@ def forget(pipeline: Pipeline) -> None:
     note = read_note(layout, generation)
     if note is None or note.writes != "nothing":
         return
-    for folder in (layout.ledger(generation), layout.checkpoint(generation)):
+    plans = layout.passed(generation, "").parent
+    for folder in (layout.ledger(generation), layout.checkpoint(generation), plans):
         shutil.rmtree(folder, ignore_errors=True)
+    layout.fingerprint(generation).unlink(missing_ok=True)
     layout.note(generation).unlink()

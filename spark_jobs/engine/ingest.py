@@ -16,6 +16,7 @@ from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.binding import bind, forget, start_of
+from spark_jobs.engine.changed_plan import refuse_changed_plan
 from spark_jobs.engine.cores import refuse_few_cores
 from spark_jobs.engine.due import plan_due
 from spark_jobs.engine.kafka_ready import make_ready, prove_unchanged
@@ -105,6 +106,7 @@ def ingest(
         refuse_few_cores(session, pipeline, trigger)
     pins = pin_statics(pipeline)
     planned, statics = _planned(session, pipeline, pins, manner, trigger)
+    refuse_changed_plan(session, pipeline, generation.note)
     written = _bound(pipeline, generation, planned, trigger, say)
     batches = generation.ledger.batches()
     prove_sources(pipeline.layout, generation.name, pipeline.spec, batches)

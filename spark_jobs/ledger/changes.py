@@ -2,18 +2,99 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger import documents
 from spark_jobs.ledger.change import Change, Judge, refuse
 from spark_jobs.ledger.fingerprint import (
     Fingerprint,
     SpecPrint,
-    as_born,
     print_of,
     read_fingerprint,
 )
-from spark_jobs.ledger.note import Note, hash_of_spec
+from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
 from spark_jobs.ledger.source_code import hash_of_code
 from spark_jobs.ledger.spec_changes import spec_changes
+
+
+@dataclass(frozen=True)
+class Born:
+    """A generation as it was born, beside the pipeline of today.
+
+    Args:
+        pipeline: Today's.
+        note: Of the generation.
+        fingerprint: Of the same.
+        spec: Of the fingerprint.
+    """
+
+    pipeline: Pipeline
+    note: Note
+    fingerprint: Fingerprint
+    spec: Spec
+
+    @property
+    def judge(self) -> Judge:
+        return Judge(self.pipeline.name, self.note.pipeline_class)
+
+    @property
+    def same_code(self) -> bool:
+        """Whether the transform is the same but for comments and layout."""
+        return self._codes[0] == self._codes[1]
+
+    @property
+    def same_plan(self) -> bool:
+        """Whether neither the code nor what it is given has changed."""
+        was, now = self._prints
+        return self.same_code and _inputs(was) == _inputs(now)
+
+    def spec_changes(self) -> list[Change]:
+        """Every change of the spec."""
+        return spec_changes(self.judge, *self._prints)
+
+    def code_change(self) -> Change:
+        """What to say of code that has changed while its plan has not."""
+        was, now = self._codes
+        means = "its plan, its columns and its functions are the same"
+        return self.judge.allowed("transform", was[:12], now[:12], means)
+
+    @property
+    def _codes(self) -> tuple[str, str]:
+        born, path = self.fingerprint, self.pipeline.transform_file
+        was = hash_of_code(born.code.encode(), born.suffix)
+        return was, hash_of_code(path.read_bytes(), path.suffix) if path.is_file() else ""
+
+    @property
+    def _prints(self) -> tuple[SpecPrint, SpecPrint]:
+        born, path = self.fingerprint, self.pipeline.transform_file
+        code = path.read_bytes() if path.is_file() else b""
+        was = print_of(self.spec, born.code.encode(), born.suffix)
+        return was, print_of(self.pipeline.spec, code, path.suffix)
+
+
+class Passed(BaseModel):
+    """A spec and code that a generation was found to be able to go on with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    spec_hash: str
+    code_hash: str
+    changes: tuple[Change, ...]
+
+
+def born_of(pipeline: Pipeline, note: Note | None) -> Born | None:
+    """A generation as it was born; None where nobody knows any more, or it was not born yet."""
+    found = read_fingerprint(pipeline.layout, note.generation) if note else None
+    spec = found.born() if found else None
+    if note is None or found is None or spec is None:
+        return None
+    if (found.spec_hash, found.code_hash) != (note.spec_hash, note.code_hash):
+        return None
+    return Born(pipeline, note, found, spec)
 
 
 def refuse_changes(pipeline: Pipeline, note: Note | None) -> None:
@@ -26,38 +107,33 @@ def refuse_changes(pipeline: Pipeline, note: Note | None) -> None:
     Raises:
         QueryChanged: something has changed that may not.
     """
-    born = read_fingerprint(pipeline.layout, note.generation) if note else None
-    if note is None or born is None or born.spec_hash == hash_of_spec(pipeline.spec):
+    if note is None or note.spec_hash == hash_of_spec(pipeline.spec):
         return
-    changes = spec_changes(judge_of(pipeline, note), born.spec, print_of(pipeline))
-    refuse(changes, note.generation, pipeline.spec_file)
+    born = born_of(pipeline, note)
+    if born is not None:
+        refuse(born.spec_changes(), note.generation, pipeline.spec_file)
 
 
-def judge_of(pipeline: Pipeline, note: Note) -> Judge:
-    """Who gives the verdicts on a generation."""
-    return Judge(pipeline.name, note.pipeline_class)
+def has_passed(pipeline: Pipeline, generation: str) -> bool:
+    """Whether today's spec and code were compared before, and may go on."""
+    return pipeline.layout.passed(generation, _both(pipeline)).exists()
 
 
-def plan_asked_for(pipeline: Pipeline, note: Note, born: Fingerprint) -> bool:
-    """Whether only the plan can say what has changed: of the code, or of the rows that it gets."""
-    if as_born(pipeline, note):
-        return False
-    if hash_of_code(pipeline.transform_file) != born.logic_hash:
-        return True
-    return _inputs(born.spec) != _inputs(print_of(pipeline))
+def put_passed(pipeline: Pipeline, generation: str, changes: list[Change]) -> None:
+    """Put down that today's spec and code may go on, so that no later start asks again."""
+    spec, code = hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file)
+    document = Passed(spec_hash=spec, code_hash=code, changes=tuple(changes))
+    documents.put_if_absent(pipeline.layout.passed(generation, _both(pipeline)), document)
 
 
-def code_only(judge: Judge, born: Fingerprint, pipeline: Pipeline) -> list[Change]:
-    """What to say of code that has changed while its plan has not."""
-    now = hash_of_code(pipeline.transform_file)
-    if now == born.logic_hash:
-        return []
-    means = "its plan, its columns and its functions are the same"
-    return [judge.allowed("transform", born.logic_hash[:12], now[:12], means)]
+def _both(pipeline: Pipeline) -> str:
+    return f"{hash_of_spec(pipeline.spec)[:16]}-{hash_of_file(pipeline.transform_file)[:16]}"
 
 
 def _inputs(spec: SpecPrint) -> object:
+    """What says which columns the transform is given."""
     sources = {
-        name: (one.event_time, one.watermark, one.fields) for name, one in spec.sources.items()
+        name: (one.kind, one.event_time, one.watermark, one.fields)
+        for name, one in spec.sources.items()
     }
-    return sources, spec.statics, spec.partition_by
+    return sources, spec.statics, spec.partition_by, spec.mode, spec.timezone

@@ -2,13 +2,19 @@
 
 Spark checks little of it when a query starts again, and some changes it takes without a word: a
 grouping key of the same type, say, whose values then mix with the old ones in the state.
+
+Spec and code themselves are put down, and what matters of them is read anew whenever they are
+compared with today's: by the same Spark and by the same rules, so that an upgrade of neither looks
+like a change of the pipeline.
 """
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+from enum import Enum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
@@ -17,7 +23,6 @@ from spark_jobs.contract.source import BaseSource, Rating
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.note import Note, Writes, hash_of_file, hash_of_spec, keys_of, writes_of
-from spark_jobs.ledger.plan_shape import PlanShape
 from spark_jobs.ledger.source_code import OF_THE_TRANSFORM, hash_of_code
 
 # What is told of every source in a field of its own.
@@ -77,9 +82,11 @@ class Fingerprint(BaseModel):
     """Written once, when a generation is born, beside its note.
 
     Attributes:
-        spec_hash: Of the whole spec, as in the note.
-        code_hash: Of the transform's file, as in the note.
-        logic_hash: Of its code, whatever its layout.
+        spec_hash: As in the note.
+        code_hash: As in the note.
+        spec: With its variables replaced, without what is at its default.
+        code: The transform's file.
+        suffix: `.py` or `.sql`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -87,9 +94,16 @@ class Fingerprint(BaseModel):
     generation: str
     spec_hash: str
     code_hash: str
-    logic_hash: str
-    spec: SpecPrint
-    plan: PlanShape
+    spec: dict[str, Any]
+    code: str
+    suffix: str
+
+    def born(self) -> Spec | None:
+        """The spec; None where today's version has no such field any more."""
+        try:
+            return Spec.model_validate(self.spec)
+        except ValidationError:
+            return None
 
 
 def read_fingerprint(layout: Layout, generation: str) -> Fingerprint | None:
@@ -102,26 +116,32 @@ def as_born(pipeline: Pipeline, note: Note) -> bool:
     return (note.spec_hash, note.code_hash) == (hash_of_spec(pipeline.spec), code)
 
 
-def put_fingerprint(pipeline: Pipeline, note: Note, plan: PlanShape) -> None:
-    """Put down what a generation is, of today's spec and code, which must be those of its birth."""
+def put_fingerprint(pipeline: Pipeline, note: Note) -> None:
+    """Put down what a generation is, unless spec and code are others by now; under the lease."""
     path = pipeline.transform_file
+    if pipeline.layout.fingerprint(note.generation).exists() or not as_born(pipeline, note):
+        return
     fingerprint = Fingerprint(
         generation=note.generation,
         spec_hash=note.spec_hash,
         code_hash=note.code_hash,
-        logic_hash=hash_of_code(path),
-        spec=print_of(pipeline),
-        plan=plan,
+        spec=_as_written(pipeline.spec.model_dump(by_alias=True, exclude_unset=True)),
+        code=path.read_text(encoding="utf-8"),
+        suffix=path.suffix,
     )
     documents.put_if_absent(pipeline.layout.fingerprint(note.generation), fingerprint)
 
 
-def print_of(pipeline: Pipeline) -> SpecPrint:
-    """The part of a pipeline's spec that matters to its query."""
-    spec = pipeline.spec
+def print_of(spec: Spec, code: bytes, suffix: str) -> SpecPrint:
+    """The part of a spec that matters to its query.
+
+    Args:
+        spec: Of the pipeline.
+        code: The transform's file, which may hold what a sink calls.
+        suffix: Its suffix.
+    """
     own_sink = spec.sink
     called = own_sink is not None and own_sink.kind in ("foreach", "foreach_batch")
-    code = pipeline.transform_file if called else None
     return SpecPrint(
         sources={name: _source(spec, name, source) for name, source in spec.sources.items()},
         statics={
@@ -140,7 +160,7 @@ def print_of(pipeline: Pipeline) -> SpecPrint:
         format=spec.output.format,
         writer={**spec.output.options, "maxRecordsPerFile": spec.output.maxRecordsPerFile},
         sink=None if own_sink is None else own_sink.model_dump(mode="json", exclude_none=True),
-        sink_code=hash_of_code(code, OF_THE_TRANSFORM) if code and code.is_file() else None,
+        sink_code=hash_of_code(code, suffix, OF_THE_TRANSFORM) if called else None,
     )
 
 
@@ -157,3 +177,16 @@ def _source(spec: Spec, name: str, source: BaseSource) -> SourcePrint:
         row_rules=source.row_rules,
         fields={n: value for n, value in said.items() if n not in APART | watched},
     )
+
+
+def _as_written(value: Any) -> Any:
+    """A spec's values as a file could hold them."""
+    if isinstance(value, dict):
+        return {name: _as_written(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_written(item) for item in value]
+    if isinstance(value, timedelta):
+        return f"{int(value.total_seconds())}s"
+    if isinstance(value, date):
+        return value.isoformat()
+    return value.value if isinstance(value, Enum) else value

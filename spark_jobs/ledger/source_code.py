@@ -5,22 +5,21 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Collection
-from pathlib import Path
 
 # What Spark's sinks call; all else belongs to the transform, or to both.
 OF_THE_TRANSFORM = frozenset({"transform"})
 
 
-def hash_of_code(path: Path, without: Collection[str] = ()) -> str:
-    """The hash of a file's code, whatever its layout.
+def hash_of_code(content: bytes, suffix: str, without: Collection[str] = ()) -> str:
+    """The hash of code, whatever its layout.
 
     Args:
-        path: Of Python or SQL; the latter is taken as it is.
+        content: Of the file.
+        suffix: `.py`; anything else is taken as it is.
         without: Functions and classes of its top level that are left out.
     """
-    content = path.read_bytes()
     try:
-        module = ast.parse(content) if path.suffix == ".py" else None
+        module = ast.parse(content) if suffix == ".py" else None
     except (SyntaxError, ValueError):
         module = None
     if module is None:
