@@ -83,7 +83,7 @@ class DatabaseTarget(ABC):
                     head = session.lock_head()
                     if self._has(head, event):
                         return event.seq
-                    statements = changes(session, head, incoming, self._anew)
+                    statements = self._changes(session, head, event, incoming)
                     if not statements:
                         self._write(session, head, event, incoming)
                         return event.seq
@@ -95,6 +95,12 @@ class DatabaseTarget(ABC):
             remedy="The retry looks again.",
             target=self.name,
         )
+
+    def _changes(self, session: Session, head: Head, event: Event, incoming: Incoming) -> list[str]:
+        if event.kind == "reject" and session.existing() is not None:
+            # Its columns may be what was wrong with it.
+            return []
+        return changes(session, head, incoming, self._anew)
 
     @property
     def _anew(self) -> str:
@@ -143,7 +149,7 @@ class DatabaseTarget(ABC):
                 head=head.last_batch,
             )
         if event.kind == "replace" or (
-            event.first == last + 1 if event.in_order else not ours or event.last <= last
+            ours and event.first == last + 1 if event.in_order else not ours or event.last <= last
         ):
             return False
         raise NotOurTurn(
@@ -194,7 +200,8 @@ class DatabaseTarget(ABC):
         staged = session.stage_rows(columns, chunks, incoming.keys)
         if event.kind == "swap":
             if _swapped(event) is None:
-                leave_later(session, incoming.keys, event.generation, event.last)
+                before = lineage(self.layout, event.generation)
+                leave_later(session, incoming.keys, before, event.last)
             else:
                 check_apart(session, incoming.keys)
         session.merge_rows(columns, incoming.keys)

@@ -92,6 +92,8 @@ class KafkaTarget:
         return None
 
     def apply(self, event: Event, payload: Payload) -> int:
+        if event.kind == "reject":
+            return event.seq
         self._check_columns(payload.schema)
         # Kept for the next event: an idempotent producer takes half a second to begin. Not after an
         # error, which leaves records in its queue.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -68,7 +69,7 @@ class Outgoing:
         """
         note, keys = self._note, self.pipeline.spec.output.keys
         if self.event.kind == "reject":
-            return self._given(note, ())
+            return self._given(note, self.batches[-1:], ())
         # Proved first: a payload of merged rows takes none of the batches' own files.
         audited = self.audited
         if self.sealed.net is None:
@@ -78,6 +79,7 @@ class Outgoing:
             )
         return self._given(
             note,
+            self.batches,
             tuple(
                 PayloadFile(self.folder / file.path, file.rows, self.event.last, {})
                 for file in self.sealed.net
@@ -105,10 +107,12 @@ class Outgoing:
             )
         return note
 
-    def _given(self, note: Note, files: tuple[PayloadFile, ...]) -> Payload:
+    def _given(
+        self, note: Note, batches: Sequence[Batch], files: tuple[PayloadFile, ...]
+    ) -> Payload:
         return Payload(
             generation=self.event.generation,
-            schema=payload_schema(self.ledger, self.batches),
+            schema=payload_schema(self.ledger, batches),
             partition_by=tuple(note.partition_by),
             mode=note.mode,
             keys=note.keys or self.pipeline.spec.output.keys,

@@ -68,11 +68,20 @@ def check_apart(session: Session, key: Sequence[str]) -> None:
         )
 
 
-def leave_later(session: Session, key: Sequence[str], generation: str, last: int) -> None:
-    """Drop the staged rows whose key has a row of a later batch in the table."""
+def leave_later(session: Session, key: Sequence[str], lineage: Sequence[str], last: int) -> None:
+    """Drop the staged rows whose key has a row of a later batch in the table.
+
+    Args:
+        session: In a transaction.
+        key: The columns of the table's primary key.
+        lineage: The generation of the staged rows, then those before it.
+        last: Their batch.
+    """
     names = ", ".join(map(session.quoted, key))
+    generation, batch = session.quoted(GENERATION), session.quoted(BATCH)
     session.execute(
         f"DELETE FROM {session.temporary} WHERE ({names}) IN (SELECT {names} FROM {session.place} "
-        f"WHERE {session.quoted(GENERATION)} = %s AND {session.quoted(BATCH)} > %s)",
-        (generation, last),
+        f"WHERE ({generation} = %s AND {batch} > %s) "
+        f"OR {generation} NOT IN ({', '.join(['%s'] * len(lineage))}))",
+        (lineage[0], last, *lineage),
     )

@@ -175,6 +175,10 @@ def test_values_of_partitions_are_of_the_columns_type(
 
 def test_the_whole_table_is_one_partition(make_history: Make, warehouse: Warehouse) -> None:
     history = make_history(partitions={}, more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
+    held = history.increment(rows(9), outcome="held")
+    reject_increment(history, held)
+    assert history.publish().outcome is Outcome.DONE
+    assert (warehouse.ids(), (warehouse.head() or ())[:2]) == ([], (0, 1))
     history.increment(rows(1, 2))
     history.publish()
     made_again(history, rows(3), partitions=Partitions())
