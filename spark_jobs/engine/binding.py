@@ -95,7 +95,7 @@ def start_of(
     """What the ledger says of a start of the query, by which its batches are told from others'."""
     schema: dict[str, Any] = planned.table_schema.jsonValue()
     return Start(
-        epoch=lease.epoch,
+        epoch=generation.ledger.next_start(lease.epoch),
         run_id=run_id,
         spec_hash=hash_of_spec(pipeline.spec),
         code_hash=hash_of_file(pipeline.transform_file),

@@ -29,7 +29,7 @@ from spark_jobs.engine.refusals import refuse_endless
 from spark_jobs.engine.state_figures import StateFigures, state_figures
 from spark_jobs.engine.static import Pins, Statics, pin_statics, read_statics
 from spark_jobs.engine.ungated import Watch, begins_anew
-from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.bound_source import bind_sources, prove_sources
 from spark_jobs.ledger.checkpoint import first_write_leftovers
 from spark_jobs.ledger.execution import prove_execution
@@ -190,11 +190,20 @@ def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:
 def _forget_copies(generation: Generation, pins: Pins, batches: Sequence[Batch]) -> None:
     """Remove the copies of static inputs that no batch has read.
 
-    A batch that is planned and not committed was planned by this run, which has `pins`.
+    A batch that is planned and not committed was planned by this run, which has `pins`. What other
+    generations were started with stays: one of them may be read again, or is being built.
     """
+    if not pins:
+        return
+    layout = generation.ledger.layout
+    others = [path.name for path in (layout.home / "ledger").iterdir()]
+    starts = [
+        s for other in others if other != generation.name for s in Ledger(layout, other).starts()
+    ]
     for name, pin in pins.items():
         read = [batch.static[name] for batch in batches if name in batch.static]
-        keep_copies(generation.ledger.layout.statics / name, [*read, pin])
+        read += [start.static[name] for start in starts if name in start.static]
+        keep_copies(layout.statics / name, [*read, pin])
 
 
 def _left(

@@ -107,6 +107,14 @@ class Ledger:
         planner = [start for start in found if start.planned < batch]
         return planner[-1].static if planner else {}
 
+    def next_start(self, epoch: int) -> int:
+        """The number of a start under an epoch: later ones have greater numbers, always.
+
+        A generation is built under a lease of its own, whose epochs are others.
+        """
+        last = max((number for number, _ in documents.numbered(self.folder / "starts")), default=0)
+        return max(epoch, last + 1)
+
     def start(self, start: Start) -> None:
         """Write down, before a query starts, what it runs with."""
         documents.put_if_absent(self.folder / "starts" / f"{start.epoch:06d}.json", start)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -18,6 +19,7 @@ from spark_jobs.ledger import documents
 from spark_jobs.ledger.excluded import Excluded, excluded
 from spark_jobs.ledger.generations import births, generation_of, next_generation
 from spark_jobs.ledger.input_file import InputFile
+from spark_jobs.ledger.note import hash_of_file, hash_of_spec
 
 LIVE = "live-"
 
@@ -29,6 +31,8 @@ class Construction(BaseModel):
         generation: Its name, which no other has or had.
         run_id: Of the run; its retries go on with it.
         excludes: Files that it leaves out beside those that do not count already.
+        spec_hash: Of the spec that all of it is made with.
+        code_hash: Of the transform's file.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,6 +41,8 @@ class Construction(BaseModel):
     kind: Literal["fork", "rebuild"]
     run_id: str
     excludes: tuple[InputFile, ...] = ()
+    spec_hash: str
+    code_hash: str
     began: datetime
 
 
@@ -54,31 +60,49 @@ def unfinished(layout: Layout) -> list[Construction]:
 
 
 def construct(
-    layout: Layout,
+    pipeline: Pipeline,
     kind: Literal["fork", "rebuild"],
     run_id: str,
     excludes: Sequence[InputFile] = (),
 ) -> Construction:
-    """What a run builds: what it began at an earlier try, or a new name.
+    """What a run builds: what it began at an earlier try with the same code, or a new name.
 
     Args:
-        layout: Of the pipeline.
+        pipeline: Whose, with today's spec and code.
         kind: Of the generation.
         run_id: Of the run.
         excludes: Files to leave out; those of the first try stay.
     """
+    layout = pipeline.layout
     while True:
-        own = [one for one in constructions(layout) if one.run_id == run_id and one.kind == kind]
-        if own:
-            return own[-1]
+        own = own_construction(pipeline, kind, run_id)
+        if own is not None:
+            return own
         began = Construction(
             generation=next_generation(layout),
             kind=kind,
             run_id=run_id,
             excludes=tuple(excludes),
+            spec_hash=hash_of_spec(pipeline.spec),
+            code_hash=hash_of_file(pipeline.transform_file),
             began=datetime.now(UTC),
         )
         documents.put_if_absent(layout.generations / f"{began.generation}.json", began)
+
+
+def own_construction(
+    pipeline: Pipeline, kind: Literal["fork", "rebuild"], run_id: str
+) -> Construction | None:
+    """What a run has begun to build of today's spec and code."""
+    today = (kind, run_id, hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file))
+    found = constructions(pipeline.layout)
+    own = [one for one in found if (one.kind, one.run_id, one.spec_hash, one.code_hash) == today]
+    return own[-1] if own else None
+
+
+def lease_of(layout: Layout, built: Construction) -> Path:
+    """The lease of whoever builds it, beside which live runs go on under the pipeline's own."""
+    return layout.generations / f"{built.generation}.lease"
 
 
 def clear_away(layout: Layout, built: Construction) -> None:

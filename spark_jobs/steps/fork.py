@@ -77,7 +77,7 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
     if request.exclude:
         generation.ledger.complete()
         excludes = files_read(pipeline, first, generation.ledger.latest(), request.exclude)
-    built = construct(layout, "fork", run.run_id, excludes)
+    built = construct(pipeline, "fork", run.run_id, excludes)
     clear_away(layout, built)
     fork_off(pipeline, generation, built.generation, first)
     # Proved before it is live: afterwards there is no way back.

@@ -12,6 +12,7 @@ from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, NetFile, Sealed, hash_of_files
 from spark_jobs.ledger.lease import Lease
+from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.note import read_note
 from spark_jobs.publish.net_payload import write_net_payload
 
@@ -30,8 +31,26 @@ def seal(pipeline: Pipeline, lease: Lease, run_id: str) -> int | None:
     increments = Increments(pipeline.layout.increments)
     ledger = Ledger(pipeline.layout, generation_of(pipeline))
     batches = ledger.batches(first=increments.last_sealed(ledger.generation) + 1)
-    if not batches:
-        return None
+    return seal_batches(pipeline, batches, lease, run_id) if batches else None
+
+
+def seal_batches(
+    pipeline: Pipeline, batches: list[Batch], lease: Lease, run_id: str, made: Made | None = None
+) -> int:
+    """Seal some batches as one increment.
+
+    Args:
+        pipeline: Whose generation they are of.
+        batches: In order; at least one.
+        lease: Held by the caller.
+        run_id: Of the run.
+        made: What they stand for, where that is not themselves.
+
+    Returns:
+        The number of the new increment.
+    """
+    increments = Increments(pipeline.layout.increments)
+    ledger = Ledger(pipeline.layout, generation_of(pipeline))
     number = max(increments.numbers(), default=0) + 1
     net = _net(pipeline, ledger, batches, increments.folder_of(number), lease)
     # Between two looks another gate may have sealed them: whoever lost the lease must not.
@@ -47,6 +66,7 @@ def seal(pipeline: Pipeline, lease: Lease, run_id: str) -> int | None:
             rows=sum(one.rows for one in (batches if net is None else net)),
             rejected=sum(batch.rejected for batch in batches),
             net=net,
+            made=made,
             run_id=run_id,
             sealed=datetime.now(UTC),
         )

@@ -1,0 +1,250 @@
+"""Rebuild: everything that the sources still hold, taken in by a new generation that takes over.
+
+It is built beside the live one, which goes on. Then, under the lease, it has to have read what the
+live one has published; its whole table is judged as one increment, and swapped in at once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.kafka_source import Offsets
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.bound_source import bind_sources
+from spark_jobs.ledger.construction import (
+    Construction,
+    construct,
+    lease_of,
+    own_construction,
+)
+from spark_jobs.ledger.excluded import excluded
+from spark_jobs.ledger.generations import Birth, current, put_birth
+from spark_jobs.ledger.increments import Increment
+from spark_jobs.ledger.input_file import InputFile
+from spark_jobs.ledger.kafka_position import initial_offsets_file
+from spark_jobs.ledger.lease import Lease, hold
+from spark_jobs.ledger.made import Made
+from spark_jobs.ledger.note import hash_of_file, hash_of_spec
+from spark_jobs.ledger.partitions import Partitions
+from spark_jobs.ledger.request import RunRequest
+from spark_jobs.ledger.retained import Part, beginning, gone, published_input, unread
+from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.steps.again import last_event, leased, note
+from spark_jobs.steps.redo import files_read, unpublished
+from spark_jobs.steps.seal import seal_batches
+from spark_jobs.steps.step import Ended, Run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class NothingToRebuild(Refused):
+    """There is no table that a rebuild could replace, or no input; carries `pipeline`."""
+
+
+class InputLost(Refused):
+    """The sources no longer hold what was published; carries `lost`."""
+
+
+class NotCovered(Refused):
+    """A new generation has not read what was published, though it is there; carries `missing`."""
+
+
+def rebuild(
+    run: Run, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
+) -> Ended:
+    """Take everything in again into a new generation, and seal it as one increment.
+
+    Tried again, it goes on where it was: the generation is the run's.
+
+    Args:
+        run: The run; its increment is remembered.
+        request: Who asked and why, which files are not to count any more, whether it is enough to
+            say what is lost, and whether that was accepted.
+        lease: Held by the caller, so that nobody publishes meanwhile; None where live runs go on.
+        anew: Whether it was sealed before, and something went out since.
+
+    Raises:
+        InputLost: rows would be gone for good, and nobody has accepted it.
+        NotCovered: today's spec does not read what was published.
+        NothingToRebuild: there is nothing to replace, or nothing to read.
+    """
+    pipeline, layout = run.pipeline, run.pipeline.layout
+    own = read_run_increment(layout.run(run.run_id))
+    if own is not None and not anew:
+        return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
+    if not pipeline.spec.published:
+        raise NothingToRebuild(
+            f"{pipeline.name} writes to a sink of Spark's own, which nothing can be replaced in.",
+            remedy="Begin anew under another pipeline name.",
+            pipeline=pipeline.name,
+        )
+    built = own_construction(pipeline, "rebuild", run.run_id)
+    excludes = _excludes(pipeline, request) if built is None else built.excludes
+    lost = gone(pipeline, _missing(pipeline, excludes, built))
+    if request.dry_run:
+        return Ended(Outcome.DONE, f"no longer held: {lost or 'nothing'}", {"lost": lost.as_dict()})
+    if lost:
+        run.say(f"the sources no longer hold {lost}")
+    _accepted(pipeline, request, lost)
+    built = construct(pipeline, "rebuild", run.run_id, excludes)
+    _take_in(run, built)
+    with leased(run, lease, "ingest") as held:
+        missing = _missing(pipeline, excludes, built)
+        if missing:
+            # Published since it was read.
+            _take_in(run, built)
+            missing = _missing(pipeline, excludes, built)
+        late = gone(pipeline, missing)
+        _accepted(pipeline, request, late)
+        if rest := missing.without(late):
+            raise NotCovered(
+                f"Today's spec of {pipeline.name} does not read what was published: {rest}.",
+                remedy="Let its sources name it again; to leave files out, name them with "
+                "--exclude.",
+                missing=rest.as_dict(),
+            )
+        number, rows = _seal(run, request, built, held)
+    reason = f"{built.generation} holds {rows:,} rows of everything, as increment {number:06d}"
+    facts = {"increment": number, "generation": built.generation, "rows": rows}
+    return Ended(Outcome.DONE, reason, {**facts, "lost": lost.as_dict()})
+
+
+def take_over(pipeline: Pipeline, increment: Increment, seq: int) -> None:
+    """Write down that a generation takes over with an event of the journal, which comes next.
+
+    Until that event is there nothing has changed; from then on the new generation is live, and what
+    the other has not published is superseded.
+
+    Args:
+        pipeline: Whose.
+        increment: Of a rebuild.
+        seq: The event's number.
+    """
+    layout, made = pipeline.layout, increment.sealed.made
+    if made is None:
+        return
+    put_birth(
+        layout,
+        Birth(
+            generation=made.generation,
+            kind="rebuild",
+            of=current(layout),
+            first=0,
+            seq=seq,
+            supersedes=tuple(one.number for one in unpublished(pipeline)),
+            by=made.by,
+            reason=made.reason,
+            born=datetime.now(UTC),
+        ),
+    )
+
+
+def _excludes(pipeline: Pipeline, request: RunRequest) -> tuple[InputFile, ...]:
+    latest = Ledger(pipeline.layout, current(pipeline.layout)).latest()
+    return tuple(files_read(pipeline, 0, latest, request.exclude))
+
+
+def _missing(
+    pipeline: Pipeline, excludes: tuple[InputFile, ...], built: Construction | None
+) -> Part:
+    """What was published and a new generation has not read; all of it of one that is not there."""
+    layout = pipeline.layout
+    but = excluded(layout)
+    published, _ = published_input(
+        layout, current(layout), replace(but, files=but.files.union(excludes))
+    )
+    return published if built is None else unread(layout, built.generation, published)
+
+
+def _take_in(run: Run, built: Construction) -> None:
+    """Let the new generation read what is there, under a lease of its own."""
+    from spark_jobs.engine import ingest as engine
+    from spark_jobs.engine.session import open_session
+    from spark_jobs.steps.ingest import leave
+
+    building = replace(run.pipeline, generation=built.generation)
+    session: SparkSession = open_session(building, "rebuild")
+    folder = lease_of(building.layout, built)
+    while True:
+        with hold(folder, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
+            _begin(building)
+            found = engine.ingest(session, building, lease, run.run_id, run.say)
+        # A budget bounds one query; here there is one after the other.
+        if found.stopped is None or not found.batches:
+            return
+
+
+def _begin(building: Pipeline) -> None:
+    """Note where Kafka sources begin, before the first query does."""
+    layout, generation = building.layout, building.generation
+    assert generation is not None  # noqa: S101 (for mypy)
+    _, first = published_input(layout, current(layout), excluded(layout))
+    begins = beginning(building, first)
+    if begins:
+        bind_sources(layout, generation, building.spec)
+    for name, offsets in begins.items():
+        file = initial_offsets_file(layout, generation, name)
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            draft = file.with_name(".0.tidemill")
+            draft.write_text(f"\0v1\n{_json(offsets)}", encoding="utf-8")
+            draft.replace(file)
+
+
+def _json(offsets: Offsets) -> str:
+    return json.dumps(
+        {topic: {str(n): offset for n, offset in ends.items()} for topic, ends in offsets.items()},
+        separators=(",", ":"),
+    )
+
+
+def _seal(run: Run, request: RunRequest, built: Construction, lease: Lease) -> tuple[int, int]:
+    """Seal all of a generation as what replaces the table; its number and rows."""
+    pipeline, layout = run.pipeline, run.pipeline.layout
+    batches = Ledger(layout, built.generation).batches()
+    if not batches:
+        raise NothingToRebuild(
+            f"The sources of {pipeline.name} hold nothing.",
+            remedy="Let something arrive there; the table stays as it is.",
+            pipeline=pipeline.name,
+        )
+    own = read_run_increment(layout.run(run.run_id))
+    made = Made(
+        by_way_of="rebuild",
+        generation=built.generation,
+        first=0,
+        last=batches[-1].batch,
+        seq=last_event(pipeline),
+        partitions=Partitions(),
+        code_hash=hash_of_file(pipeline.transform_file),
+        spec_hash=hash_of_spec(pipeline.spec),
+        by=request.by,
+        reason=request.reason,
+        # Of the live generation nothing is superseded before this goes out.
+        supersedes=() if own is None else (own,),
+        excludes=built.excludes,
+    )
+    building = replace(pipeline, generation=built.generation)
+    number = seal_batches(building, batches, lease, run.run_id, made)
+    note(run, number)
+    return number, sum(batch.rows for batch in batches)
+
+
+def _accepted(pipeline: Pipeline, request: RunRequest, lost: Part) -> None:
+    """Stop where something is lost that nobody said may be."""
+    if not lost or request.accept_loss:
+        return
+    raise InputLost(
+        f"What {pipeline.name} has published its sources no longer hold: {lost}. A rebuild would "
+        "lose its rows.",
+        remedy="Bring it back, from an archive or a backup; or accept it: "
+        f"tidemill rebuild {pipeline.name} --accept-loss --reason TEXT.",
+        lost=lost.as_dict(),
+    )

@@ -1,0 +1,121 @@
+"""Rebuild: a new generation of everything, built beside the live one and swapped in at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contract.report import Outcome
+from spark_jobs.engine import ingest as engine
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.generations import births, current
+from spark_jobs.ledger.increments import Increments, State
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.request import RunRequest, fix_request
+from tests.e2e.asking import WHO, ask
+from tests.e2e.flow import Flow
+
+pytestmark = pytest.mark.jvm
+
+BY_DAY = {"partition_by": {"day": "to_date(at)"}}
+BY_MONTH = {"partition_by": {"month": "date_format(at, 'yyyy-MM')"}}
+SALES = """
+def transform(sales):
+    return sales.select("id", "amount", {partition!r})
+"""
+TOTALS = """
+from pyspark.sql import functions as F
+
+
+def transform(sales):
+    return sales.groupBy("id").agg((F.sum("amount") * {factor}).alias("total"))
+"""
+
+
+def sale(name: str, day: int, amount: int) -> dict[str, Any]:
+    return {"id": name, "at": f"2026-03-{day:02d}T12:00:00Z", "amount": amount}
+
+
+def flow_of(home: Path, transform: str, **spec: Any) -> Flow:
+    spec = {"event_time": {"column": "at"}, **spec}
+    return Flow(home, {"sales": "id string, at timestamp, amount long"}, spec, transform)
+
+
+def test_other_partitions_without_a_file_that_does_not_count(
+    tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow = flow_of(tmp_path, SALES.format(partition="day"), output=BY_DAY)
+    flow.arrive("sales", "1", [sale("a", 1, 10), sale("b", 2, 20)])
+    flow.go("first")
+    wrong = flow.arrive("sales", "2 wrong", [sale("c", 2, 999)])
+    gone = flow.arrive("sales", "3", [sale("d", 3, 30)])
+    flow.go("second")
+    kept = gone.rename(tmp_path / gone.name)
+    flow.write(
+        transform=SALES.format(partition="month"), output=BY_MONTH, budget={"max_batches": 1}
+    )
+    refused = ask(flow, "rebuild", "early", exclude=(wrong.name,))["ingest"]
+    assert refused.error is not None
+    assert refused.error["code"] == "InputLost"
+    assert refused.error["data"]["lost"]["named"] == [str(gone)]
+    assert current(flow.layout) == "live-0001"
+    kept.rename(gone)
+
+    whole = engine.ingest
+    taken: list[Any] = []
+
+    def ingest_once(*given: Any) -> Any:
+        if taken:
+            raise OSError("killed")
+        taken.append(whole(*given))
+        return taken[0]
+
+    monkeypatch.setattr(engine, "ingest", ingest_once)
+    with pytest.raises(OSError, match="killed"):
+        ask(flow, "rebuild", "rebuild", exclude=(wrong.name,))
+    assert len(Ledger(flow.layout, "live-0002").batches()) == 1
+    monkeypatch.undo()
+    done = flow.run("rebuild")
+    assert done["publish"].outcome is Outcome.DONE, done["publish"]
+    assert flow.published("id", "amount", "month") == [
+        ("a", 10, "2026-03"),
+        ("b", 20, "2026-03"),
+        ("d", 30, "2026-03"),
+    ]
+    assert current(flow.layout) == "live-0002"
+    assert Ledger(flow.layout, "live-0002").batches()[0] == taken[0].batches[0]
+    (event,) = [one for one in Journal(flow.layout.journal).events() if one.kind == "replace"]
+    assert event.made is not None
+    assert (event.made.by, event.made.reason) == (WHO["by"], WHO["reason"])
+    assert [file.path for file in event.made.excludes] == [str(wrong)]
+    # And on, in the new one.
+    flow.arrive("sales", "4", [sale("e", 31, 40)])
+    flow.go("later")
+    assert flow.published("id")[-1] == ("e",)
+
+
+def test_what_goes_out_while_it_is_built_is_not_lost(tmp_path: Path, spark: object) -> None:
+    flow = flow_of(tmp_path, TOTALS.format(factor=1), output={"mode": "update", "keys": ["id"]})
+    flow.arrive("sales", "1", [sale("a", 1, 10), sale("b", 2, 20)])
+    flow.go("first")
+    flow.write(transform=TOTALS.format(factor=2))
+    fix_request(flow.layout.run("rebuild"), RunRequest(role="rebuild", **WHO))
+    assert flow.step("doctor", "rebuild").outcome is Outcome.DONE
+    assert flow.step("ingest", "rebuild").outcome is Outcome.DONE
+    flow.arrive("sales", "2", [sale("a", 3, 5), sale("c", 3, 7)])
+    flow.go("live")
+    assert flow.published() == [("a", 30), ("b", 20), ("c", 14)]
+    assert flow.step("gate", "rebuild").outcome is Outcome.DONE
+    published = flow.step("publish", "rebuild")
+    assert published.outcome is Outcome.DONE, published
+    assert flow.published() == [("a", 30), ("b", 40), ("c", 14)]
+    (birth,) = births(flow.layout.home)
+    assert (birth.generation, birth.of, birth.by) == ("live-0002", "live-0001", "ada")
+    # The first try was sealed before something else went out.
+    tries = [one for one in Increments(flow.layout.increments).all() if one.sealed.made]
+    assert [one.state for one in tries] == [State.SUPERSEDED, State.PASSED]
+    flow.arrive("sales", "3", [sale("b", 4, 1)])
+    flow.go("later")
+    assert flow.published() == [("a", 30), ("b", 42), ("c", 14)]
