@@ -23,7 +23,8 @@ from spark_jobs.engine.intervals import Extent
 # How `window` looks once it is analysed (`TimeWindowResolution`): the start of the last window is
 # `at - (at - offset) % slide`, its end is that plus the length.
 _STEP = re.compile(r"- (-?\d+)\) % (\d+)\)")
-_LENGTH = re.compile(r"- 0\) \+ (\d+), LongType, Timestamp")
+_LENGTH = re.compile(r"- 0\) \+ (\d+)\), LongType, Timestamp")
+_WINDOW = "named_struct(start, knownnullable(precisetimestampconversion("
 
 
 class NotFinal(Refused):
@@ -32,6 +33,10 @@ class NotFinal(Refused):
     Carries `watermark`, that of the last batch, and `final_at`, the one from which they are final;
     None where they never are.
     """
+
+
+class WindowsUnknown(Refused):
+    """A plan has windows of unknown length; carries `expression`."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +59,24 @@ class Windows:
 
 
 def windows_of(transformed: DataFrame) -> list[Windows]:
-    """The windows of a transform's result, from the source on."""
+    """The windows of a transform's result, from the source on.
+
+    Raises:
+        WindowsUnknown: Spark prints them otherwise than the version that this was written for.
+    """
     found = []
     for node in nodes(analysed(transformed)):
         for expression in _columns(node):
+            if not expression.startswith(_WINDOW):
+                continue
             length, step = _LENGTH.search(expression), _STEP.search(expression)
-            if length and step:
-                found.append(Windows(int(length[1]), int(step[2]), int(step[1])))
+            if length is None or step is None:
+                raise WindowsUnknown(
+                    f"Nobody can tell how long these windows are: {expression[:200]}",
+                    remedy="Report it with your version of Spark.",
+                    expression=expression,
+                )
+            found.append(Windows(int(length[1]), int(step[2]), int(step[1])))
     return found[::-1]
 
 

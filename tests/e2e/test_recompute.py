@@ -189,3 +189,48 @@ def test_the_bound_of_lateness_decides_what_is_read(tmp_path: Path, spark: Spark
     assert rows_of(flow, found, "word") == [("late",), ("of-2",)]
     assert (found.inputs, found.skipped) == (3, 2)
     assert [line for line in said if "batches 4 wrote" in line]
+
+
+HOURS = """
+from pyspark.sql import functions as F
+
+def transform(events):
+    hours = events.groupBy(F.window("at", "1 hour")).agg(F.count("*").alias("n"))
+    return hours.select(F.col("window.start").alias("hour"), "n")
+"""
+
+
+def test_windows_are_computed_once_they_are_final_and_late_rows_of_them_count(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    from spark_jobs.engine.finality import NotFinal
+
+    flow = flow_of(
+        tmp_path,
+        event_time={"column": "at", "watermark": "1 hour"},
+        output={"partition_by": {"day": "to_date(hour)"}},
+    )
+    flow.write(HOURS)
+    for name, times in (
+        ("first", ["01T10:00", "01T10:30", "01T12:00", "02T00:30"]),
+        ("second", ["02T01:00"]),
+        # The first of them comes too late for the stream.
+        ("third", ["01T10:45", "02T12:00"]),
+        ("fourth", ["02T13:00"]),
+    ):
+        flow.arrive("events", name, [{"word": "x", "at": f"2026-03-{at}:00Z"} for at in times])
+    flow.go("live")
+    assert [(at.hour, n) for at, n in flow.published("hour", "n")][:2] == [(10, 2), (12, 1)]
+    found = backfill(flow, spark, day(1), day(2))
+    rows = rows_of(flow, found, "hour", "n", "day")
+    assert [(at.hour, n, day) for at, n, day in rows] == [
+        (10, 3, "2026-03-01"),
+        (12, 1, "2026-03-01"),
+    ]
+    changed = dry(flow, spark, day(1), day(2))
+    assert (changed.added, changed.removed) == (1, 1)
+    with pytest.raises(NotFinal) as early:
+        backfill(flow, spark, day(2), day(3))
+    assert early.value.data["watermark"] == datetime(2026, 3, 2, 12, tzinfo=UTC)
+    assert early.value.data["final_at"] == day(3)
+    assert early.value.data["rows_of"] == datetime(2026, 3, 3, 1, tzinfo=UTC)
