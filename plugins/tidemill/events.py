@@ -74,11 +74,11 @@ def _extra(event: Event, applied: Applied) -> dict[str, Any]:
         "rejected": event.rejected,
         "run_id": event.run_id,
     }
-    decided = event.rejection or event.release
     if event.made is not None:
         extra |= {"by_way_of": event.made.by_way_of, "by": event.made.by}
-    elif decided is not None:
-        extra["by"] = decided.get("by", "")
+    decided = event.rejection or event.release
+    if decided is not None:
+        extra["by"] = decided["by"]
     if event.kind == "swap":
         partitions = event.made.partitions if event.made else None
         known = partitions is not None and not partitions.everything

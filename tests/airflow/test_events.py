@@ -13,6 +13,8 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.journal import Applied, Event, Journal
+from spark_jobs.ledger.made import Made, MadeBy
+from spark_jobs.ledger.partitions import Partitions
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_step import leaving, report_of
@@ -41,7 +43,7 @@ def context(outlet: Outlet) -> Context:
     return context_of(outlet_events=events)
 
 
-def publish(layout: Layout, seq: int, *, applied: bool = True) -> None:
+def publish(layout: Layout, seq: int, *, applied: bool = True, **more: Any) -> None:
     """An increment that went out."""
     now = datetime.now(UTC)
     journal = Journal(layout.journal)
@@ -56,9 +58,9 @@ def publish(layout: Layout, seq: int, *, applied: bool = True) -> None:
             rejected=seq,
             files_hash="",
             verdict={},
-            release=None,
             run_id=f"run-{seq}",
             at=now,
+            **{"release": None, **more},
         )
     )
     if applied:
@@ -85,6 +87,57 @@ def test_an_event_says_what_went_out(layout: Layout, outlet: Outlet, context: Co
             },
         )
     ]
+
+
+def made(by_way_of: MadeBy, partitions: Partitions | None = None) -> Made:
+    return Made(
+        by_way_of=by_way_of,
+        generation="live-0001",
+        first=0,
+        last=34,
+        seq=2,
+        partitions=partitions,
+        code_hash="",
+        spec_hash="",
+        by="ada",
+        reason="new rule",
+    )
+
+
+DAYS = Partitions(columns=("day",), values=(("2026-03-01",), ("2026-03-02",), ("2026-03-03",)))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            {"kind": "swap", "made": made("backfill", DAYS)},
+            {
+                "kind": "swap",
+                "by_way_of": "backfill",
+                "by": "ada",
+                "partition_by": ["day"],
+                "partitions": [["2026-03-01"], ["2026-03-02"], ["2026-03-03"]],
+                "run_id": "run-3",
+            },
+        ),
+        # Of what may be anywhere nobody can tell the partitions.
+        ({"kind": "swap", "made": made("backfill", Partitions())}, {"partitions": None}),
+        ({"kind": "swap", "made": made("reinstate")}, {"partitions": None, "by": "ada"}),
+        ({"kind": "replace", "made": made("rebuild")}, {"kind": "replace", "by": "ada"}),
+        ({"kind": "increment", "made": made("redo")}, {"kind": "increment", "by": "ada"}),
+        ({"kind": "reject", "rejection": {"by": "bob"}}, {"kind": "reject", "by": "bob"}),
+        ({"release": {"by": "bob"}}, {"kind": "increment", "by": "bob"}),
+    ],
+)
+def test_an_event_says_what_it_did_and_in_whose_name(
+    layout: Layout, outlet: Outlet, context: Context, more: dict[str, Any], said: dict[str, Any]
+) -> None:
+    publish(layout, 3, **more)
+    emit(open_pipeline(NAME), context)
+    ((_, extra),) = outlet.sent
+    assert {key: extra[key] for key in said} == said
+    assert ("partitions" in extra) is (extra["kind"] == "swap")
 
 
 def test_each_increment_has_its_own_event(layout: Layout, outlet: Outlet, context: Context) -> None:

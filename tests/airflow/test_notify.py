@@ -15,11 +15,13 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.contract.spec import Notify
 from spark_jobs.ledger.increments import Increments, Sealed, Verdict
+from spark_jobs.ledger.request import Role, RunRequest, fix_request
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import error, report_of
 from tests.airflow.recording_notifier import RecordingNotifier
 from tests.specs import PATH, minimal, parse
 from tidemill.notify import Notices, StateNotice
+from tidemill.request import RequestRefused
 
 NOTIFIER = f"{RecordingNotifier.__module__}.{RecordingNotifier.__qualname__}"
 
@@ -88,6 +90,43 @@ def test_each_trouble_has_its_state(
 ) -> None:
     notice.failed(ended(layout, step, outcome, **more))
     assert states(layout) == [state]
+
+
+@pytest.mark.parametrize(
+    ("role", "outcome", "state"),
+    [
+        ("backfill", Outcome.REFUSED, []),
+        ("redo", None, []),
+        ("backfill", Outcome.HELD, ["held"]),
+        ("live", Outcome.REFUSED, ["refused"]),
+    ],
+)
+def test_what_was_asked_for_in_vain_is_no_state_of_the_pipeline(
+    layout: Layout, notice: StateNotice, role: Role, outcome: Outcome | None, state: list[str]
+) -> None:
+    run = ended(layout, "gate", outcome, error=error("NotFinalYet"))
+    fix_request(layout.run(run["run_id"]), RunRequest(role=role))
+    notice.failed(run)
+    assert states(layout) == state
+
+
+def test_nor_are_parameters_that_contradict_each_other(layout: Layout, notice: StateNotice) -> None:
+    run = ended(layout, "doctor", None)
+    run["exception"] = RuntimeError()
+    run["exception"].__cause__ = RequestRefused("No dates.", remedy="Give them.")
+    notice.failed(run)
+    assert states(layout) == []
+
+
+@pytest.mark.parametrize(("role", "after"), [("backfill", "refused"), ("redo", "ok")])
+def test_past_days_computed_again_do_not_make_it_well(
+    layout: Layout, notice: StateNotice, role: Role, after: str
+) -> None:
+    notice.failed(ended(layout, "doctor", Outcome.REFUSED, error=error("InputChanged")))
+    run = ended(layout, "publish", Outcome.DONE)
+    fix_request(layout.run(run["run_id"]), RunRequest(role=role))
+    notice.ended(run)
+    assert states(layout)[-1] == after
 
 
 def test_being_well_again_is_noted_and_not_sent_and_the_next_trouble_is_news(

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import psutil
 import pytest
@@ -19,13 +19,15 @@ from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.session_conf import QUICK_START
 from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, this_process
+from spark_jobs.ledger.request import Role, RunRequest, fix_request
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import error, leaving, report_of
 from tests.specs import minimal
 from tidemill.command import APPLICATION, step_command
-from tidemill.operators import DoctorOperator, GateOperator
+from tidemill.events import table_alias
+from tidemill.operators import DoctorOperator, GateOperator, PublishOperator
 from tidemill.spark_step import IngestOperator, spark_conf
 
 RUN_ID = "manual__2026-03-01T00:00:00+00:00"
@@ -194,6 +196,28 @@ def test_an_increment_too_large_for_that_is_judged_by_spark(
     with pytest.raises(AirflowFailException):
         gate(layout, Outcome.NEEDS_SPARK).execute(context)
     assert spark.call["argv"][-3:] == ["gate", NAME, f"--run-id={RUN_ID}"]
+
+
+def test_a_backfill_that_lost_its_race_is_computed_again_by_spark(
+    spark: FakeSpark, layout: Layout
+) -> None:
+    operator = PublishOperator(task_id="publish", pipeline=NAME, conn_id=CONN_ID)
+    operator.command = leaving(layout.runs, report_of("publish", Outcome.NEEDS_SPARK))
+    spark.leaves(report_of("publish", Outcome.DONE, reason="in version 12"))
+    events = {table_alias(NAME): object()}
+    result = operator.execute(context_of("backfill", RUN_ID, outlet_events=events))
+    assert result["reason"] == "in version 12"
+    assert spark.call["argv"][-3:] == ["publish", NAME, f"--run-id={RUN_ID}"]
+
+
+@pytest.mark.parametrize("role", get_args(Role))
+def test_spark_is_started_for_what_computes_something(
+    spark: FakeSpark, layout: Layout, context: Context, role: Role
+) -> None:
+    fix_request(layout.run(RUN_ID), RunRequest(role=role, increment=3))
+    spark.leaves(report_of("ingest", Outcome.DONE))
+    assert ingest().execute(context)["outcome"] == "done"
+    assert spark.called is (role not in ("release", "reject"))
 
 
 def test_a_held_increment_fails_the_gate_with_its_reasons(

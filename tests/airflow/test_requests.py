@@ -1,0 +1,190 @@
+"""What a run is for: fixed by its doctor, from the run's type and interval or from a form."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.request import RunRequest, fix_request, read_request
+from spark_jobs.ledger.run_increment import remember
+from tests.airflow.conftest import NAME
+from tests.airflow.fake_run import DAY, context_of
+from tests.airflow.fake_step import leaving, report_of
+from tests.specs import minimal, parse
+from tidemill.operators import DoctorOperator
+from tidemill.request import RequestRefused, request_of, resolution_of
+
+LONDON = parse(minimal("timezone: Europe/London\n"))
+JUNE = {"mode": "backfill", "from": "2011-06-01", "to": "2011-06-08"}
+DEFAULTS = {"mode": "live", "from": None, "to": None, "dry_run": False, "reason": None}
+
+
+@pytest.fixture
+def doctor(layout: Layout) -> DoctorOperator:
+    operator = DoctorOperator(task_id="doctor", pipeline=NAME)
+    operator.command = leaving(layout.runs, report_of("doctor", Outcome.DONE))
+    return operator
+
+
+def fixed(layout: Layout) -> RunRequest:
+    """What the run was fixed to do, without the time at which it was."""
+    return read_request(layout.run("run-1")).model_copy(update={"asked": None})
+
+
+# --- which runs are backfills
+
+
+@pytest.mark.parametrize("run_type", ["scheduled", "manual", "asset_triggered"])
+def test_a_run_that_nobody_asked_for_more_is_live(run_type: str) -> None:
+    interval = DAY if run_type == "scheduled" else (None, None)
+    request = request_of(LONDON, context_of(run_type, params=DEFAULTS, interval=interval))
+    assert request == RunRequest(role="live")
+
+
+def test_a_run_of_a_backfill_is_of_its_interval(layout: Layout, doctor: DoctorOperator) -> None:
+    doctor.execute(context_of("backfill", params={**DEFAULTS, "reason": "new rule"}, by="ada"))
+    assert fixed(layout) == RunRequest(
+        role="backfill", start=DAY[0], end=DAY[1], by="ada", reason="new rule"
+    )
+
+
+def test_a_run_started_by_hand_is_of_the_interval_it_was_given_in_the_zone_of_the_spec() -> None:
+    given = {**DEFAULTS, **JUNE, "to": "2011-06-07T23:00:00.000Z", "dry_run": True}
+    request = request_of(LONDON, context_of("manual", params=given, by="ada"))
+    # Both are midnight in London, where it is summer.
+    assert (request.start, request.end, request.dry_run, request.by) == (
+        datetime(2011, 5, 31, 23, tzinfo=UTC),
+        datetime(2011, 6, 7, 23, tzinfo=UTC),
+        True,
+        "ada",
+    )
+
+
+def test_where_airflow_names_nobody_it_was_airflow() -> None:
+    assert request_of(LONDON, context_of("backfill", params=DEFAULTS)).by == "airflow"
+
+
+def test_the_runs_id_says_nothing_of_its_type() -> None:
+    live = context_of("scheduled", "backfill__2026-03-01T00:00:00+00:00", DEFAULTS)
+    past = context_of("backfill", "scheduled__2026-03-01T00:00:00+00:00", DEFAULTS)
+    assert [request_of(LONDON, one).role for one in (live, past)] == ["live", "backfill"]
+
+
+# --- what is refused before anything runs
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"mode": "backfill"},
+        {**JUNE, "to": None},
+        {**JUNE, "from": JUNE["to"]},
+        {**JUNE, "from": "the first of June"},
+        {**JUNE, "mode": "live"},
+        {"dry_run": True},
+    ],
+)
+def test_parameters_that_contradict_each_other_end_the_run_before_its_step(
+    layout: Layout, doctor: DoctorOperator, given: dict[str, Any]
+) -> None:
+    with pytest.raises(AirflowFailException, match="RequestRefused") as raised:
+        doctor.execute(context_of("manual", params={**DEFAULTS, **given}))
+    assert isinstance(raised.value.__cause__, RequestRefused)
+    assert not layout.runs.exists()
+
+
+@pytest.mark.parametrize("interval", [(None, None), (DAY[0], DAY[0])])
+def test_a_backfill_without_an_interval_is_refused(interval: Any) -> None:
+    with pytest.raises(RequestRefused):
+        request_of(LONDON, context_of("backfill", params=DEFAULTS, interval=interval))
+
+
+def test_the_dates_of_a_backfill_are_those_of_its_dialog() -> None:
+    with pytest.raises(RequestRefused):
+        request_of(LONDON, context_of("backfill", params={**DEFAULTS, **JUNE}))
+
+
+def test_what_spark_has_put_into_a_sink_of_its_own_is_not_backfilled() -> None:
+    ungated = parse(minimal("sink: {kind: console}\n"))
+    with pytest.raises(RequestRefused):
+        request_of(ungated, context_of("manual", params=JUNE))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"action": "release", "increment": None},
+        {"action": "reinstate", "increment": None},
+        {"action": "rebuild", "increment": 3},
+        {"action": "reject", "increment": 3, "exclude": ["a.csv"]},
+        {"action": "redo", "reason": "  "},
+    ],
+)
+def test_a_decision_that_is_incomplete_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(RequestRefused):
+        resolution_of(context_of("manual", params={"reason": "closed", **given}))
+
+
+# --- what is fixed stays
+
+
+def test_a_live_run_that_has_an_increment_stays_live_and_says_so(
+    layout: Layout, doctor: DoctorOperator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warned: list[str] = []
+    log = SimpleNamespace(info=print, warning=lambda text, *_: warned.append(text))
+    monkeypatch.setattr(DoctorOperator, "log", log)
+    pipeline = open_pipeline(NAME)
+    doctor.fix(pipeline, context_of("scheduled", params=DEFAULTS))
+    remember(layout.run("run-1"), 3)
+    assert warned == []
+    doctor.fix(pipeline, context_of("backfill", params=DEFAULTS))
+    assert fixed(layout).role == "live"
+    assert len(warned) == 1
+
+
+def test_a_live_run_that_found_nothing_becomes_a_backfill(
+    layout: Layout, doctor: DoctorOperator
+) -> None:
+    doctor.execute(context_of("scheduled", params=DEFAULTS))
+    doctor.execute(context_of("backfill", params=DEFAULTS))
+    assert fixed(layout).role == "backfill"
+
+
+def test_a_backfill_is_cleared_as_what_it_was(layout: Layout, doctor: DoctorOperator) -> None:
+    doctor.execute(context_of("manual", params={**DEFAULTS, **JUNE}))
+    first = fixed(layout)
+    doctor.execute(context_of("manual", params={**DEFAULTS, **JUNE, "to": "2011-07-01"}))
+    doctor.execute(context_of("manual", params=DEFAULTS))
+    assert fixed(layout) == first
+
+
+def test_nothing_is_fixed_where_the_root_is_gone(layout: Layout, doctor: DoctorOperator) -> None:
+    layout.root.rmdir()
+    seen: list[Path] = []
+
+    def command(*_: Any) -> tuple[str, ...]:
+        # The step is to find the root as it is, and to refuse it.
+        seen.extend(layout.root.parent.glob(layout.root.name))
+        return ("true",)
+
+    doctor.command = command
+    with pytest.raises(Exception, match="report"):
+        doctor.execute(context_of("backfill", params=DEFAULTS))
+    assert seen == []
+
+
+def test_a_decision_is_of_the_run_that_was_started_for_it(layout: Layout) -> None:
+    given = {"action": "redo", "increment": 3, "exclude": ["a.csv ", ""], "reason": " closed "}
+    request = resolution_of(context_of("manual", params=given, by="ada"), by="bob")
+    assert fix_request(layout.run("run-1"), request).model_copy(update={"asked": None}) == (
+        RunRequest(role="redo", increment=3, exclude=("a.csv",), by="bob", reason="closed")
+    )
