@@ -13,6 +13,7 @@ from spark_jobs.cli import (
     check,
     flush,
     late,
+    plan,
     preview,
     release,
     requalify,
@@ -53,6 +54,7 @@ app = Typer(
 for command in (
     run.run,
     check.check,
+    plan.plan,
     status.status,
     rows.rows,
     late.late,

@@ -1,0 +1,55 @@
+"""`tidemill plan`: what has changed since the live generation was born, before anything runs."""
+
+from __future__ import annotations
+
+from typer import Exit
+
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.errors import ExitCode
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.ledger.change import Verdict
+from spark_jobs.steps.plan import Compared, Planned
+from spark_jobs.steps.plan import plan as compare
+
+
+def plan(name: PipelineName, json: Json = False) -> None:
+    """List what has changed, whether the pipeline may go on with it, and what to do if not."""
+    screen = Screen(json)
+    pipeline = open_pipeline(name)
+    with screen.busy("comparing …"):
+        planned = compare(pipeline)
+    if json:
+        screen.document(
+            {
+                "pipeline": name,
+                "generation": planned.generation,
+                "compared": planned.compared,
+                "verdict": planned.verdict,
+                "changes": [change.model_dump(mode="json") for change in planned.changes],
+            }
+        )
+    else:
+        _show(screen, planned)
+    refused = planned.verdict is Verdict.NOT_ALLOWED
+    raise Exit(int(ExitCode.REFUSED if refused else ExitCode.DONE))
+
+
+def _show(screen: Screen, planned: Planned) -> None:
+    born = f"{planned.generation} was born"
+    if planned.compared is Compared.NOTHING:
+        screen.line(f"{planned.pipeline} has never started: there is nothing to compare with")
+        return
+    if planned.compared is Compared.NOTE:
+        screen.line(
+            f"{born} before its spec and code were put down: of what has changed only this is known"
+        )
+    if not planned.changes:
+        known = "that is known " if planned.compared is Compared.NOTE else ""
+        screen.line(f"{planned.pipeline}: nothing {known}has changed since {born}")
+        return
+    rows = (
+        (one.field, one.was, one.now, one.verdict, one.means, one.remedy) for one in planned.changes
+    )
+    columns = ("what", "was", "is", "verdict", "what it means", "what to do")
+    title = f"{planned.pipeline}: {len(planned.changes)} changes since {born}"
+    screen.table(title, columns, rows)

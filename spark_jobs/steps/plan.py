@@ -1,0 +1,125 @@
+"""Plan: what has changed since the live generation was born, and whether it may go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.bound_rules import (
+    bound_by,
+    bound_today,
+    format_changes,
+    interval_changes,
+    mode_changes,
+)
+from spark_jobs.ledger.bound_source import bound_source_changes
+from spark_jobs.ledger.change import Change, Judge, Verdict
+from spark_jobs.ledger.changes import Born, born_of
+from spark_jobs.ledger.fingerprint import as_born
+from spark_jobs.ledger.generations import generation_of
+from spark_jobs.ledger.note import Note, read_note
+
+WORST = (Verdict.ALLOWED, Verdict.CONSEQUENCES, Verdict.NOT_ALLOWED)
+
+
+class Compared(StrEnum):
+    """What today's spec and code could be compared with.
+
+    Attributes:
+        NOTHING: The pipeline has never started.
+        NOTE: Of a generation without a fingerprint only what binds it for good is known.
+        FINGERPRINT: Everything.
+    """
+
+    NOTHING = "nothing"
+    NOTE = "note"
+    FINGERPRINT = "fingerprint"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What has changed.
+
+    Args:
+        pipeline: Its name.
+        generation: The live one.
+        compared: With what.
+        changes: In the order of the spec, then of the plan.
+    """
+
+    pipeline: str
+    generation: str
+    compared: Compared
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of all."""
+        return max((one.verdict for one in self.changes), key=WORST.index, default=WORST[0])
+
+
+def plan(pipeline: Pipeline) -> Planned:
+    """Compare a pipeline with what its live generation was born as; nothing is written.
+
+    A JVM is started only where code or inputs have changed, to analyse both plans.
+
+    Args:
+        pipeline: Today's.
+
+    Raises:
+        SpecError: today's schema, expressions and transform do not fit together.
+        QueryFailed: Spark refuses today's plan.
+    """
+    generation = generation_of(pipeline)
+    note = read_note(pipeline.layout, generation)
+    if note is None:
+        return Planned(pipeline.name, generation, Compared.NOTHING)
+    born = born_of(pipeline, note)
+    if born is None:
+        # With the same hashes nothing can have changed, fingerprint or not.
+        known = Compared.FINGERPRINT if as_born(pipeline, note) else Compared.NOTE
+        changes = [*_of_note(pipeline, note), *_of_sources(pipeline, generation)]
+        return Planned(pipeline.name, generation, known, tuple(changes))
+    changes = [*_of_root(pipeline, note), *born.spec_changes()]
+    told = {change.field for change in changes}
+    changes += [one for one in _of_sources(pipeline, generation) if one.field not in told]
+    return Planned(
+        pipeline.name, generation, Compared.FINGERPRINT, (*changes, *_of_plan(pipeline, born))
+    )
+
+
+def _of_note(pipeline: Pipeline, note: Note) -> Iterator[Change]:
+    judge = Judge(pipeline.name, note.pipeline_class)
+    was, now = bound_by(note), bound_today(pipeline.spec)
+    yield from _of_root(pipeline, note)
+    for rule in (interval_changes, mode_changes, format_changes):
+        yield from rule(judge, was, now)
+
+
+def _of_root(pipeline: Pipeline, note: Note) -> Iterator[Change]:
+    """Whether the files lie where they were written: Spark's guide, parameters of the sink."""
+    now = pipeline.layout.sink(note.generation)
+    if note.sink != now:
+        judge = Judge(pipeline.name, note.pipeline_class)
+        means = "Spark's log of the sink holds absolute paths, and reads as empty elsewhere"
+        yield judge.not_allowed("TIDEMILL_ROOT", str(note.sink), str(now), means)
+
+
+def _of_sources(pipeline: Pipeline, generation: str) -> list[Change]:
+    layout, spec = pipeline.layout, pipeline.spec
+    batches = Ledger(layout, generation).batches()
+    changes = (bound_source_changes(layout, generation, spec, n, batches) for n in spec.sources)
+    return [change for of_one in changes for change in of_one]
+
+
+def _of_plan(pipeline: Pipeline, born: Born) -> list[Change]:
+    if born.same_plan:
+        return []
+    # Spark is imported here so that a spec alone is compared without it.
+    from spark_jobs.engine.changed_plan import changes_of_plan
+    from spark_jobs.engine.session import open_session
+
+    return changes_of_plan(open_session(pipeline, "plan"), born)
