@@ -1,0 +1,54 @@
+"""An increment that is held so long that Spark's own logs have forgotten its batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contract import session_conf
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.generations import current
+from tests.e2e.asking import ask
+from tests.e2e.flow import Flow
+from tests.e2e.sales import TRANSFORM, row, sale, sales
+
+pytestmark = pytest.mark.jvm
+
+# What is true of 100 batches, which is Spark's default, is true of these few.
+RETAINED = 3
+LATER = 8
+
+
+def forgotten(flow: Flow, batch: int) -> bool:
+    checkpoint = flow.layout.checkpoint(current(flow.layout))
+    return not any((checkpoint / log / str(batch)).exists() for log in ("offsets", "commits"))
+
+
+def test_it_can_still_be_released_or_computed_again(
+    tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_conf, "RETAINED_BATCHES", RETAINED)
+    flow = sales(tmp_path)
+    flow.arrive("sales", "3", [sale("g", 4, 2000)])
+    assert flow.run("held")["gate"].outcome is Outcome.HELD
+    for number in range(LATER):
+        flow.arrive("sales", f"later-{number}", [sale(f"h{number}", 5, number + 1)])
+    assert flow.run("behind")["publish"].outcome is Outcome.WAITING
+    assert forgotten(flow, 2)
+    ask(flow, "release", "let-out", increment=3)
+    assert row("g", 4, 2000) in flow.published()
+    assert len(flow.published()) == 6 + LATER
+
+    flow.arrive("sales", "4", [sale("i", 6, 3000)])
+    assert flow.run("held-again")["gate"].outcome is Outcome.HELD
+    for number in range(LATER):
+        flow.arrive("sales", f"latest-{number}", [sale(f"j{number}", 7, number + 1)])
+    flow.run("behind-again")
+    assert forgotten(flow, 3 + LATER)
+    flow.write(TRANSFORM.format(factor=0))
+    assert ask(flow, "redo", "mended")["publish"].outcome is Outcome.DONE
+    tail = [one for one in flow.published() if one[2].day > 5]
+    assert tail == sorted(
+        [row("i", 6, 0), *(row(f"j{number}", 7, 0) for number in range(LATER))], key=repr
+    )
