@@ -88,24 +88,24 @@ def rebuild(
     name: PipelineName,
     reason: Reason,
     exclude: Exclude = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Say what the sources no longer hold, and do nothing.")
+    ] = False,
     accept_loss: Annotated[
         bool, Option("--accept-loss", help="Go on without what the sources no longer hold.")
-    ] = False,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Say what the sources no longer hold, and change nothing.")
     ] = False,
     by: By = None,
     json: Json = False,
 ) -> None:
     """Compute everything again into a new generation, and swap the whole table."""
-    wanted = RunRequest(
+    request = RunRequest(
         role="rebuild",
         exclude=tuple(exclude or ()),
-        accept_loss=accept_loss,
         dry_run=dry_run,
+        accept_loss=accept_loss,
         reason=reason,
     )
-    _decide(name, wanted, by, json)
+    _decide(name, request, by, json)
 
 
 def replay(
