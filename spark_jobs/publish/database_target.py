@@ -194,7 +194,7 @@ class DatabaseTarget(ABC):
         if event.kind == "swap":
             self._swap_out(session, event, incoming)
         if event.kind == "replace" or (incoming.mode == "replace" and event.in_order):
-            return session.replace(columns, chunks)
+            session.clear()
         if incoming.mode != "upsert":
             return session.append(columns, chunks)
         staged = session.stage_rows(columns, chunks, incoming.keys)

@@ -191,10 +191,9 @@ class Session(ABC):
     def append(self, columns: Sequence[str], chunks: Iterable[pa.RecordBatch]) -> int:
         return self.load(self.place, columns, chunks)
 
-    def replace(self, columns: Sequence[str], chunks: Iterable[pa.RecordBatch]) -> int:
-        """Swap all rows; readers see the old ones until the transaction ends."""
+    def clear(self) -> None:
+        """Delete all rows; readers see them until the transaction ends."""
         self.execute(f"DELETE FROM {self.place}")
-        return self.load(self.place, columns, chunks)
 
     def equal(self, name: str, kind: pa.DataType) -> str:
         """The condition that a column has a bound value, to the letter."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -162,6 +163,21 @@ def test_a_database_gets_both(make_history: Make, warehouse: Warehouse) -> None:
         20: ("live-0002", 1),
         30: ("live-0002", 2),
     }
+
+
+@pytest.mark.slow
+def test_of_a_rebuilt_table_with_keys_the_later_batch_counts(
+    make_history: Make, warehouse: Warehouse
+) -> None:
+    history = make_history(
+        output=", keys: [id]",
+        more=f"publish: [{{kind: delta}}, {warehouse.target(mode='upsert')}]",
+    )
+    history.increment(rows(1, 2))
+    history.publish()
+    rebuilt(history, rows(1), [row(1, text="later"), row(3)])
+    assert history.publish().outcome is Outcome.DONE
+    assert warehouse.rows("id", "text") == Counter([(1, "later"), (3, "row 3")])
 
 
 @pytest.mark.slow
