@@ -1,0 +1,360 @@
+"""Changes of a spec, row by row after Spark's guide, "Recovery Semantics after Changes".
+
+The first rows are the guide's own, in its order; the last ones are about what only this spec has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import yaml
+
+from spark_jobs.contract.pipeline_class import PipelineClass
+from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger.change import Change, Judge, Verdict
+from spark_jobs.ledger.fingerprint import print_of
+from spark_jobs.ledger.spec_changes import spec_changes
+
+ALLOWED, CONSEQUENCES, NOT_ALLOWED = Verdict
+MAP, WINDOW, ORDERED, UNBOUNDED = PipelineClass
+Part = Mapping[str, Any]
+
+FILES: Part = {
+    "kind": "file",
+    "format": "json",
+    "path": "/in/orders",
+    "schema": "id string, at timestamp, booked timestamp",
+}
+KAFKA: Part = {
+    "kind": "kafka",
+    "subscribe": "orders",
+    "value": {"schema": "id string, at timestamp"},
+}
+RATE: Part = {"kind": "rate"}
+TIME: Part = {"event_time": {"column": "at"}}
+WATERMARK: Part = {"event_time": {"column": "at", "watermark": "1 hour"}}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One change of a spec with one source, `orders`.
+
+    Args:
+        verdict: On it.
+        at: The field that is named.
+        source: The source.
+        was: Fields of the source before.
+        now: The same after.
+        spec: Fields of the spec on both sides.
+        spec_was: Of the spec before.
+        spec_now: Of the spec after.
+        of: The class of the pipeline.
+    """
+
+    verdict: Verdict
+    at: str
+    source: Part = field(default_factory=lambda: FILES)
+    was: Part = field(default_factory=dict)
+    now: Part = field(default_factory=dict)
+    spec: Part = field(default_factory=lambda: TIME)
+    spec_was: Part = field(default_factory=dict)
+    spec_now: Part = field(default_factory=dict)
+    of: PipelineClass = MAP
+
+    def changes(self) -> list[Change]:
+        def spec(source: Part, own: Part) -> Spec:
+            sources = {"sources": {"orders": {**self.source, **source}}}
+            return Spec.model_validate({**sources, **self.spec, **own})
+
+        was, now = spec(self.was, self.spec_was), spec(self.now, self.spec_now)
+        prints = print_of(was, b"", ".py"), print_of(now, b"", ".py")
+        return spec_changes(Judge("orders", self.of), *prints)
+
+
+def row(verdict: Verdict, at: str, **given: Any) -> Row:
+    return Row(verdict, at, **given)
+
+
+def sources(*more: str) -> Part:
+    return {"sources": {name: {**FILES, "path": f"/in/{name}"} for name in ("orders", *more)}}
+
+
+def sink(kind: str, **own: Any) -> Part:
+    return {"sink": {"kind": kind, **own}}
+
+
+NO_GATE: Part = {"source": RATE, "spec": {}}
+WAYS: Mapping[str, Row] = {
+    # Changes in the number or type of input sources. The guide: not allowed; here by their names.
+    "a source more": row(
+        CONSEQUENCES, "sources.returns", spec_was=sources(), spec_now=sources("returns")
+    ),
+    "a source less": row(
+        CONSEQUENCES, "sources.returns", spec_was=sources("returns"), spec_now=sources()
+    ),
+    "another kind of source": row(
+        NOT_ALLOWED,
+        "sources.orders.kind",
+        spec_was={"sources": {"orders": FILES}},
+        spec_now={"sources": {"orders": KAFKA}},
+    ),
+    # Changes in the parameters of input sources. Rate limits: allowed.
+    "files per batch": row(
+        ALLOWED, "sources.orders.maxFilesPerTrigger", now={"maxFilesPerTrigger": 3}
+    ),
+    "bytes per batch": row(
+        ALLOWED,
+        "sources.orders.maxBytesPerTrigger",
+        was={"maxBytesPerTrigger": 10},
+        now={"maxBytesPerTrigger": 20},
+    ),
+    "offsets per batch": row(
+        ALLOWED,
+        "sources.orders.maxOffsetsPerTrigger",
+        source=KAFKA,
+        was={"maxOffsetsPerTrigger": 10},
+    ),
+    # Subscribed topics and files: generally not allowed.
+    "another path": row(NOT_ALLOWED, "sources.orders.path", now={"path": "/in/others"}),
+    "another path where names alone count": row(
+        CONSEQUENCES,
+        "sources.orders.path",
+        was={"fileNameOnly": True},
+        now={"fileNameOnly": True, "path": "/in/others"},
+    ),
+    "another topic": row(
+        NOT_ALLOWED, "sources.orders.subscribe", source=KAFKA, now={"subscribe": "others"}
+    ),
+    "a topic more": row(
+        CONSEQUENCES, "sources.orders.subscribe", source=KAFKA, now={"subscribe": "orders,others"}
+    ),
+    "a pattern that finds the topic": row(
+        CONSEQUENCES,
+        "sources.orders.subscribePattern",
+        source=KAFKA,
+        now={"subscribe": None, "subscribePattern": "ord.*"},
+    ),
+    "a pattern that does not": row(
+        NOT_ALLOWED,
+        "sources.orders.subscribePattern",
+        source=KAFKA,
+        now={"subscribe": None, "subscribePattern": "^other"},
+    ),
+    "a partition less": row(
+        NOT_ALLOWED,
+        "sources.orders.assign",
+        source={**KAFKA, "subscribe": None},
+        was={"assign": {"orders": [0, 1]}},
+        now={"assign": {"orders": [0]}},
+    ),
+    "where a first start begins": row(
+        ALLOWED, "sources.orders.startingOffsets", source=KAFKA, now={"startingOffsets": "latest"}
+    ),
+    "other brokers": row(
+        CONSEQUENCES, "sources.orders.conn_id", source=KAFKA, now={"conn_id": "others"}
+    ),
+    "another class of rows": row(
+        NOT_ALLOWED,
+        "sources.orders.data_source",
+        source={"kind": "python", "schema": "id string, at timestamp"},
+        was={"data_source": "log:Log"},
+        now={"data_source": "log:Other"},
+    ),
+    "a column more": row(
+        CONSEQUENCES, "sources.orders.schema", now={"schema": f"{FILES['schema']}, n int"}
+    ),
+    "another format": row(CONSEQUENCES, "sources.orders.format", now={"format": "parquet"}),
+    "a reader's option": row(
+        CONSEQUENCES, "sources.orders.options", now={"options": {"allowComments": True}}
+    ),
+    # Changes in the type of output sink: some allowed, from case to case.
+    "files, then Kafka": row(NOT_ALLOWED, "sink", spec_now=sink("kafka")),
+    "Kafka, then files": row(NOT_ALLOWED, "sink", spec_was=sink("kafka")),
+    "Kafka, then foreach": row(
+        CONSEQUENCES,
+        "sink.kind",
+        **NO_GATE,
+        spec_was=sink("kafka"),
+        spec_now=sink("foreach"),
+    ),
+    "foreach, then Kafka": row(
+        CONSEQUENCES,
+        "sink.kind",
+        **NO_GATE,
+        spec_was=sink("foreach"),
+        spec_now=sink("kafka"),
+    ),
+    "Kafka, then memory": row(
+        NOT_ALLOWED, "sink.kind", **NO_GATE, spec_was=sink("kafka"), spec_now=sink("memory")
+    ),
+    # Changes in the parameters of output sink.
+    "another topic to write to": row(
+        CONSEQUENCES,
+        "sink.topic",
+        **NO_GATE,
+        spec_was=sink("kafka", topic="some"),
+        spec_now=sink("kafka", topic="another"),
+    ),
+    "rows on the screen": row(
+        ALLOWED,
+        "sink.numRows",
+        **NO_GATE,
+        spec_was=sink("console"),
+        spec_now=sink("console", numRows=5),
+    ),
+    "a writer's option": row(
+        ALLOWED,
+        "output.options.compression",
+        spec_now={"output": {"options": {"compression": "zstd"}}},
+    ),
+    "a separator": row(
+        CONSEQUENCES,
+        "output.options.sep",
+        spec={**TIME, "publish": [{"kind": "files"}]},
+        spec_was={"output": {"format": "csv"}},
+        spec_now={"output": {"format": "csv", "options": {"sep": ";"}}},
+    ),
+    "another format of files": row(
+        NOT_ALLOWED,
+        "output.format",
+        spec={**TIME, "publish": [{"kind": "files"}]},
+        spec_now={"output": {"format": "csv"}},
+    ),
+    "another output mode": row(
+        NOT_ALLOWED, "output.mode", spec_now={"output": {"mode": "complete"}}
+    ),
+    "other keys": row(
+        NOT_ALLOWED,
+        "output.keys",
+        spec_was={"output": {"mode": "update", "keys": ["id"]}},
+        spec_now={"output": {"mode": "update", "keys": ["id", "at"]}},
+    ),
+    "another trigger": row(ALLOWED, "trigger", spec_now={"trigger": "once"}),
+    # This spec's own.
+    "another event time": row(
+        NOT_ALLOWED, "sources.orders.event_time", spec_now={"event_time": {"column": "booked"}}
+    ),
+    "a longer watermark without state": row(
+        ALLOWED,
+        "sources.orders.event_time.watermark",
+        spec_was=WATERMARK,
+        spec_now={"event_time": {"column": "at", "watermark": "2 hours"}},
+    ),
+    "a longer watermark": row(
+        CONSEQUENCES,
+        "sources.orders.event_time.watermark",
+        spec_was=WATERMARK,
+        spec_now={"event_time": {"column": "at", "watermark": "2 hours"}},
+        of=WINDOW,
+    ),
+    "a first watermark": row(
+        NOT_ALLOWED, "sources.orders.event_time.watermark", spec_now=WATERMARK, of=UNBOUNDED
+    ),
+    "another watermark's policy": row(
+        CONSEQUENCES,
+        "multipleWatermarkPolicy",
+        spec_now={"multipleWatermarkPolicy": "max"},
+        of=ORDERED,
+    ),
+    "other partitions": row(
+        NOT_ALLOWED,
+        "output.partition_by",
+        spec_was={"output": {"partition_by": {"day": "to_date(at)"}}},
+        spec_now={"output": {"partition_by": {"day": "to_date(booked)"}}},
+    ),
+    "another time zone": row(NOT_ALLOWED, "timezone", spec_now={"timezone": "Europe/London"}),
+    "a row rule": row(
+        CONSEQUENCES, "row_rules.known", spec_now={"row_rules": {"known": "id > ''"}}
+    ),
+    "a rule of one source": row(
+        CONSEQUENCES, "sources.orders.row_rules.known", was={"row_rules": {"known": "id > ''"}}
+    ),
+    "other shuffle partitions": row(
+        CONSEQUENCES,
+        "state.shuffle_partitions",
+        spec_was={"state": {"shuffle_partitions": 2}},
+        spec_now={"state": {"shuffle_partitions": 8}},
+        of=WINDOW,
+    ),
+    "other shuffle partitions without state": row(
+        ALLOWED, "state.shuffle_partitions", spec_now={"state": {"shuffle_partitions": 8}}
+    ),
+    "a static input more": row(
+        CONSEQUENCES,
+        "statics.shops",
+        spec_now={"statics": {"shops": {"kind": "table", "pipeline": "shops"}}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_change_has_its_verdict(name: str) -> None:
+    way = WAYS[name]
+    (change,) = way.changes()
+    assert (change.field, change.verdict) == (way.at, way.verdict)
+    rebuild = "tidemill rebuild orders" in change.remedy
+    assert rebuild or way.verdict is not NOT_ALLOWED
+    assert change.was != change.now
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        {"description": "new"},
+        {"schedule": "@hourly"},
+        {"gate": {"rejected": {"hold_above": 0.5}}},
+        {"publish": [{"kind": "delta"}, {"kind": "kafka", "conn_id": "k", "topic": "out"}]},
+    ],
+)
+def test_what_is_not_the_querys_is_no_change(unseen: Part) -> None:
+    assert Row(ALLOWED, "", spec_now=unseen).changes() == []
+
+
+def test_what_is_only_watched_for_is_no_change() -> None:
+    assert Row(ALLOWED, "", now={"changed": "warn", "same_content": "ignore"}).changes() == []
+
+
+def test_several_changes_come_in_the_order_of_the_spec() -> None:
+    both = Row(
+        ALLOWED,
+        "",
+        now={"maxFilesPerTrigger": 1},
+        spec_now={"timezone": "Asia/Tokyo", "trigger": "available_now"},
+    )
+    assert [change.field for change in both.changes()] == [
+        "timezone",
+        "sources.orders.maxFilesPerTrigger",
+    ]
+
+
+def test_days_of_a_running_total_are_not_offered_to_be_computed_again() -> None:
+    rules = {"row_rules": {"known": "id > ''"}}
+    remedies = {
+        of: Row(ALLOWED, "", spec_now=rules, of=of).changes()[0].remedy for of in PipelineClass
+    }
+    assert "backfill" not in remedies[UNBOUNDED]
+    assert all("backfill" in remedies[of] for of in (MAP, WINDOW, ORDERED))
+
+
+def test_the_code_that_a_sink_calls_is_told_from_the_transform() -> None:
+    spec = Spec.model_validate(
+        yaml.safe_load("{sources: {rows: {kind: rate}}, sink: {kind: foreach}}")
+    )
+    was = b"def transform(rows):\n    return rows\n\ndef foreach(row):\n    print(row)\n"
+    prints = {
+        code: print_of(spec, code, ".py")
+        for code in (
+            was,
+            was.replace(b"return rows", b"return rows.limit(1)"),
+            was.replace(b"print(row)", b"print(row)  # for all to see"),
+            was.replace(b"print(row)", b"print(row.value)"),
+        )
+    }
+    born, *others = prints.values()
+    judge = Judge("orders", MAP)
+    found = [[change.field for change in spec_changes(judge, born, other)] for other in others]
+    assert found == [[], [], ["sink.code"]]
+    assert spec_changes(judge, born, others[2])[0].verdict is CONSEQUENCES
