@@ -94,6 +94,8 @@ def _by_hand(name: str, spec: Spec) -> Iterator[str]:
         "A run that has sealed an increment stays the live run that it was when it is "
         "*reprocessed* as a backfill: its log says so, and a run started by hand does it."
     )
+    if spec.wake is not None and spec.schedule is not None:
+        yield "While a backfill goes on, arrivals wait for the next run by the clock."
     yield ""
     yield (
         "**Held increments**: release, redo, reject or reinstate them, or rebuild the table, in "

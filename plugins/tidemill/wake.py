@@ -3,7 +3,9 @@
 A watcher compares sources with the ledger, as the doctor does. (The Kafka provider's own trigger
 would consume the topic record by record in a consumer group: an event for each, long after a run
 took them in, by positions that mean nothing to the checkpoint.) While a run is queued or running
-nothing is sent; Airflow keeps back what it gets in between. So wake-ups never pile up.
+nothing is sent; Airflow keeps back what it gets in between. So wake-ups never pile up. The runs of
+a backfill count too, since Airflow tells a watcher nothing of their type: until it is over the
+pipeline goes by its clock alone.
 """
 
 from __future__ import annotations

@@ -143,6 +143,20 @@ def test_a_folder_of_specs_makes_a_dag_for_the_group(tmp_path: Path) -> None:
     assert not {"one", "two", "small__resolve"} & found
 
 
+@pytest.mark.parametrize("name", ["small", "one__resolve", "three__resolve"])
+def test_a_task_process_parses_its_own_dag_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    specs = tmp_path / "dags" / "specs"
+    specs.mkdir(parents=True)
+    for stem, text in (("one", GROUP), ("two", GROUP), ("three", "")):
+        (specs / f"{stem}.yaml").write_text(minimal(text))
+    monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", name)
+    (dag,) = dags({"TIDEMILL_PROJECTS": str(tmp_path)})
+    assert dag.dag_id == name
+    assert ("one.doctor" in dag.task_dict) is ("two.doctor" in dag.task_dict) is (name == "small")
+
+
 def test_a_task_knows_its_pipeline_and_step() -> None:
     assert (pipeline_of("small", "feed_0.gate"), step_of("feed_0.gate")) == ("feed_0", "gate")
     assert (pipeline_of("retail", "gate"), step_of("gate")) == ("retail", "gate")
