@@ -16,6 +16,7 @@ from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import report_of
 from tidemill.docs_link import DataDocsLink
 from tidemill.docs_page import find_page
+from tidemill.task_names import resolve_id
 
 PAGE = "validations/orders/page.html"
 
@@ -55,8 +56,11 @@ def test_nothing_outside_the_docs_folder_is_found(docs: Path, path: str) -> None
     assert find_page(docs, path) is None
 
 
-def test_the_gates_button_leads_to_the_page_of_its_run(layout: Layout, docs: Path) -> None:
-    key = cast("Any", SimpleNamespace(dag_id=NAME, task_id="gate", run_id="a b"))
+@pytest.mark.parametrize("dag_id", [NAME, resolve_id(NAME)])
+def test_the_gates_button_leads_to_the_page_of_its_run(
+    layout: Layout, docs: Path, dag_id: str
+) -> None:
+    key = cast("Any", SimpleNamespace(dag_id=dag_id, task_id="gate", run_id="a b"))
     link = DataDocsLink()
     assert link.get_link(cast("Any", None), ti_key=key) == ""
     report = report_of("gate", Outcome.HELD, facts={"docs": str(docs / PAGE)})

@@ -16,10 +16,13 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.request import RunRequest, fix_request
+from tests.airflow.fake_run import context_of
+from tests.airflow.fake_spark import FakeSpark
 from tests.specs import minimal, parse
 from tidemill.dag import build_group, dags
 from tidemill.group import IngestedOperator, Member, applications, conclude_group
 from tidemill.house_rules import RULES, has_its_steps, swaps_only_what_it_published
+from tidemill.spark_step import GroupIngestOperator
 from tidemill.task_names import pipeline_of, step_of
 
 GROUP = "group: small\nschedule: '@daily'\n"
@@ -141,6 +144,24 @@ def test_a_folder_of_specs_makes_a_dag_for_the_group(tmp_path: Path) -> None:
     found = {dag.dag_id for dag in dags({"TIDEMILL_PROJECTS": str(tmp_path)})}
     assert {"small", "three", "one__resolve", "two__resolve", "three__resolve"} <= found
     assert not {"one", "two", "small__resolve"} & found
+
+
+def test_a_backfill_of_a_group_computes_each_member_by_itself(
+    spark: FakeSpark, project: Path, layout: Layout
+) -> None:
+    spark.leaves(report("ingest", Outcome.DONE))
+    folders = [Layout(layout.root, name).run(RUN_ID) for name in ("one", "two")]
+    for folder in folders:
+        (project / "dags" / "specs" / f"{folder.parents[1].name}.yaml").write_text(minimal(GROUP))
+        fix_request(folder, RunRequest(role="backfill", by="ada"))
+        reports.write(report("doctor", Outcome.DONE), folder)
+    operator = GroupIngestOperator(
+        task_id="ingest", group="small", members=["one", "two"], conn_id="tidemill_spark"
+    )
+    operator.execute(context_of("backfill", RUN_ID))
+    # The spark-submit of tests knows one pipeline a call.
+    assert [reports.read(folder, "ingest") is not None for folder in folders] == [True, True]
+    assert spark.call["argv"][-2:] == ["two", f"--run-id={RUN_ID}"]
 
 
 @pytest.mark.parametrize("name", ["small", "one__resolve", "three__resolve"])
