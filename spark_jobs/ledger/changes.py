@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,6 +21,9 @@ from spark_jobs.ledger.fingerprint import (
 from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
 from spark_jobs.ledger.source_code import hash_of_code
 from spark_jobs.ledger.spec_changes import spec_changes
+
+# The fields of an input that say which columns it has.
+SHAPING = frozenset({"include", "includeTimestamp", "key_format", "pipeline", "schema", "value"})
 
 
 @dataclass(frozen=True)
@@ -131,9 +136,14 @@ def _both(pipeline: Pipeline) -> str:
 
 
 def _inputs(spec: SpecPrint) -> object:
-    """What says which columns the transform is given."""
+    """What says which columns the transform is given, and what is asked of its result."""
     sources = {
-        name: (one.kind, one.event_time, one.watermark, one.fields)
+        name: (one.kind, one.event_time, one.watermark, _shaping(one.fields))
         for name, one in spec.sources.items()
     }
-    return sources, spec.statics, spec.partition_by, spec.mode, spec.timezone
+    statics = {name: _shaping(one) for name, one in spec.statics.items()}
+    return sources, statics, spec.partition_by, spec.mode
+
+
+def _shaping(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name in SHAPING}

@@ -1,0 +1,27 @@
+"""A generation of a history that was born with a fingerprint."""
+
+from __future__ import annotations
+
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.ledger.fingerprint import put_fingerprint
+from spark_jobs.ledger.note import Note, hash_of_file, read_note
+from tests.histories import NAME, History
+
+CODE = '''
+def transform(orders):
+    """All of them."""
+    return orders.where("id > 0")
+'''
+
+
+def born(history: History, code: str = CODE) -> Note:
+    """Give the transform of a history, and put down what it was when its generation was born."""
+    path = history.project.transform(NAME)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(code)
+    found = read_note(history.layout, FIRST_GENERATION)
+    assert found is not None
+    note = found.model_copy(update={"code_hash": hash_of_file(path)})
+    history.layout.note(FIRST_GENERATION).write_text(note.model_dump_json())
+    put_fingerprint(history.pipeline, note)
+    return note
