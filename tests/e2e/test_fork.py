@@ -95,3 +95,39 @@ def test_the_unpublished_tail_is_taken_in_again_with_mended_code(
     log = read_sink_log(flow.layout.sink("live-0002"))
     assert log.compacted_upto is not None
     assert log.compacted_upto > birth.first
+
+
+TOTALS = """
+from pyspark.sql import functions as F
+
+
+def transform(sales):
+    return sales.groupBy("id").agg((F.sum("amount") * {factor}).alias("total"))
+"""
+
+
+def test_running_totals_go_on_without_a_file_that_does_not_count(
+    tmp_path: Path, spark: object
+) -> None:
+    most = {"column": "total", "max_value": 1000}
+    rule = {"type": "expect_column_values_to_be_between", "kwargs": most, "meta": {}}
+    flow = Flow(
+        tmp_path,
+        {"sales": "id string, amount long"},
+        {"output": {"mode": "update", "keys": ["id"]}},
+        TOTALS.format(factor=1),
+        suite={**SUITE, "expectations": [rule]},
+    )
+    flow.arrive("sales", "1", [{"id": "a", "amount": 10}, {"id": "b", "amount": 20}])
+    flow.go("first")
+    wrong = flow.arrive("sales", "2 wröng%20", [{"id": "a", "amount": 99_999}])
+    flow.arrive("sales", "3", [{"id": "a", "amount": 1}, {"id": "c", "amount": 5}])
+    assert flow.run("second")["gate"].outcome is not Outcome.DONE
+    flow.write(transform=TOTALS.format(factor=2))
+    done = ask(flow, "redo", "redo", exclude=(wrong.name,))
+    assert done["publish"].outcome is Outcome.DONE, done["publish"]
+    # b is as it was published: nothing has changed it since.
+    assert flow.published() == [("a", 22), ("b", 20), ("c", 10)]
+    flow.arrive("sales", "4", [{"id": "b", "amount": 3}])
+    flow.go("later")
+    assert flow.published() == [("a", 22), ("b", 46), ("c", 10)]

@@ -16,6 +16,8 @@ from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.request import RunRequest, fix_request
 from tests.e2e.asking import WHO, ask
 from tests.e2e.flow import Flow
+from tests.e2e.kafka_mill import KafkaMill
+from tests.servers.kafka import Broker
 
 pytestmark = pytest.mark.jvm
 
@@ -119,3 +121,36 @@ def test_what_goes_out_while_it_is_built_is_not_lost(tmp_path: Path, spark: obje
     flow.arrive("sales", "3", [sale("b", 4, 1)])
     flow.go("later")
     assert flow.published() == [("a", 30), ("b", 42), ("c", 14)]
+
+
+def test_records_that_were_rejected_stay_out_and_it_begins_where_the_first_one_did(
+    tmp_path: Path, spark: object, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mill = KafkaMill(tmp_path, broker, source={"startingOffsets": "latest"}, partitions=2)
+    name = "AIRFLOW_CONN_TIDEMILL_KAFKA"
+    monkeypatch.setenv(name, mill.environ[name])
+    mill.produce_orders(0, 5)
+    mill.run("before")
+    mill.produce_orders(5, 5)
+    mill.run("first")
+    mill.produce(["no order"] * 3)
+    assert mill.run("second")["gate"].outcome is Outcome.HELD
+    (held,) = [
+        one.number for one in Increments(mill.layout.increments).all() if one.state == "held"
+    ]
+    wanted = RunRequest(role="reject", increment=held, **WHO)
+    fix_request(mill.layout.run("reject"), wanted)
+    mill.run("reject")
+    mill.produce_orders(10, 3)
+    mill.run("third")
+    mill.assert_orders(13, first=5)
+    fix_request(mill.layout.run("rebuild"), RunRequest(role="rebuild", **WHO))
+    done = mill.run("rebuild")
+    assert done["publish"].outcome is Outcome.DONE, done["publish"]
+    mill.assert_orders(13, first=5)
+    assert mill.rejected_rows() == []
+    batches = Ledger(mill.layout, "live-0002").batches()
+    assert sum(batch.rejected for batch in batches) == 0
+    mill.produce_orders(13, 2)
+    mill.run("later")
+    mill.assert_orders(15, first=5)
