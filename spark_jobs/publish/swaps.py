@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pyarrow as pa
+
 from spark_jobs.contract import targets as given
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.increments import Sealed
+from spark_jobs.ledger.keyed_rows import KeyedFile, doubled
+from spark_jobs.publish.net_payload import payload_schema
 from spark_jobs.publish.python_target import PythonTarget
+from spark_jobs.publish.session import KeyRepeated
 from spark_jobs.publish.target import SwapUnfit
 
 
@@ -42,6 +49,45 @@ def refuse_backfill(pipeline: Pipeline) -> None:
             f"{name} cannot put rows in the place of others: {why}.",
             remedy="Mend it, or take it out of `publish`; nothing was computed or published.",
             targets=tuple(unable),
+        )
+
+
+def refuse_repeated_keys(pipeline: Pipeline, sealed: Sealed) -> None:
+    """Refuse rows that were computed again and that a table with keys could not take.
+
+    Of live rows with one key that of the later batch counts; what was computed again is one batch.
+    Asked before it stands in the journal, since that target would stand still there for ever.
+
+    Args:
+        pipeline: Whose rows.
+        sealed: The set.
+
+    Raises:
+        KeyRepeated: a key is there twice.
+    """
+    output = pipeline.spec.output
+    keyed = [t for t in pipeline.spec.publish if isinstance(t, given.DatabaseTarget)]
+    upserts = [t.name for t in keyed if t.mode_for(output.mode) == "upsert"]
+    if not upserts or sealed.made is None or sealed.made.by_way_of == "rebuild" or sealed.net:
+        return
+    ledger = Ledger(pipeline.layout, sealed.generation)
+    batches = ledger.batches(sealed.first, sealed.last)
+    schema = payload_schema(ledger, batches)
+    files = [
+        KeyedFile(ledger.sink / file.path, file.partition)
+        for batch in batches
+        for file in batch.outputs
+        if file.rows and not file.rejected
+    ]
+    found = doubled(files, pa.schema([schema.field(key) for key in output.keys]))
+    if found is not None:
+        raise KeyRepeated(
+            f"{found.rows} rows that were computed again have one key ({', '.join(output.keys)}), "
+            f"and nothing says which of them is the later one; {upserts[0]} keeps one row a key.",
+            remedy="Keep one row a key in the transform, or let the target append; nothing was "
+            "published.",
+            keys=output.keys,
+            targets=tuple(upserts),
         )
 
 

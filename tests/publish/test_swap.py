@@ -200,3 +200,25 @@ def test_a_swap_waits_for_the_batches_that_it_stands_for(three_days: History) ->
     old = event.model_copy(update={"seq": 3, "files_hash": "other"})
     with pytest.raises(HeadUnexplained):
         DeltaTarget(three_days.layout, epoch=99).find(old)
+
+
+def test_stopped_between_its_two_tables_it_replaces_rejected_rows_once(
+    three_days: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    three_days.increment([row(6, THIRD)], [reject("old", day="2024-01-02")])
+    three_days.publish()
+    made_again(
+        three_days,
+        [row(20, SECOND)],
+        [reject("new", day="2024-01-02")],
+        partitions=days("2024-01-02"),
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTarget, "_change", None)
+        with pytest.raises(TypeError):
+            three_days.publish("again")
+    assert (three_days.records(), by_day(three_days)[SECOND]) == (["new"], [2, 5])
+    rejected = three_days.log(three_days.layout.rejected)
+    assert three_days.publish("again").outcome is Outcome.DONE
+    assert (three_days.records(), by_day(three_days)[SECOND]) == (["new"], [20])
+    assert three_days.log(three_days.layout.rejected) == rejected

@@ -13,7 +13,8 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.targets import KafkaTarget as Given
 from spark_jobs.publish.files_target import files_now, published_files
 from spark_jobs.publish.kafka_target import KafkaTarget
-from spark_jobs.publish.swaps import refuse_backfill, unable_to_swap
+from spark_jobs.publish.session import KeyRepeated
+from spark_jobs.publish.swaps import refuse_backfill, refuse_repeated_keys, unable_to_swap
 from spark_jobs.publish.target import SwapUnfit
 from tests.histories import History, row
 from tests.publish.again import days, made_again, reject_increment
@@ -121,3 +122,19 @@ def test_one_that_says_nothing_is_asked_before_a_backfill(
     assert report.error["code"] == SwapUnfit.__name__
     assert history.ids() == [1, 20]
     assert not log.exists()
+
+
+def test_rows_that_a_table_with_keys_could_not_take_are_refused_before_they_go_out(
+    make_history: Make,
+) -> None:
+    history = make_history(
+        output=", keys: [id]",
+        more="publish: [{kind: delta}, {kind: postgres, conn_id: none, table: t, mode: upsert}]",
+    )
+    history.increment([row(1)])
+    unfit = made_again(history, [row(2), row(2), row(3)], by_way_of="redo")
+    fit = made_again(history, [row(2), row(3)], by_way_of="redo")
+    with pytest.raises(KeyRepeated) as refused:
+        refuse_repeated_keys(history.pipeline, history.increments.get(unfit).sealed)
+    assert (refused.value.keys, refused.value.targets) == (("id",), ("postgres.none.t",))
+    refuse_repeated_keys(history.pipeline, history.increments.get(fit).sealed)
