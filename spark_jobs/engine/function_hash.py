@@ -1,16 +1,21 @@
 """The hash of a Python function's code: of what it does, not of where it stands.
 
 A pickled function differs with every line above it. So its bytecode is taken, with the constants,
-the functions and the classes of the same file that it uses.
+the functions and the classes that it uses, but for those of libraries.
 """
 
 from __future__ import annotations
 
 import hashlib
+import sys
+import sysconfig
 from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+LIBRARIES = tuple(
+    sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 PLAIN = (str, bytes, int, float, bool, complex, type(None))
 
 
@@ -90,5 +95,10 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _of_the_user(value: Any) -> bool:
-    """Whether it comes from the transform's file, which is no module that others import."""
-    return str(getattr(value, "__module__", "")).startswith(("tidemill_transform_", "__main__"))
+    """Whether its code can change with the pipeline: it is of no library."""
+    module = sys.modules.get(str(getattr(value, "__module__", "")))
+    if module is None:
+        # The transform's file, which is no module that others import.
+        return True
+    file = getattr(module, "__file__", None)
+    return file is not None and not file.startswith(LIBRARIES)
