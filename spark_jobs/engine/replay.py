@@ -29,18 +29,19 @@ from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine import raised
 from spark_jobs.engine.binding import SHUFFLE_PARTITIONS
 from spark_jobs.engine.catalyst import Catalyst, analysed, kind, nodes
+from spark_jobs.engine.pinned import StaticsOf, statics_then
 from spark_jobs.engine.progress import of_spark, why
 from spark_jobs.engine.query import Plan, plan_rows
+from spark_jobs.engine.recompute import without
 from spark_jobs.engine.refusals import STATE_ENCODING
-from spark_jobs.engine.replay_input import UNION_OF_ONES, ReplayInput, left_out
+from spark_jobs.engine.replay_input import UNION_OF_ONES, ReplayInput
 from spark_jobs.engine.replay_output import Keep, ReplayOutput
 from spark_jobs.engine.segments import MOST_BATCHES, Step, segments, steps_of
-from spark_jobs.engine.static import Statics, kept, read_statics
+from spark_jobs.engine.static import kept
 from spark_jobs.ledger.checkpoint import read_checkpoint
 from spark_jobs.ledger.commit_log import put_watermark
 from spark_jobs.ledger.made import Made, Place
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
-from spark_jobs.ledger.static_pin import StaticPin
 
 Say = Callable[[str], None]
 
@@ -49,8 +50,8 @@ POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 NO_FURTHER_BATCH = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
 
 
-class NotReplayable(Refused):
-    """A stream cannot be gone through again; carries `pipeline` and `why`."""
+class NotPartly(Refused):
+    """A pipeline has no rows of a part of its table; carries `pipeline`."""
 
 
 def replay(
@@ -69,32 +70,37 @@ def replay(
         say: Gets a line for each start of the query.
 
     Raises:
-        NotReplayable: in mode `complete`, or a batch read no static input that the spec names.
-        InputGone: what a batch read cannot be read again.
+        NotPartly: the output mode is `complete`.
+        InputGone: a file is not there any more, or is another.
+        NotReplayable: a source gives nothing twice.
         QueryFailed: the transform fails on it.
         QueryInterrupted: a retry may help.
     """
-    layout = pipeline.layout
+    layout, name = pipeline.layout, place.generation
     if pipeline.spec.output.mode is OutputMode.COMPLETE:
-        raise _refused(pipeline, "each batch of mode complete is the whole result")
-    steps = steps_of(layout, made.generation, made.last)
-    sink, scratch = layout.sink(place.generation), layout.checkpoint(place.generation)
-    for folder in (sink, scratch):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-    source = ReplayInput(session, pipeline, scratch / "input", left_out(layout, made))
-    output = ReplayOutput(session, pipeline, place.generation, scratch / "rows", keep)
-    exact = not source.touches(steps) and _unchanged(pipeline, steps)
-    run = _Replay(session, pipeline, scratch / "checkpoint", source, output, exact, say)
+        raise NotPartly(
+            f"{pipeline.name} gives out its whole result with every batch (mode complete).",
+            remedy=f"Make all of it anew: tidemill rebuild {pipeline.name}.",
+            pipeline=pipeline.name,
+        )
+    steps = steps_of(layout, made.generation, made.last, without(layout, made))
+    folder = layout.checkpoint(name)
+    for old in (layout.sink(name), folder):
+        shutil.rmtree(old, ignore_errors=True)
+    source = ReplayInput(session, pipeline, folder / "input")
+    output = ReplayOutput(session, pipeline, place, folder / "rows", keep)
+    run = _Replay(session, pipeline, folder / "checkpoint", source, output, say)
+    run.exact = _unchanged(pipeline, steps)
     try:
-        with _set(session, _settings(pipeline, made.generation)):
-            planned = run.go_through(steps)
-            if planned is not None:
-                output.leave(planned)
+        with (
+            _set(session, _settings(pipeline, made.generation)),
+            statics_then(session, pipeline, steps[-1].batch, say) as statics,
+        ):
+            output.leave(run.go_through(steps, statics))
     except PySparkException as error:
         raise of_spark(error) from error
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass
@@ -107,8 +113,8 @@ class _Replay:
         checkpoint: Where the query keeps its own.
         source: The input.
         output: What comes out.
-        exact: Whether the watermarks are to be the ledger's.
         say: Gets a line for each start.
+        exact: Whether the watermarks are to be the ledger's.
     """
 
     session: SparkSession
@@ -116,27 +122,33 @@ class _Replay:
     checkpoint: Path
     source: ReplayInput
     output: ReplayOutput
-    exact: bool
     say: Say
+    exact: bool = True
 
-    def go_through(self, steps: Sequence[Step]) -> Plan | None:
-        """Every batch in order; the plan of the last, None where there was none."""
-        if not steps:
-            return None
-        pins = self._pins(steps)
-        statics = read_statics(self.session, self.pipeline, pins)
-        planned = self._planned(statics)
+    def go_through(self, steps: Sequence[Step], statics: StaticsOf) -> Plan:
+        """Every batch in order.
+
+        Args:
+            steps: One at least.
+            statics: The static inputs by their pins.
+
+        Returns:
+            The plan of the last.
+        """
+        pins = steps[0].batch.static
+        read = statics(pins)
+        planned = plan_rows(self.source.streams(), self.pipeline, read)
         for segment in segments(steps, by_start=self._minds_starts(planned)):
-            first, last = segment[0].number, segment[-1].number
-            self.say(f"replaying batches {first} to {last} of {steps[-1].number + 1}")
-            then, pins = pins, self._pins(steps[first:])
-            if then != pins:
-                statics = read_statics(self.session, self.pipeline, pins)
-                planned = self._planned(statics)
+            first, last = segment[0], segment[-1]
+            self.say(f"replaying batches {first.number} to {last.number} of {len(steps)}")
+            if first.batch.static != pins:
+                pins = first.batch.static
+                read = statics(pins)
+                planned = plan_rows(self.source.streams(), self.pipeline, read)
             self.source.put(segment)
-            if first:
-                self._set_watermark(segment[0], is_last=last == steps[-1].number)
-            with kept(self.pipeline, statics):
+            if first.number:
+                self._set_watermark(first, is_last=first is steps[-1])
+            with kept(self.pipeline, read):
                 self._run(planned)
             self._compare(segment)
         return planned
@@ -144,11 +156,11 @@ class _Replay:
     def _run(self, planned: Plan) -> None:
         """One start of the query, over what is laid out."""
         self.session.conf.set(STATE_ENCODING, planned.state_encoding)
-        raised.take(self.output.generation)
+        raised.take(self.output.place.generation)
         query = (
             planned.rows.writeStream.outputMode(self.pipeline.spec.output.mode)
             .option("checkpointLocation", str(self.checkpoint))
-            .queryName(self.output.generation)
+            .queryName(self.output.place.generation)
             .trigger(availableNow=True)
             .foreachBatch(self.output)
             .start()
@@ -163,28 +175,11 @@ class _Replay:
         if failure is not None:
             raise failure
 
-    def _planned(self, statics: Statics) -> Plan:
-        return plan_rows(self.source.streams(), self.pipeline, statics)
-
     def _minds_starts(self, planned: Plan) -> bool:
         """Whether it makes a difference where live started."""
         plan = Catalyst(self.session).inlined(analysed(planned.rows))
         several = sum(kind(node) == "EventTimeWatermark" for node in nodes(plan)) > 1
         return several and self.session.conf.get(POLICY) == "min"
-
-    def _pins(self, steps: Sequence[Step]) -> Mapping[str, StaticPin]:
-        """What the first of some batches read of the static inputs.
-
-        Of one that it did not know, what was read of it first.
-        """
-        found = {}
-        for name, static in self.pipeline.spec.statics.items():
-            pins = (step.batch.static.get(name) for step in steps)
-            pin = next((one for one in pins if one is not None and one.kind == static.kind), None)
-            if pin is None:
-                raise _refused(self.pipeline, f"no batch has read statics.{name} yet")
-            found[name] = pin
-        return found
 
     def _set_watermark(self, step: Step, *, is_last: bool) -> None:
         """The watermark of the first batch of a start, where it is another than its rows made."""
@@ -218,9 +213,11 @@ class _Replay:
 
 
 def _unchanged(pipeline: Pipeline, steps: Sequence[Step]) -> bool:
-    """Whether every batch was made with today's spec and transform."""
+    """Whether every batch was made with today's spec and transform, of all that it read."""
     today = (hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file))
-    return all((step.batch.spec_hash, step.batch.code_hash) == today for step in steps)
+    return all(
+        step.read.whole and (step.batch.spec_hash, step.batch.code_hash) == today for step in steps
+    )
 
 
 def _settings(pipeline: Pipeline, generation: str) -> dict[str, str]:
@@ -235,6 +232,8 @@ def _settings(pipeline: Pipeline, generation: str) -> dict[str, str]:
         **({SHUFFLE_PARTITIONS: str(partitions)} if partitions else {}),
         **NO_FURTHER_BATCH,
         UNION_OF_ONES: "false",
+        # Else Spark lists what was kept of some dozens of batches by a job with a task for each.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
         "spark.sql.streaming.minBatchesToRetain": str(2 * MOST_BATCHES),
     }
 
@@ -255,12 +254,3 @@ def _set(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
                 session.conf.unset(name)
             else:
                 session.conf.set(name, value)
-
-
-def _refused(pipeline: Pipeline, why: str) -> NotReplayable:
-    return NotReplayable(
-        f"{pipeline.name} cannot be gone through again: {why}.",
-        remedy=f"Make all of it anew: tidemill rebuild {pipeline.name}.",
-        pipeline=pipeline.name,
-        why=why,
-    )

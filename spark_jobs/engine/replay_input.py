@@ -16,30 +16,18 @@ from functools import cached_property, reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.file_source import ANY_AGE
-from spark_jobs.engine.read_again import read_again
+from spark_jobs.engine.prefix import inputs_of, read_prefix
 from spark_jobs.engine.segments import Step
-from spark_jobs.engine.source import ORIGIN, read_stream
-from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.excluded import Excluded, excluded
-from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.made import Made
+from spark_jobs.engine.source import read_stream
 
 # Else Spark (4.1 on) makes one partition of a union whose sides have one each.
 UNION_OF_ONES = "spark.sql.unionOutputPartitioning"
 _PART = re.compile(r"part-(\d+)-.*\.parquet")
 _FIRST_TIME = 1_000_000_000
-
-
-def left_out(layout: Layout, made: Made) -> Excluded:
-    """The input that does not count for what is made again."""
-    out = excluded(layout, made.reinstates)
-    return Excluded(out.files | {*made.excludes}, out.ranges)
 
 
 @dataclass(frozen=True)
@@ -50,13 +38,11 @@ class ReplayInput:
         session: To read and write with.
         pipeline: Whose.
         folder: Gets a folder for each source.
-        out: What does not count.
     """
 
     session: SparkSession
     pipeline: Pipeline
     folder: Path
-    out: Excluded
 
     def streams(self) -> dict[str, DataFrame]:
         """The rows by source, shaped like those of `read_stream`."""
@@ -73,8 +59,8 @@ class ReplayInput:
         """Lay out what some batches read, in place of what lay there; the streams are there.
 
         Raises:
-            InputGone: a file is not there any more or is another, or the source gives nothing
-                twice.
+            InputGone: a file is not there any more, or is another.
+            NotReplayable: a source gives nothing twice.
         """
         read = {step.number: self._read(step) for step in steps}
         for name, schema in self._schemas.items():
@@ -94,12 +80,6 @@ class ReplayInput:
                 # Spark takes files in the order of their times.
                 os.utime(target, (_FIRST_TIME + step.number,) * 2)
 
-    def touches(self, steps: Sequence[Step]) -> bool:
-        """Whether any of these batches read what does not count."""
-        return bool(self.out.ranges) or any(
-            self._is_out(file) for step in steps for file in step.batch.inputs
-        )
-
     @cached_property
     def _schemas(self) -> Mapping[str, StructType]:
         names = self.pipeline.spec.sources
@@ -107,16 +87,13 @@ class ReplayInput:
 
     def _read(self, step: Step) -> Mapping[str, DataFrame]:
         """The rows of a batch by source, without those sources that gave none."""
-        batch, before = step.batch, step.before
-        then = {} if before is None else before.offsets
-        moved = [name for name in self._schemas if batch.offsets.get(name) != then.get(name)]
-        if not moved:
+        gave = {file.source for file in step.read.files}
+        gave |= {name for name, ranges in step.read.ranges.items() if ranges}
+        if not gave:
             return {}
-        counted = tuple(file for file in batch.inputs if not self._is_out(file))
-        ledger = Ledger(self.pipeline.layout, batch.generation)
-        batch = batch.model_copy(update={"inputs": counted})
-        found = read_again(self.session, self.pipeline, ledger, batch, before)
-        return {name: self._without_ranges(found[name], name) for name in moved}
+        inputs = inputs_of(self.pipeline, [step.read])
+        found = read_prefix(self.session, self.pipeline, inputs)
+        return {name: rows for name, rows in found.items() if name in gave}
 
     def _written(
         self, name: str, schema: StructType, rows: Mapping[int, DataFrame]
@@ -132,18 +109,6 @@ class ReplayInput:
         by_part = {int(match[1]): path for match, path in named if match}
         files = {n: by_part[part] for part, n in enumerate(rows, 1) if part in by_part}
         return by_part[0], files
-
-    def _without_ranges(self, rows: DataFrame, name: str) -> DataFrame:
-        place = F.split(F.col(ORIGIN), "[:/]")
-        for out in (self.out.ranges or {}).get(name, ()):
-            topic, partition, offset = (F.get(place, F.lit(at)) for at in (1, 2, 3))
-            is_out = (topic == out.topic) & (partition == str(out.partition))
-            is_out &= offset.cast("long").between(out.first, out.until - 1)
-            rows = rows.where(~is_out)
-        return rows
-
-    def _is_out(self, file: InputFile) -> bool:
-        return bool(self.out.files) and self.out.holds(file)
 
 
 def _file_of(batch: int) -> str:

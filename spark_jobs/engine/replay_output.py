@@ -15,12 +15,13 @@ from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine import raised
-from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.replaceable import refuse_irreplaceable
 from spark_jobs.engine.rows import REJECT
+from spark_jobs.engine.scratch import write_rows
 from spark_jobs.ledger.keyed_rows import KeyedFile
+from spark_jobs.ledger.made import Place
 from spark_jobs.ledger.partition_values import is_rejected, partition_values
 
 Keep = Callable[[DataFrame], DataFrame]
@@ -38,14 +39,14 @@ class ReplayOutput:
     Args:
         session: To write with.
         pipeline: Whose.
-        generation: The scratch one; also the query's name.
+        place: The scratch generation, which is also the query's name.
         stage: Where the rows of each batch lie until the last has come.
         keep: A filter of good and rejected rows.
     """
 
     session: SparkSession
     pipeline: Pipeline
-    generation: str
+    place: Place
     stage: Path
     keep: Keep
 
@@ -54,10 +55,10 @@ class ReplayOutput:
         try:
             self._put(rows, batch)
         except TidemillError as error:
-            raised.keep(self.generation, error)
+            raised.keep(self.place.generation, error)
             raise
         except PySparkException as error:
-            raised.keep(self.generation, of_spark(error))
+            raised.keep(self.place.generation, of_spark(error))
             raise
 
     def leave(self, planned: Plan) -> None:
@@ -75,17 +76,7 @@ class ReplayOutput:
         if output.mode is OutputMode.UPDATE:
             rows = self.keep(_last_of_each(rows, output.keys))
         rows = rows.select(*planned.rows.columns)
-        if output.mode is OutputMode.APPEND:
-            rows = in_format(rows, planned.table_schema, output, self.pipeline.transform_file)
-        (
-            rows.write.format(output.format)
-            .mode("append")
-            .partitionBy(*output.sink_partitions)
-            .options(**output.writer_options)
-            .option("maxRecordsPerFile", output.maxRecordsPerFile)
-            .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-            .save(str(self.pipeline.layout.sink(self.generation)))
-        )
+        write_rows(rows, planned, self.pipeline, self.place)
 
     def _put(self, rows: DataFrame, batch: int) -> None:
         output = self.pipeline.spec.output

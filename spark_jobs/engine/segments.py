@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.contract.layout import Layout
+from spark_jobs.engine.prefix import Read, reads_of
 from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.flush import Flush, read_flush
 
 # Of what is laid out at a time for one start of the query.
@@ -25,35 +26,43 @@ class Step:
     """One batch that is gone through again.
 
     Args:
-        batch: As live committed it.
-        before: The one before it; None for the first.
+        read: What of its input counts.
         flush: That it carried out, if it did.
     """
 
-    batch: Batch
-    before: Batch | None
+    read: Read
     flush: Flush | None
 
     @property
+    def batch(self) -> Batch:
+        """As live committed it."""
+        return self.read.batch
+
+    @property
     def number(self) -> int:
-        return self.batch.batch
+        return self.read.batch.batch
 
     @property
     def size(self) -> int:
         """Bytes of the files that it read."""
-        return sum(file.size or 0 for file in self.batch.inputs)
+        return sum(file.size or 0 for file in self.read.files)
 
 
-def steps_of(layout: Layout, generation: str, last: int) -> list[Step]:
+def steps_of(layout: Layout, generation: str, last: int, without: Excluded) -> list[Step]:
     """Every batch of a generation up to one, those included that a fork has of another.
+
+    Args:
+        layout: Of the pipeline.
+        generation: Whose batches.
+        last: The last one.
+        without: What does not count.
 
     Raises:
         LedgerGap: one of them is missing.
     """
-    batches = Ledger(layout, generation).batches(last=last)
     return [
-        Step(batch, before, read_flush(layout, batch.generation, batch.batch))
-        for before, batch in zip([None, *batches], batches, strict=False)
+        Step(read, read_flush(layout, read.batch.generation, read.batch.batch))
+        for read in reads_of(layout, generation, 0, last, without)
     ]
 
 
