@@ -81,7 +81,7 @@ def test_it_is_bounded_like_every_other() -> None:
     ("text", "said"),
     [
         (minimal(), ["`orders`", "`/in/orders`", "/orders/table`", "/orders/rejected`"]),
-        (KAFKA, ["`events`", "`tidemill_kafka`"]),
+        (KAFKA, ["`events`", "`tidemill_kafka`", "mode `backfill`", f"`{NAME}__resolve`"]),
         (KAFKA + TO_KAFKA, ["`counts`", "`counters`", "without a gate"]),
         (
             minimal("publish: [{kind: delta}, {kind: mariadb, conn_id: shop, table: takings}]\n"),
@@ -95,8 +95,9 @@ def test_its_page_names_where_rows_come_from_and_go(text: str, said: list[str]) 
     assert [words for words in said if words not in page] == []
 
 
-def test_no_page_names_a_table_that_will_never_be() -> None:
-    assert "/table`" not in (both(KAFKA + TO_KAFKA)[0].doc_md or "")
+def test_no_page_names_what_will_never_be() -> None:
+    page = both(KAFKA + TO_KAFKA)[0].doc_md or ""
+    assert [words for words in ("/table`", "backfill", "__resolve") if words in page] == []
 
 
 # --- backfills
