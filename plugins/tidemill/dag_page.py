@@ -83,8 +83,9 @@ def _by_hand(name: str, spec: Spec) -> Iterator[str]:
         "and swaps them in at once. Choose *Backfill* in the dialog of *Trigger*, or start a run "
         f"with mode `backfill`, from and to (in {spec.timezone} where they name no zone; the end "
         "is not part of it). Partitions are computed as a whole, the same request only once. With "
-        "`dry_run` it says what would change, and changes nothing. Live runs go on between the runs "
-        "of the dialog, one at a time; a run started by hand is one of them, and the next waits."
+        "`dry_run` it says what would change, and changes nothing. Live runs go on between those "
+        "of a backfill from the dialog; one started by hand is a turn of the pipeline's own, for "
+        "whose end the next waits."
     )
     if spec.group is not None:
         yield (
