@@ -9,7 +9,7 @@ from typer import Argument
 
 from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.contract.errors import TidemillError
-from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import open_pipeline, root
 from spark_jobs.contract.project import find, spec_files
 from spark_jobs.ledger.increment_status import IncrementStatus
@@ -89,6 +89,9 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
         )
     if one.pipeline_class is not None:
         screen.line(f"class: {one.pipeline_class}")
+    building = "".join(f", {name} is being built" for name in one.building)
+    if building or one.generation != FIRST_GENERATION:
+        screen.line(f"generation: {one.generation}{building}")
     screen.line(f"batches: {one.batches} committed, {one.unsealed} of them not yet at the gate")
     if one.late:
         screen.line(f"late: {one.late:,} rows, shown by: tidemill late {one.pipeline}")

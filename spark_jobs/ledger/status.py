@@ -18,6 +18,7 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.construction import unfinished
 from spark_jobs.ledger.generations import current
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
 from spark_jobs.ledger.increments import Increments
@@ -61,6 +62,8 @@ class PipelineStatus(_Model):
     """A pipeline as of now.
 
     Attributes:
+        generation: The live one.
+        building: Those that somebody began to build, and that are not live yet.
         pipeline_class: How its rows depend on its batches; None before its first start.
         batches: Committed, and in the ledger.
         unsealed: Those of them that no increment holds yet.
@@ -72,6 +75,8 @@ class PipelineStatus(_Model):
     """
 
     pipeline: str
+    generation: str
+    building: tuple[str, ...] = ()
     pipeline_class: PipelineClass | None
     batches: int
     unsealed: int
@@ -110,6 +115,8 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
     sealed = Increments(layout.increments).last_sealed(generation)
     return PipelineStatus(
         pipeline=layout.name,
+        generation=generation,
+        building=tuple(one.generation for one in unfinished(layout)),
         pipeline_class=None if note is None else note.pipeline_class,
         batches=latest + 1,
         unsealed=latest - sealed,

@@ -27,6 +27,8 @@ def test_a_pipeline_that_never_ran_has_nothing_of_everything(tidemill: Tidemill)
     assert answer.exit_code == ExitCode.DONE
     assert answer.json == {
         "pipeline": "orders",
+        "generation": "live-0001",
+        "building": [],
         "pipeline_class": None,
         "batches": 0,
         "unsealed": 0,

@@ -12,11 +12,13 @@ import pytest
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.checkpoint_cut import ForkPointGone
+from spark_jobs.ledger.construction import construct
 from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.generations import births, current, owner
 from spark_jobs.ledger.increments import State
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.request import RunRequest
+from spark_jobs.ledger.status import read_status
 from spark_jobs.steps.fork import fork_generation
 from spark_jobs.steps.redo import NothingToRedo
 from spark_jobs.steps.seal import seal
@@ -165,3 +167,11 @@ def test_with_everything_published_there_is_nothing_to_fork(windowed: History) -
     windowed.publish()
     with pytest.raises(NothingToRedo):
         forked(windowed)
+
+
+def test_status_shows_the_fork_and_counts_nothing_that_was_superseded(windowed: History) -> None:
+    construct(windowed.pipeline, "rebuild", "abandoned")
+    forked(windowed)
+    found = read_status(windowed.layout)
+    assert (found.generation, found.building) == ("live-0003", ("live-0002",))
+    assert (found.batches, found.unsealed, found.unpublished) == (2, 0, ())
