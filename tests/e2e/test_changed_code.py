@@ -1,0 +1,96 @@
+"""Real queries across changes of their code: what goes on, what is refused, what Spark would do.
+
+The open groups are counted by hand.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.report import Outcome, Report
+from spark_jobs.engine import ingest
+from spark_jobs.ledger.change import Verdict
+from spark_jobs.ledger.fingerprint import read_fingerprint
+from spark_jobs.steps.plan import Planned, plan
+from tests.e2e.flow import Flow
+from tests.seen import tree
+
+pytestmark = pytest.mark.jvm
+
+COUNTS = """
+from pyspark.sql import functions as F
+
+
+def transform(events):
+    return events{filter}.groupBy({key}).agg(F.count("*").alias("count"))
+"""
+SPEC: dict[str, Any] = {
+    "event_time": {"column": "at"},
+    "output": {"mode": "update", "keys": ["id"]},
+}
+
+
+def counts(filter: str = "", key: str = '"id"') -> str:
+    return COUNTS.format(filter=filter, key=key)
+
+
+def event(who: str, word: str, n: int = 1) -> dict[str, Any]:
+    return {"id": who, "word": word, "n": n, "at": "2026-03-01T12:00:00Z"}
+
+
+@pytest.fixture
+def flow(tmp_path: Path, spark: object) -> Flow:
+    sources = {"events": "id string, word string, n int, at timestamp"}
+    made = Flow(tmp_path, sources, SPEC, counts())
+    made.arrive("events", "1", [event("a", "b"), event("a", "c")])
+    made.go("first")
+    return made
+
+
+def verdicts(planned: Planned) -> dict[str, Verdict]:
+    return {change.field: change.verdict for change in planned.changes}
+
+
+def refused(report: Report) -> dict[str, Any]:
+    assert (report.outcome, report.error and report.error["code"]) == (
+        Outcome.REFUSED,
+        "QueryChanged",
+    )
+    assert report.error is not None
+    data: dict[str, Any] = report.error["data"]
+    return data
+
+
+def test_a_filter_goes_on_and_another_key_is_refused_before_the_query_starts(
+    flow: Flow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read_fingerprint(flow.layout, FIRST_GENERATION) is not None
+    assert plan(flow.pipeline).changes == ()
+
+    flow.write(counts(filter='.where("n > 0")'))
+    assert verdicts(plan(flow.pipeline)) == {"transform.filter": Verdict.CONSEQUENCES}
+    flow.arrive("events", "2", [event("a", "b", 0), event("a", "b"), event("b", "b")])
+    flow.go("second")
+    assert flow.published("id", "count") == [("a", 3), ("b", 1)]
+
+    # Of the same type and under the same name: Spark finds nothing wrong with it.
+    flow.write(counts(key='F.col("word").alias("id")'))
+    planned = plan(flow.pipeline)
+    assert verdicts(planned)["transform.Aggregate.keys"] is Verdict.NOT_ALLOWED
+    flow.arrive("events", "3", [event("a", "b")])
+    before = tree(flow.layout.checkpoint(FIRST_GENERATION)), tree(flow.layout.table)
+    assert flow.step("doctor", "third").outcome is Outcome.DONE
+    data = refused(flow.step("ingest", "third"))
+    assert data["field"] == "transform.Aggregate.keys"
+    assert "tidemill rebuild flow" in data["changes"][0]["remedy"]
+    after = tree(flow.layout.checkpoint(FIRST_GENERATION)), tree(flow.layout.table)
+    assert after == before, "a query that was refused left something"
+
+    # Unasked, it counts the word `b` on from what it knows of the user `b`.
+    monkeypatch.setattr(ingest, "refuse_changed_plan", lambda *_: None)
+    flow.go("unasked")
+    assert flow.published("id", "count") == [("a", 3), ("b", 2)]
