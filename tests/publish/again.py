@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import Schema
 
+from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch, Start
 from spark_jobs.ledger.batches import Ledger
@@ -24,6 +25,7 @@ from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.ledger.run_increment import remember
 from spark_jobs.ledger.sink_log import SinkFile
+from spark_jobs.publish.net_payload import write_net_payload
 from tests.histories import History
 from tests.rows import Row
 from tests.spark_batches import write_files
@@ -144,14 +146,28 @@ def rebuilt(
     ]
     number = max(history.increments.numbers(), default=0) + 1
     seq = max((event.seq for event in history.journal.events()), default=0) + 1
+    note = read_note(history.layout, ledger.generation)
+    assert note is not None
+    net = None
+    if note.mode is not OutputMode.APPEND:
+        net = write_net_payload(
+            ledger,
+            written,
+            history.increments.folder_of(number),
+            mode=note.mode,
+            keys=note.keys,
+            partition_by=tuple(note.partition_by),
+            epoch=1,
+        )
     sealed = Sealed(
         increment=number,
         generation=ledger.generation,
         first=0,
         last=last,
         files=sum(len(batch.outputs) for batch in written),
-        files_hash=hash_of_files(written),
-        rows=sum(batch.rows for batch in written),
+        files_hash=hash_of_files(written, net),
+        rows=sum(one.rows for one in (written if net is None else net)),
+        net=net,
         rejected=sum(batch.rejected for batch in written),
         made=Made(
             by_way_of="rebuild",

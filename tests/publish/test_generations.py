@@ -150,6 +150,24 @@ def test_a_table_of_mode_update_is_swapped_by_partitions(tmp_path: Path) -> None
     assert history.table() == [("close", hour(1), 8, "c/d"), ("open", hour(1), 1, "a b")]
 
 
+@pytest.mark.parametrize(("mode", "total"), [("update", 2), ("complete", 1)])
+def test_a_table_of_merged_rows_is_replaced(tmp_path: Path, mode: str, total: int) -> None:
+    history = NetHistory(
+        tmp_path / "pipeline",
+        mode=mode,
+        keys=("action", "hour", "place"),
+        partitions={"place": pa.string()},
+    )
+    history.increment([count("open", 1, 1, place="a b"), count("close", 1, 1, place="c/d")])
+    history.publish()
+    first = [count("open", 1, 5, place="c/d"), count("open", 2, 5, place="a b")]
+    rebuilt(history, first, [count("open", 1, 6, place="c/d")])
+    assert history.publish().outcome is Outcome.DONE
+    both = [("open", hour(1), 6, "c/d"), ("open", hour(2), 5, "a b")]
+    assert history.table() == both[:total]
+    assert len(history.log()) == 2
+
+
 @pytest.mark.slow
 def test_a_database_gets_both(make_history: Make, warehouse: Warehouse) -> None:
     history = make_history(more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
