@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Applied, Journal
-from spark_jobs.ledger.made import MadeBy
+from spark_jobs.ledger.made import MadeBy, Place
 from spark_jobs.ledger.partitions import Partitions
 
 IncrementState = Literal[
@@ -33,6 +33,7 @@ class IncrementStatus(BaseModel):
         run_id: Of the run that sealed it.
         released_by: Who released it, None where nobody did.
         release_reason: Why.
+        place: Where its files lie: elsewhere, if it was computed again.
         made: By way of what it was computed again; None of live batches.
         partitions: Which it replaces; None where it replaces none.
         decided_by: Who had it computed again, rejected or released it; None where nobody did.
@@ -59,6 +60,7 @@ class IncrementStatus(BaseModel):
     release_reason: str | None
     made: MadeBy | None = None
     partitions: Partitions | None = None
+    place: Place
     decided_by: str | None = None
 
 
@@ -104,6 +106,7 @@ def _status(
         last=place.last,
         made=None if made is None else made.by_way_of,
         partitions=None if made is None else made.partitions,
+        place=sealed.place,
         rows=sealed.rows,
         rejected=sealed.rejected,
         state=state,

@@ -104,7 +104,7 @@ def _origin(
     path: Path,
     written: OutputFile | None = None,
 ) -> Origin:
-    own = (i for i in increments if i.generation == batch.generation)
+    own = (i for i in increments if i.place.generation == batch.generation)
     return Origin(
         file=path,
         role="input" if written is None else "output",
@@ -115,7 +115,7 @@ def _origin(
         batch=batch.batch,
         run_id=batch.run_id,
         committed=batch.committed,
-        increment=next((i for i in own if i.first <= batch.batch <= i.last), None),
+        increment=next((i for i in own if i.place.first <= batch.batch <= i.place.last), None),
     )
 
 

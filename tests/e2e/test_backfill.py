@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.origin import origins
 from tests.e2e.asking import WHO, ask, days, files_of
 from tests.e2e.flow import STEPS, Flow
 from tests.e2e.sales import TRANSFORM, row, sale, sales
@@ -54,6 +55,10 @@ def test_a_backfill_swaps_whole_days_and_leaves_the_others_alone(flow: Flow, spa
     assert event.made is not None
     assert event.made.partitions is not None
     assert event.made.partitions.values == (("2026-03-02",),)
+    path, _ = min(after["2026-03-02"])
+    (origin,) = origins(flow.layout.root, str(flow.layout.table / path))
+    assert origin.increment is not None
+    assert (origin.increment.increment, origin.increment.made) == (3, "backfill")
 
 
 def test_a_backfill_that_was_made_already_is_not_made_again(flow: Flow, spark: object) -> None:
