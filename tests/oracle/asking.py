@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, get_args
 from unittest.mock import patch
+
+from deltalake import DeltaTable
 
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.generations import births, current
@@ -24,6 +27,8 @@ from tests.oracle.kind import time_of_minute
 from tests.oracle.others import Other, Versions
 from tests.oracle.play import STRICT, Play
 from tests.oracle.recorded import batches
+from tests.oracle.times import HOUR as HOUR_MS
+from tests.oracle.times import ms_of_time
 from tests.oracle.wishes import Ask, Clear, Edit, Resume
 
 STEPS: tuple[Step, ...] = get_args(Step)
@@ -311,7 +316,37 @@ class Asking(Play):
 
     def _why_not(self, event: Ask) -> set[str]:
         """The errors with which a run may be refused now."""
-        return set[str]()
+        slots, published = self.other.slots, self._published()
+        found = set[str]()
+        match event.role:
+            case "backfill" if slots is None:
+                found.add("NotComputable")
+            case "backfill" if published < 0:
+                found.add("NothingPublished")
+            case "backfill" if slots is not None:
+                end = max(self._slots(event))
+                last = batches(self.flow.layout.home, self.given.generation)[published]
+                until = ms_of_time(f"{end}:00+00:00") + HOUR_MS + slots.open_ms
+                if slots.forgives and last.watermark_ms < until:
+                    found.add("NotFinal")
+                if not any(self.partitions[slot] for slot in self._slots(event)):
+                    found.add("OutsidePrefix")
+            case "redo" if self.last_of("offsets") <= published:
+                found.add("NothingToRedo")
+            case "reject" if not self.other.rejects:
+                found.add("NotRejectable")
+            case "rebuild" if self.last_of("offsets") < 0:
+                found.add("NothingToRebuild")
+        return found
+
+    @property
+    def partitions(self) -> Counter[str]:
+        """How many rows each published partition has."""
+        column = "" if self.other.slots is None else self.other.slots.column
+        if not DeltaTable.is_deltatable(str(self.flow.layout.table)):
+            return Counter()
+        table = DeltaTable(self.flow.layout.table).to_pyarrow_table(columns=[column])
+        return Counter(table[column].to_pylist())
 
     def _clear(self, event: Clear) -> None:
         if not self._done:

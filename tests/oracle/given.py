@@ -38,12 +38,14 @@ class Slots:
         time: Of the rows read, where these have partitions.
         result: Where else the time lies in a row of the result.
         forgives: Whether rows that were late count once their partition is computed again.
+        open_ms: How long after its hour a partition of windows is final.
     """
 
     column: str
     time: str = ""
     result: int = 0
     forgives: bool = False
+    open_ms: int = 0
 
     def of_row(self, row: Row) -> str | None:
         """Of a row that is read; None where only rows of the result have a partition."""

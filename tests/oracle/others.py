@@ -12,6 +12,7 @@ from tests.oracle.cases import CASES
 from tests.oracle.given import Model, Slots
 from tests.oracle.kind import Kind
 from tests.oracle.reading import Rule, Takes, among, everything
+from tests.oracle.times import MINUTE
 
 # A condition on a watermark's time stays above it; Spark would move any other below.
 ABOVE = "AND year(at) > 0"
@@ -92,7 +93,7 @@ OTHERS = {
         _where("lines.select(", "lines", f"text = 'mill' {ABOVE}"),
         _but("lines", lambda row: row["text"] == "mill"),
         ("of_one_word", "text NOT LIKE '%mill'", lambda row: not row["text"].endswith("mill")),
-        Slots("day", result=0, forgives=True),
+        Slots("day", result=0, forgives=True, open_ms=5 * MINUTE),
     ),
     "unique_events": Other(
         _where("events.dropDuplicates", "events", f"id LIKE 'b%' {ABOVE}"),
