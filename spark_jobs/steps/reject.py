@@ -22,7 +22,10 @@ from spark_jobs.steps.step import Ended, Run
 
 
 class NotRejectable(Refused):
-    """Later batches have its rows in their state; carries `pipeline_class`."""
+    """Later batches have its rows in their state, or its input was published long ago.
+
+    Carries `pipeline_class` or `by_way_of`.
+    """
 
 
 class NotRejected(Refused):
@@ -50,6 +53,15 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
     layout = pipeline.layout
     increments = Increments(layout.increments)
     must_be_held(pipeline, increments.get(number))
+    made = increments.get(number).sealed.made
+    if made is not None and not made.in_order:
+        raise NotRejectable(
+            f"Increment {number:06d} is of a {made.by_way_of}, whose input is that of all batches "
+            f"up to {made.last}.",
+            remedy="Leave it: nothing waits behind it, and it never goes out unless it is released.",
+            by_way_of=made.by_way_of,
+            increment=number,
+        )
     note = read_note(layout, generation_of(pipeline))
     if note is not None and note.pipeline_class is not PipelineClass.MAP:
         raise NotRejectable(
