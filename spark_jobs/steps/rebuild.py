@@ -24,6 +24,8 @@ from spark_jobs.ledger.construction import (
     own_construction,
 )
 from spark_jobs.ledger.excluded import excluded
+from spark_jobs.ledger.flush import flushes, put_flush
+from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.generations import Birth, current, put_birth
 from spark_jobs.ledger.increments import Increment
 from spark_jobs.ledger.input_file import InputFile
@@ -177,8 +179,26 @@ def _take_in(run: Run, built: Construction) -> None:
             _begin(building)
             found = engine.ingest(session, building, lease, run.run_id, run.say)
         # A budget bounds one query; here there is one after the other.
-        if found.stopped is None or not found.batches:
+        done = found.stopped is None or not found.batches
+        if done and not _flush_again(building):
             return
+
+
+def _flush_again(building: Pipeline) -> bool:
+    """Raise the watermark to where a person has raised that of the live generation, if it is lower.
+
+    What was closed by that is published, and would else be open again.
+    """
+    layout = building.layout
+    asked = flushes(layout, current(layout))
+    generation = open_generation(building)
+    last = generation.committed
+    if not asked or last < 0 or generation.unfinished:
+        return False
+    furthest = max(asked, key=lambda flush: flush.watermark_ms)
+    if generation.checkpoint.commits[last].next_watermark_ms >= furthest.watermark_ms:
+        return False
+    return put_flush(layout, generation.name, furthest.model_copy(update={"batch": last + 1}))
 
 
 def _begin(building: Pipeline) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,15 @@ from spark_jobs.ledger.generations import births, current
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.request import RunRequest, fix_request
+from spark_jobs.steps.flush import flush
 from tests.e2e.asking import WHO, ask
 from tests.e2e.flow import Flow
 from tests.e2e.kafka_mill import KafkaMill
+from tests.e2e.windows import at, windows
 from tests.servers.kafka import Broker
 
 pytestmark = pytest.mark.jvm
 
-BY_DAY = {"partition_by": {"day": "to_date(at)"}}
-BY_MONTH = {"partition_by": {"month": "date_format(at, 'yyyy-MM')"}}
-SALES = """
-def transform(sales):
-    return sales.select("id", "amount", {partition!r})
-"""
 TOTALS = """
 from pyspark.sql import functions as F
 
@@ -48,16 +45,19 @@ def flow_of(home: Path, transform: str, **spec: Any) -> Flow:
 def test_other_partitions_without_a_file_that_does_not_count(
     tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flow = flow_of(tmp_path, SALES.format(partition="day"), output=BY_DAY)
-    flow.arrive("sales", "1", [sale("a", 1, 10), sale("b", 2, 20)])
+    flow = windows(tmp_path)
+    flow.arrive("events", "1", [at("12:01"), at("12:05")])
     flow.go("first")
-    wrong = flow.arrive("sales", "2 wrong", [sale("c", 2, 999)])
-    gone = flow.arrive("sales", "3", [sale("d", 3, 30)])
+    to = datetime(2026, 3, 1, 12, 10, tzinfo=UTC)
+    flush(flow.pipeline, to, by="ada", reason="closed by hand", run_id="flush")
+    flow.go("flushed")
+    wrong = flow.arrive("events", "2 wrong", [at("12:11", "wrong")])
+    gone = flow.arrive("events", "3", [at("12:12")])
     flow.go("second")
+    assert counts(flow, "day") == [("12:00", "tide", 2, date(2026, 3, 1))]
     kept = gone.rename(tmp_path / gone.name)
-    flow.write(
-        transform=SALES.format(partition="month"), output=BY_MONTH, budget={"max_batches": 1}
-    )
+    by_month = {"partition_by": {"month": "date_format(window.start, 'yyyy-MM')"}}
+    flow.write(output=by_month, budget={"max_batches": 1})
     refused = ask(flow, "rebuild", "early", exclude=(wrong.name,))["ingest"]
     assert refused.error is not None
     assert refused.error["code"] == "InputLost"
@@ -77,25 +77,26 @@ def test_other_partitions_without_a_file_that_does_not_count(
     monkeypatch.setattr(engine, "ingest", ingest_once)
     with pytest.raises(OSError, match="killed"):
         ask(flow, "rebuild", "rebuild", exclude=(wrong.name,))
-    assert len(Ledger(flow.layout, "live-0002").batches()) == 1
     monkeypatch.undo()
     done = flow.run("rebuild")
     assert done["publish"].outcome is Outcome.DONE, done["publish"]
-    assert flow.published("id", "amount", "month") == [
-        ("a", 10, "2026-03"),
-        ("b", 20, "2026-03"),
-        ("d", 30, "2026-03"),
-    ]
-    assert current(flow.layout) == "live-0002"
-    assert Ledger(flow.layout, "live-0002").batches()[0] == taken[0].batches[0]
+    assert counts(flow, "month") == [("12:00", "tide", 2, "2026-03")]
+    (birth,) = births(flow.layout.home)
+    assert current(flow.layout) == birth.generation
+    assert Ledger(flow.layout, birth.generation).batches()[0] == taken[0].batches[0]
     (event,) = [one for one in Journal(flow.layout.journal).events() if one.kind == "replace"]
     assert event.made is not None
     assert (event.made.by, event.made.reason) == (WHO["by"], WHO["reason"])
     assert [file.path for file in event.made.excludes] == [str(wrong)]
     # And on, in the new one.
-    flow.arrive("sales", "4", [sale("e", 31, 40)])
+    flow.arrive("events", "4", [at("12:40")])
     flow.go("later")
-    assert flow.published("id")[-1] == ("e",)
+    assert counts(flow, "month")[1:] == [("12:10", "tide", 1, "2026-03")]
+
+
+def counts(flow: Flow, partition: str) -> list[tuple[Any, ...]]:
+    found = flow.published("window", "word", "count", partition)
+    return [(f"{window['start']:%H:%M}", *rest) for window, *rest in found]
 
 
 def test_what_goes_out_while_it_is_built_is_not_lost(tmp_path: Path, spark: object) -> None:
