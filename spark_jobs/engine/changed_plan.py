@@ -17,7 +17,6 @@ from spark_jobs.engine.plan_shape import shape_today, table_schema
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.ledger.change import Change, refuse
 from spark_jobs.ledger.changes import Born, born_of, has_passed, put_passed
-from spark_jobs.ledger.fingerprint import as_born
 from spark_jobs.ledger.note import Note
 from spark_jobs.ledger.plan_changes import plan_changes
 
@@ -35,10 +34,10 @@ def refuse_changed_plan(session: SparkSession, pipeline: Pipeline, note: Note | 
         SpecError: schema, expressions or transform do not fit together.
         QueryFailed: Spark refuses today's plan.
     """
-    if note is None or as_born(pipeline, note) or has_passed(pipeline, note.generation):
+    if note is None or has_passed(pipeline, note.generation):
         return
     born = born_of(pipeline, note)
-    if born is None:
+    if born is None or born.unchanged:
         return
     changes = born.spec_changes()
     refuse(changes, note.generation, pipeline.spec_file)

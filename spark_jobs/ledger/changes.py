@@ -47,6 +47,13 @@ class Born:
         return Judge(self.pipeline.name, self.note.pipeline_class)
 
     @property
+    def unchanged(self) -> bool:
+        """Whether spec and code are the same to the letter."""
+        born, path = self.fingerprint, self.pipeline.transform_file
+        today = hash_of_spec(self.pipeline.spec), hash_of_file(path) if path.is_file() else ""
+        return (born.spec_hash, born.code_hash) == today
+
+    @property
     def same_code(self) -> bool:
         """Whether the transform is the same but for comments and layout."""
         return self._codes[0] == self._codes[1]
@@ -97,7 +104,7 @@ def born_of(pipeline: Pipeline, note: Note | None) -> Born | None:
     spec = found.born() if found else None
     if note is None or found is None or spec is None:
         return None
-    if (found.spec_hash, found.code_hash) != (note.spec_hash, note.code_hash):
+    if found.query_id != note.query_id:
         return None
     return Born(pipeline, note, found, spec)
 
@@ -112,11 +119,9 @@ def refuse_changes(pipeline: Pipeline, note: Note | None) -> None:
     Raises:
         QueryChanged: something has changed that may not.
     """
-    if note is None or note.spec_hash == hash_of_spec(pipeline.spec):
-        return
     born = born_of(pipeline, note)
-    if born is not None:
-        refuse(born.spec_changes(), note.generation, pipeline.spec_file)
+    if born is not None and born.fingerprint.spec_hash != hash_of_spec(pipeline.spec):
+        refuse(born.spec_changes(), born.note.generation, pipeline.spec_file)
 
 
 def has_passed(pipeline: Pipeline, generation: str) -> bool:

@@ -81,9 +81,12 @@ class SpecPrint(BaseModel):
 class Fingerprint(BaseModel):
     """Written once, when a generation is born, beside its note.
 
+    A fork has that of the generation it comes from, whose state it goes on with.
+
     Attributes:
-        spec_hash: As in the note.
-        code_hash: As in the note.
+        query_id: As in the note that it belongs to.
+        spec_hash: Of the whole spec.
+        code_hash: Of the transform's file.
         spec: With its variables replaced, without what is at its default.
         code: The transform's file.
         suffix: `.py` or `.sql`.
@@ -92,6 +95,7 @@ class Fingerprint(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     generation: str
+    query_id: str
     spec_hash: str
     code_hash: str
     spec: dict[str, Any]
@@ -123,6 +127,7 @@ def put_fingerprint(pipeline: Pipeline, note: Note) -> None:
         return
     fingerprint = Fingerprint(
         generation=note.generation,
+        query_id=note.query_id,
         spec_hash=note.spec_hash,
         code_hash=note.code_hash,
         spec=_as_written(pipeline.spec.model_dump(by_alias=True, exclude_unset=True)),
@@ -130,6 +135,14 @@ def put_fingerprint(pipeline: Pipeline, note: Note) -> None:
         suffix=path.suffix,
     )
     documents.put_if_absent(pipeline.layout.fingerprint(note.generation), fingerprint)
+
+
+def inherit_fingerprint(layout: Layout, of: str, note: Note) -> None:
+    """Put down for a fork what the generation was that it comes from, as far as that is known."""
+    found = read_fingerprint(layout, of)
+    if found is not None:
+        own = {"generation": note.generation, "query_id": note.query_id}
+        documents.put_if_absent(layout.fingerprint(note.generation), found.model_copy(update=own))
 
 
 def print_of(spec: Spec, code: bytes, suffix: str) -> SpecPrint:

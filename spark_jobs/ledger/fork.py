@@ -18,6 +18,7 @@ from spark_jobs.ledger.attempts import Manifest, put_manifest
 from spark_jobs.ledger.bound_source import BoundSource
 from spark_jobs.ledger.checkpoint_cut import ForkPointGone, cut, link
 from spark_jobs.ledger.compactible_log import COMPACT, compactible_log
+from spark_jobs.ledger.fingerprint import inherit_fingerprint
 from spark_jobs.ledger.flush import Flush, flushes
 from spark_jobs.ledger.generation import Generation, GenerationUnbound
 from spark_jobs.ledger.kafka_loss import PassedLoss
@@ -71,6 +72,7 @@ def fork_off(pipeline: Pipeline, generation: Generation, name: str, first: int) 
         }
     )
     documents.put_if_absent(layout.note(name), born)
+    inherit_fingerprint(layout, generation.name, born)
 
 
 def dropped_flushes(generation: Generation, first: int) -> list[Flush]:

@@ -62,7 +62,7 @@ def test_a_generation_that_was_born_without_one_gets_none_of_another_spec(run: H
 def test_one_that_is_not_of_this_note_says_nothing(run: History) -> None:
     note = born(run)
     assert born_of(run.pipeline, note) is not None
-    assert born_of(run.pipeline, note.model_copy(update={"code_hash": "other"})) is None
+    assert born_of(run.pipeline, note.model_copy(update={"query_id": "other"})) is None
 
 
 def test_a_spec_with_which_it_cannot_go_on_is_refused_with_all_that_is_wrong(run: History) -> None:
