@@ -107,9 +107,12 @@ with create_session() as session:
 """
 
 
-# All in one session, so that they end together.
+# All in one session, so that they end together; also where whoever holds the other end of the
+# standard input is killed.
 START = """
-for part in scheduler dag-processor api-server triggerer; do "$0" -m airflow $part & done
+exec 3<&0
+for part in scheduler dag-processor api-server triggerer; do "$0" -m airflow $part 3<&- & done
+( trap '' TERM; read -r _ <&3; kill -s TERM 0; sleep 5; kill -s KILL 0 ) &
 wait
 """
 
@@ -168,6 +171,7 @@ def running(
         process = subprocess.Popen(
             ["sh", "-c", START, sys.executable],
             env=variables,
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
             start_new_session=True,
