@@ -124,6 +124,12 @@ def refuse_changes(pipeline: Pipeline, note: Note | None) -> None:
         refuse(born.spec_changes(), born.note.generation, pipeline.spec_file)
 
 
+def plan_asked_for(pipeline: Pipeline, note: Note | None) -> bool:
+    """Whether only the plans can say if a generation may go on with what has changed."""
+    born = born_of(pipeline, note)
+    return born is not None and not born.same_plan
+
+
 def has_passed(pipeline: Pipeline, generation: str) -> bool:
     """Whether today's spec and code were compared before, and may go on."""
     return pipeline.layout.passed(generation, _both(pipeline)).exists()

@@ -13,12 +13,12 @@ from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.changes import plan_asked_for, refuse_changes
 from spark_jobs.ledger.construction import clear_away, construct, constructions
 from spark_jobs.ledger.fork import dropped_flushes, fork_off
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.generations import Birth, births, first_of, put_birth
+from spark_jobs.ledger.generations import Birth, births, last_published, put_birth
 from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.request import RunRequest
 from spark_jobs.steps.ingest import leave
@@ -43,6 +43,7 @@ def fork(run: Run, request: RunRequest) -> Ended:
         NothingToRedo: nothing is unpublished.
         NotGated: nothing ever waits.
         ForkPointGone: the checkpoint has forgotten the batch to go on from.
+        QueryChanged: the state means nothing to today's code; only a rebuild can help.
     """
     layout = run.pipeline.layout
     with hold(layout.lease, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
@@ -73,6 +74,8 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
         return born
     generation = open_generation(pipeline)
     first = first_unpublished(pipeline, generation)
+    if first:
+        _refuse_other_state(pipeline, generation)
     excludes: Sequence[InputFile] = ()
     if request.exclude:
         generation.ledger.complete()
@@ -100,6 +103,17 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
     return birth
 
 
+def _refuse_other_state(pipeline: Pipeline, generation: Generation) -> None:
+    """Refuse code that cannot go on with the state, before there is a fork that would have to."""
+    refuse_changes(pipeline, generation.note)
+    if plan_asked_for(pipeline, generation.note):
+        from spark_jobs.engine.changed_plan import refuse_changed_plan
+        from spark_jobs.engine.session import open_session
+
+        session = open_session(pipeline, "ingest")
+        refuse_changed_plan(session, pipeline, generation.note)
+
+
 def born_of(layout: Layout, run_id: str) -> Birth | None:
     """The generation that a run has brought already."""
     built = {one.generation for one in constructions(layout) if one.run_id == run_id}
@@ -113,16 +127,14 @@ def first_unpublished(pipeline: Pipeline, generation: Generation) -> int:
         NotGated: there is no journal: what a batch wrote is with Spark's own sink.
         NothingToRedo: no batch was planned since.
     """
-    layout, name = pipeline.layout, generation.name
+    layout = pipeline.layout
     if not pipeline.spec.published or (generation.note and generation.note.writes == "nothing"):
         raise NotGated(
             f"{pipeline.name} writes to a sink of Spark's own, which gives nothing back.",
             remedy="Nothing is held there: mend the code, and run it.",
             pipeline=pipeline.name,
         )
-    events = Journal(layout.journal).events()
-    lasts = [one.last for one in events if one.generation == name and one.kind != "swap"]
-    first = max((*lasts, first_of(layout, name) - 1)) + 1
+    first = last_published(layout, generation.name) + 1
     if generation.planned < first:
         raise NothingToRedo(
             f"Everything that {pipeline.name} has committed is published.",
