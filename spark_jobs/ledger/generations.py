@@ -16,7 +16,7 @@ from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.journal import Event, event_file
+from spark_jobs.ledger.journal import Event, Journal, event_file
 
 
 class Birth(BaseModel):
@@ -79,6 +79,13 @@ def first_of(layout: Layout, generation: str) -> int:
     """The first batch of a generation's own; those of a fork before it are another's."""
     born = (birth.first for birth in births(layout.home) if birth.generation == generation)
     return next(born, 0)
+
+
+def last_published(layout: Layout, generation: str) -> int:
+    """The last batch of a generation that is in the journal, be it as another's; -1 for none."""
+    events = Journal(layout.journal).events()
+    lasts = [one.last for one in events if one.generation == generation and one.kind != "swap"]
+    return max((*lasts, first_of(layout, generation) - 1))
 
 
 def owner(layout: Layout, generation: str, batch: int) -> str:

@@ -18,9 +18,8 @@ from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.excluded import Excluded
-from spark_jobs.ledger.generations import first_of
+from spark_jobs.ledger.generations import last_published
 from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 from spark_jobs.ledger.kafka_range import Range, as_offsets, between
 from spark_jobs.ledger.listing import Found, list_source
@@ -91,11 +90,8 @@ def published_input(
         generation: The live one.
         but: What does not count; of records nobody asks whether a generation has read them.
     """
-    events = Journal(layout.journal).events()
-    lasts = [one.last for one in events if one.generation == generation and one.kind != "swap"]
-    last = max((*lasts, first_of(layout, generation) - 1))
     ledger = Ledger(layout, generation)
-    batches = ledger.batches(last=last)
+    batches = ledger.batches(last=last_published(layout, generation))
     gone = {_identity(file) for file in but.files}
     read = {(one.source, one.path): one for batch in batches for one in batch.inputs}
     until = _positions(batches)

@@ -15,6 +15,7 @@ from spark_jobs.ledger.increments import Increments, Sealed, hash_of_files
 from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.run_increment import read_run_increment, remember, remember_instead
+from spark_jobs.publish.turn import lineage
 from spark_jobs.steps.step import Run
 
 if TYPE_CHECKING:
@@ -48,8 +49,11 @@ def last_published(pipeline: Pipeline, generation: str) -> Event:
         NothingPublished: there is none.
     """
     events = Journal(pipeline.layout.journal).events()
-    found = [e for e in events if e.generation == generation and e.kind != "swap"]
-    if not found:
+    # Of a fork that has published nothing yet it is one of those that it goes on from.
+    names = lineage(pipeline.layout, generation)
+    each = ([e for e in events if e.generation == name and e.kind != "swap"] for name in names)
+    found = next(filter(None, each), None)
+    if found is None:
         raise NothingPublished(
             f"Nothing of {pipeline.name} is published yet, so there is nothing to compute again.",
             remedy=f"Run it first: tidemill run {pipeline.name}.",

@@ -19,6 +19,7 @@ from spark_jobs.ledger.increments import State
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.request import RunRequest
 from spark_jobs.ledger.status import read_status
+from spark_jobs.steps.again import last_published
 from spark_jobs.steps.fork import fork_generation
 from spark_jobs.steps.redo import NothingToRedo
 from spark_jobs.steps.seal import seal
@@ -175,3 +176,10 @@ def test_status_shows_the_fork_and_counts_nothing_that_was_superseded(windowed: 
     found = read_status(windowed.layout)
     assert (found.generation, found.building) == ("live-0003", ("live-0002",))
     assert (found.batches, found.unsealed, found.unpublished) == (2, 0, ())
+
+
+def test_a_fork_that_has_published_nothing_goes_on_from_what_was_published(
+    windowed: History,
+) -> None:
+    generation = forked(windowed)
+    assert last_published(windowed.pipeline, generation).increment == 2
