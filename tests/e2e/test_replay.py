@@ -68,7 +68,10 @@ MEETINGS: History = [
     },
     {"clicks-2": [(80, "b", ""), (20, "late", "")]},
     {"impressions-2": [(35, "d", "x"), (36, "e", "y"), (29, "late", "x")]},
-    {"impressions-3": [(170, "f", "x")], "clicks-3": [(90, "e", ""), (165, "c", "")]},
+    {
+        "impressions-3": [(170, "f", "x"), (60, "g", "y")],
+        "clicks-3": [(90, "e", ""), (165, "c", ""), (91, "g", "")],
+    },
 ]
 Rows = Counter[str]
 Write = Callable[[int, str | None, str], Row]
@@ -220,7 +223,13 @@ def test_batches_give_out_again_what_they_gave(
         assert replayed(flow, spark, last) == live(flow, last)
 
 
-def test_what_is_left_out_has_never_been_there(tmp_path: Path, spark: SparkSession) -> None:
+def test_what_is_left_out_has_never_been_there(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spark_jobs.engine import segments
+
+    # A longer history is not laid out at once.
+    monkeypatch.setattr(segments, "MOST_BATCHES", 2)
     kind = DEDUPLICATED
     flow, without = kind.flow(tmp_path / "with"), kind.flow(tmp_path / "without")
     wrong = {"events-2": [(11, "a", "x"), (2, "b", "x"), (3, "only here", "x"), (4, None, "x")]}
