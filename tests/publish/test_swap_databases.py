@@ -184,3 +184,19 @@ def test_the_whole_table_is_one_partition(make_history: Make, warehouse: Warehou
     made_again(history, rows(3), partitions=Partitions())
     assert history.publish("again").outcome is Outcome.DONE
     assert warehouse.ids() == history.ids() == [3]
+
+
+@pytest.mark.parametrize("warehouse", ["mariadb"], indirect=True)
+def test_values_differ_by_case_whatever_the_columns_collation(
+    make_history: Make, warehouse: Warehouse
+) -> None:
+    history = make_history(
+        partitions={"k": pa.string()}, more=f"publish: [{{kind: delta}}, {warehouse.target()}]"
+    )
+    history.increment([row(1, k="a"), row(2, k="A")])
+    history.publish()
+    warehouse.execute("ALTER TABLE orders MODIFY k longtext COLLATE utf8mb4_general_ci")
+    partitions = Partitions(columns=("k",), values=(("a",),))
+    made_again(history, [row(10, k="a")], partitions=partitions)
+    assert history.publish("again").outcome is Outcome.DONE
+    assert warehouse.ids() == history.ids() == [2, 10]
