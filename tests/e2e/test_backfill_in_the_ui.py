@@ -1,0 +1,224 @@
+"""What a person does in Airflow's UI, in a real browser: dry run, backfill, release.
+
+The scheduler runs meanwhile, on PostgreSQL. One Airflow for the whole module; the tests are the
+chapters of one history, in order. Screenshots of each step are left in `.artefacts/`.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from spark_jobs.contract.project import REPOSITORY
+from spark_jobs.contract.report import Outcome, read
+from spark_jobs.ledger.increments import Increments, State
+from tests.browser.airflow_ui import AirflowUI
+from tests.browser.chromium import chromium
+from tests.e2e.airflow import Airflow, Person, running, until
+from tests.e2e.mill import NAME, SPEC, TRANSFORM, Mill
+from tests.servers.postgres import Postgres
+
+pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
+
+PICTURES = REPOSITORY / ".artefacts" / "backfill-in-the-ui"
+RESOLVE = f"{NAME}__resolve"
+ADA = Person("ada", secrets.token_urlsafe(12))
+DAYS = range(1, 8)
+BAD_DAY = 8
+# One interval of the schedule, so that one run makes three partitions again.
+EVERY_THIRD_DAY = "0 0 1-31/3 * *"
+AGAIN = range(4, 7)
+MENDED = TRANSFORM.replace("* 2", "* 20")
+ROWS = 4
+WHY = "a double was ten times too small"
+
+
+def day(number: int) -> date:
+    return date(2025, 3, number)
+
+
+def partitions(days: range) -> list[list[str]]:
+    return [[day(number).isoformat()] for number in days]
+
+
+def deliver(mill: Mill, number: int, quantity: int) -> None:
+    """A day's file: good rows, whatever the gate may say to them, and one that is malformed."""
+    rows = [f"{number}-{n},{quantity},{day(number)} 0{n}:00:00" for n in range(ROWS)]
+    mill.deliver(f"day-{number:02d}.csv", [*rows, f"{number}-bad,many,{day(number)} 00:00:00"])
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Mill:
+    """Seven days are published; the rule was mended since, and the day after them is held."""
+    spec = json.loads(json.dumps(SPEC))
+    spec["schedule"] = EVERY_THIRD_DAY
+    spec["sources"]["orders"]["maxFilesPerTrigger"] = 4
+    mill = Mill(tmp_path_factory.mktemp("ui"), spec)
+    for number in DAYS:
+        deliver(mill, number, quantity=number)
+    assert mill.run("first")["publish"].outcome is Outcome.DONE
+    (mill.home / f"project/spark_jobs/transforms/{NAME}.py").write_text(MENDED)
+    deliver(mill, BAD_DAY, quantity=-1)
+    assert mill.run("second")["gate"].outcome is Outcome.HELD
+    return mill
+
+
+@pytest.fixture(scope="module")
+def airflow(mill: Mill, postgres: Postgres) -> Iterator[Airflow]:
+    database = postgres.dsn(postgres.fresh_database())
+    home = mill.home / "airflow"
+    with running(home, mill.environ, database=database, person=ADA) as airflow:
+        until(lambda: airflow.knows(NAME) and airflow.knows(RESOLVE), "the DAGs are parsed")
+        yield airflow
+
+
+@pytest.fixture(scope="module")
+def ui(airflow: Airflow) -> Iterator[AirflowUI]:
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    PICTURES.mkdir(parents=True)
+    with chromium() as browser:
+        ui = AirflowUI(browser, airflow.url, PICTURES)
+        ui.log_in(ADA)
+        yield ui
+
+
+def ended(airflow: Airflow, run_id: str, dag: str = NAME) -> str | None:
+    """The state of a run that has ended."""
+    runs = {run["dag_run_id"]: run["state"] for run in airflow.runs(dag)}
+    state: str | None = runs.get(run_id)
+    return state if state in ("success", "failed") else None
+
+
+def files(mill: Mill) -> dict[str, dict[Path, int]]:
+    """Day -> the files of the published table that hold it, with their sizes on disk."""
+    found: dict[str, dict[Path, int]] = {}
+    actions = pa.table(DeltaTable(mill.layout.table).get_add_actions(flatten=True))
+    for action in actions.select(["path", "partition.day"]).to_pylist():
+        file = mill.layout.table / action["path"]
+        found.setdefault(str(action["partition.day"]), {})[file] = file.stat().st_size
+    return found
+
+
+def expected(mill: Mill, mended: Iterable[int]) -> Counter[tuple[Any, ...]]:
+    """Good rows of all files, by DuckDB: some days by the mended rule, the others by the old."""
+    rows = duckdb.connect().execute(
+        """SELECT id, quantity, quantity * if(list_contains(?, day("at")), 20, 2), "at"::DATE
+           FROM read_csv(?, columns = {'id': 'VARCHAR', 'quantity': 'INT', 'at': 'TIMESTAMP'},
+                         ignore_errors = true)""",
+        [[*mended], str(mill.input / "*.csv")],
+    )
+    return Counter(rows.fetchall())
+
+
+def of(days: range, rows: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
+    return Counter({row: count for row, count in rows.items() if row[3].day in days})
+
+
+def test_a_dry_run_by_the_form_says_what_would_change_and_changes_nothing(
+    mill: Mill, airflow: Airflow, ui: AirflowUI
+) -> None:
+    before, version = files(mill), DeltaTable(mill.layout.table).version()
+    run = ui.trigger(
+        NAME,
+        {
+            "Mode": "backfill",
+            "From": day(AGAIN.start),
+            "To": day(AGAIN.stop),
+            "Dry run": True,
+            "Reason": WHY,
+        },
+    )
+    run_id = run["dag_run_id"]
+    assert until(lambda: ended(airflow, run_id), "the dry run has ended") == "success"
+    ui.open("dags", NAME, "runs", run_id, "tasks", "ingest")
+    ui.page.get_by_text("would be added").wait_for()
+    ui.page.keyboard.press("w")  # wraps the log's lines
+    ui.picture("dry-run")
+
+    report = read(mill.layout.run(run_id), "ingest")
+    assert report is not None
+    found = report.facts["dry_run"]
+    assert found["partitions"] == partitions(AGAIN)
+    # Rows without a key are not known to be the same ones.
+    rows = ROWS * len(AGAIN)
+    assert (found["added"], found["removed"], found["changed"]) == (rows, rows, 0)
+    assert found["inputs"] == len(DAYS)
+    assert DeltaTable(mill.layout.table).version() == version
+    assert files(mill) == before
+
+
+def test_a_backfill_from_the_dialog_swaps_its_three_days_and_no_other_file(
+    mill: Mill, airflow: Airflow, ui: AirflowUI
+) -> None:
+    before = files(mill)
+    ui.backfill(NAME, day(AGAIN.start), day(AGAIN.stop - 1))
+    runs = until(
+        lambda: [r for r in airflow.runs(NAME) if r["run_type"] == "backfill"], "there is a run"
+    )
+    assert [run["data_interval_start"] for run in runs] == [
+        datetime.combine(day(AGAIN.start), datetime.min.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    ]
+    run_id = runs[0]["dag_run_id"]
+    assert until(lambda: ended(airflow, run_id), "the backfill has ended") == "success"
+    ui.open("dags", NAME, "runs")
+    ui.page.get_by_text(run_id).first.wait_for()
+    ui.picture("runs")
+
+    after, inside = files(mill), {value for (value,) in partitions(AGAIN)}
+    assert after.keys() == before.keys()
+    changed = {value for value in after if after[value] != before[value]}
+    assert changed == inside
+    assert not any(after[value].keys() & before[value].keys() for value in inside)
+    good = expected(mill, mended=AGAIN)
+    assert of(AGAIN, mill.published()) == of(AGAIN, good)
+    assert mill.published() == of(DAYS, good)
+
+
+def test_the_asset_event_names_the_three_partitions(
+    airflow: Airflow, mill: Mill, ui: AirflowUI
+) -> None:
+    events = airflow.get("/assets/events", limit=100)["asset_events"]
+    (told,) = (e["extra"] for e in events if e["extra"].get("by_way_of") == "backfill")
+    assert told["partition_by"] == ["day"]
+    assert told["partitions"] == partitions(AGAIN)
+    assert told["version"] == DeltaTable(mill.layout.table).version()
+    assert told["by"] == ADA.name
+    ui.open("dags", NAME, "runs", told["run_id"], "tasks", "publish", "asset_events")
+    ui.page.get_by_text(f"tidemill/{NAME}").first.wait_for()
+    ui.picture("asset-event")
+
+
+def test_a_held_increment_is_released_by_form_and_approval_and_the_history_names_who_did_it(
+    mill: Mill, airflow: Airflow, ui: AirflowUI
+) -> None:
+    increments = Increments(mill.layout.increments).all()
+    (number,) = (one.number for one in increments if one.state is State.HELD)
+    why = "returns, which the suite does not know"
+    run = ui.trigger(RESOLVE, {"Action": "release", "Increment": number, "Reason": why})
+    run_id = run["dag_run_id"]
+    until(lambda: "awaiting_input" in airflow.states(RESOLVE, run_id).values(), "somebody is asked")
+    (task,) = (t for t, s in airflow.states(RESOLVE, run_id).items() if s == "awaiting_input")
+    answer = ui.decide(RESOLVE, run_id, task, "Approve")
+    assert answer["responded_by"]["name"] == ADA.name
+    assert until(lambda: ended(airflow, run_id, RESOLVE), "it is resolved") == "success"
+    ui.open("dags", RESOLVE, "runs", run_id)
+    ui.page.get_by_text("publish").first.wait_for()
+    ui.picture("released")
+
+    assert mill.published() == expected(mill, mended=[*AGAIN, BAD_DAY])
+    history = DeltaTable(mill.layout.table).history()
+    release = json.loads(history[0]["tidemill.release"])
+    assert (release["increment"], release["by"], release["reason"]) == (number, ADA.name, why)
+    (made,) = (json.loads(e["tidemill.made"]) for e in history if "tidemill.made" in e)
+    assert (made["by_way_of"], made["by"]) == ("backfill", ADA.name)
