@@ -29,6 +29,7 @@ from spark_jobs.ledger.note import (
     read_note,
     writes_of,
 )
+from spark_jobs.ledger.reading import readings_of
 from spark_jobs.ledger.written import written_by
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -107,6 +108,7 @@ def start_of(
         cleans=cleaned_sources(pipeline.spec),
         planned=generation.planned,
         static=dict(pins),
+        readings=readings_of(pipeline.spec),
     )
 
 

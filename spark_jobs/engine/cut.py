@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -13,12 +14,13 @@ from spark_jobs.ledger.partitions import Partitions
 Keep = Callable[[DataFrame], DataFrame]
 
 
-def keeping(partitions: Partitions | None) -> Keep:
+def keeping(partitions: Partitions | None, origins: Sequence[str] = ()) -> Keep:
     """The cut to whole partitions, for good and rejected rows as the sink gets them.
 
     Args:
         partitions: None, or those of the whole table, for all rows. Else rejected rows without a
             partition are left out.
+        origins: But those that come from here.
     """
     if partitions is None or partitions.everything:
         return lambda rows: rows
@@ -27,8 +29,11 @@ def keeping(partitions: Partitions | None) -> Keep:
     def keep(rows: DataFrame) -> DataFrame:
         good = _in([F.col(f"`{name}`").cast("string") for name in columns], values)
         would = [F.col(f"{REJECT}.partition").getItem(name) for name in columns]
-        refused = F.col(REJECT).isNotNull()
-        return rows.where(F.when(refused, _in(would, values)).otherwise(good))
+        refused = _in(would, values)
+        if origins:
+            nowhere = reduce(Column.__or__, (F.coalesce(one == "", F.lit(True)) for one in would))
+            refused |= nowhere & F.col(f"{REJECT}.file").isin([*origins])
+        return rows.where(F.when(F.col(REJECT).isNotNull(), refused).otherwise(good))
 
     return keep
 

@@ -13,6 +13,7 @@ from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.contract.spec import Source
 from spark_jobs.engine.read_again import InputGone, of_files
 from spark_jobs.engine.source import read_stream
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger
@@ -171,7 +172,7 @@ class Inputs:
             pins = {name: pin for name, pin in read.batch.static.items() if name in wanted}
             key = repr(sorted((name, pin.kind, pin.identity) for name, pin in pins.items()))
             parts.setdefault(key, (pins, []))[1].append(read)
-        return [(pins, self._of(reads)) for pins, reads in parts.values()]
+        return [(pins, self.of(reads)) for pins, reads in parts.values()]
 
     def prove(self) -> None:
         """Prove that the files are still what was read.
@@ -183,7 +184,8 @@ class Inputs:
         if lost:
             raise _gone(lost)
 
-    def _of(self, reads: Sequence[Read]) -> Inputs:
+    def of(self, reads: Sequence[Read]) -> Inputs:
+        """The inputs of some of the batches."""
         wanted = {(file.source, file.path) for read in reads for file in read.files}
         places = {
             name: [(at, file) for at, file in files if (name, file.path) in wanted]
@@ -245,11 +247,22 @@ def read_prefix(session: SparkSession, pipeline: Pipeline, inputs: Inputs) -> di
         InputGone: Spark lists other files than the ledger has.
         Refused: records are gone.
     """
-    return {name: _rows(session, pipeline, inputs, name) for name in pipeline.spec.sources}
+    sources = pipeline.spec.sources.items()
+    return {name: read_source(session, pipeline, inputs, name, source) for name, source in sources}
 
 
-def _rows(session: SparkSession, pipeline: Pipeline, inputs: Inputs, name: str) -> DataFrame:
-    source = pipeline.spec.sources[name]
+def read_source(
+    session: SparkSession, pipeline: Pipeline, inputs: Inputs, name: str, source: Source
+) -> DataFrame:
+    """The rows of one source; as `read_prefix`.
+
+    Args:
+        session: To read with.
+        pipeline: Whose.
+        inputs: From `inputs_of`.
+        name: The source's.
+        source: How it is read, where that is not as the spec says today.
+    """
     if isinstance(source, FileSource):
         files = inputs.places.get(name, ())
         if files:

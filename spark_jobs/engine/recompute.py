@@ -29,13 +29,15 @@ from spark_jobs.engine.finality import (
     windows_of,
 )
 from spark_jobs.engine.intervals import Extent
+from spark_jobs.engine.moved import moved
 from spark_jobs.engine.pinned import StaticsOf, statics_then
 from spark_jobs.engine.prefix import Inputs, Read, inputs_of, read_prefix, reads_of
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import Plan, plan, plan_rows
 from spark_jobs.engine.scratch import files_in, scratch, write_down, write_rows
-from spark_jobs.ledger.batches import OutputFile
+from spark_jobs.ledger.batches import Ledger, OutputFile
 from spark_jobs.ledger.excluded import Excluded, excluded
+from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.made import Made, Place
 
 Say = Callable[[str], None]
@@ -107,7 +109,7 @@ def recompute(
     batch = write_down(pipeline, done.planned, made, done.place, done.inputs.reads, run_id, epoch)
     return Recomputed(
         place=done.place,
-        made=made,
+        made=made.model_copy(update={"forgets": done.forgets}),
         rows=batch.rows,
         rejected=batch.rejected,
         inputs=done.inputs.count,
@@ -126,6 +128,7 @@ class Computed:
         planned: The query as a stream.
         inputs: What was read.
         skipped: Inputs that the lateness bound let it pass over.
+        forgets: Origins whose rejected rows without a partition were computed again too.
         files: What lies there.
     """
 
@@ -133,6 +136,7 @@ class Computed:
     planned: Plan
     inputs: Inputs
     skipped: int
+    forgets: tuple[str, ...] | None
     files: tuple[OutputFile, ...]
 
     @property
@@ -179,7 +183,8 @@ def _compute(
         reads, skipped = _within_bound(pipeline, planned, reads, extent, say)
     inputs = inputs_of(pipeline, reads)
     _say_what_is_read(inputs, skipped, pipeline, say)
-    keep = keeping(extent.partitions if extent is not None else None)
+    forgets = None if extent is None else moved(session, pipeline, inputs, extent)
+    keep = keeping(extent.partitions if extent is not None else None, forgets or ())
     if by_batch:
         rows = _rows(session, pipeline, inputs, statics)
         write_rows(keep(rows.rows), rows, pipeline, place)
@@ -188,9 +193,9 @@ def _compute(
         from spark_jobs.engine.replay import replay
 
         replay(session, pipeline, made, place, keep, say)
-    done = Computed(place, planned, inputs, skipped, files_in(pipeline, place))
+    done = Computed(place, planned, inputs, skipped, forgets, files_in(pipeline, place))
     if extent is not None and not done.rows and not done.rejected:
-        _refuse_outside(pipeline, extent, reads)
+        _refuse_outside(pipeline, extent)
     return done
 
 
@@ -260,11 +265,15 @@ def _say_what_is_read(inputs: Inputs, skipped: int, pipeline: Pipeline, say: Say
     say(f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}")
 
 
-def _refuse_outside(pipeline: Pipeline, extent: Extent, reads: Sequence[Read]) -> None:
+def _refuse_outside(pipeline: Pipeline, extent: Extent) -> None:
+    layout = pipeline.layout
+    # Not only what batches wrote: a backfill or a redo by other code may have put rows there.
+    places = [event.place for event in Journal(layout.journal).events() if event.kind != "reject"]
     wrote = any(
         file.rows and not file.rejected and extent.partitions.hold(file.partition)
-        for read in reads
-        for file in read.batch.outputs
+        for place in places
+        for batch in Ledger(layout, place.generation).batches(place.first, place.last)
+        for file in batch.outputs
     )
     if not wrote:
         raise OutsidePrefix(

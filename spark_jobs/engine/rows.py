@@ -7,7 +7,7 @@ partition it would have had.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -22,8 +22,15 @@ REJECT = "_reject"
 REJECT_TYPE = "struct<reason: string, file: string, record: string, partition: map<string, string>>"
 
 
-def tag(source: DataFrame, spec: Spec, name: str) -> DataFrame:
-    """The rows of one source with their partition columns, and `_reject` (null for a good row)."""
+def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -> DataFrame:
+    """The rows of one source with their partition columns, and `_reject` (null for a good row).
+
+    Args:
+        source: From `read_stream`, or in its shape.
+        spec: The pipeline's.
+        name: The source's.
+        further: Columns of `source` to keep beside its own.
+    """
     cut = of_sources(spec)
     columns = [F.col(column) for column in spec.sources[name].columns]
     time = spec.event_time_of(name)
@@ -34,7 +41,7 @@ def tag(source: DataFrame, spec: Spec, name: str) -> DataFrame:
         F.when(has_time, F.expr(expression)).alias(partition)
         for partition, expression in cut.items()
     ]
-    located = source.select(*columns, CORRUPT, ORIGIN, *partitions)
+    located = source.select(*columns, *dict.fromkeys((CORRUPT, ORIGIN, *further)), *partitions)
     # Without the formats Spark would cut microseconds off.
     record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns), MICROSECONDS))
     reason = _reason(spec, name, located)
@@ -49,7 +56,7 @@ def tag(source: DataFrame, spec: Spec, name: str) -> DataFrame:
         partition.cast("map<string, string>").alias("partition"),
     )
     reject = F.when(reason.isNotNull(), reject)
-    return located.select(*columns, *cut, reject.alias(REJECT))
+    return located.select(*columns, *further, *cut, reject.alias(REJECT))
 
 
 def good(tagged: DataFrame, spec: Spec, name: str) -> DataFrame:

@@ -21,6 +21,7 @@ from spark_jobs.ledger.keyed_rows import KeyedFile
 from spark_jobs.ledger.made import Made, Place
 from spark_jobs.ledger.note import Note, keys_of, writes_of
 from spark_jobs.ledger.output_file import output_files
+from spark_jobs.ledger.reading import readings_of
 from spark_jobs.ledger.sink_log import SinkFile
 from spark_jobs.ledger.written import PARQUET, Written, written_by
 
@@ -96,6 +97,7 @@ def write_down(
         written=_written(pipeline),
         planned=place.last - 1,
         static=last.static,
+        readings=readings_of(spec),
     )
     batch = Batch(
         generation=place.generation,

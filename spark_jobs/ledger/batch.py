@@ -29,6 +29,8 @@ class Start(BaseModel):
         planned: The last batch that was planned when it started: that one reads the static inputs
             of the start that planned it, and only later ones read this start's.
         static: Static input -> what was pinned of it.
+        readings: Source -> how its rows were read (`ledger.reading`); nothing where that was not
+            kept yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +47,7 @@ class Start(BaseModel):
     cleans: tuple[str, ...] = ()
     planned: int = -1
     static: dict[str, StaticPin] = {}
+    readings: dict[str, dict[str, Any]] = {}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.ledger.batches import Ledger
@@ -234,3 +236,44 @@ def test_windows_are_computed_once_they_are_final_and_late_rows_of_them_count(
     assert early.value.data["watermark"] == datetime(2026, 3, 2, 12, tzinfo=UTC)
     assert early.value.data["final_at"] == day(3)
     assert early.value.data["rows_of"] == datetime(2026, 3, 3, 1, tzinfo=UTC)
+
+
+def line(day: int, word: str, n: int | str) -> str:
+    return json.dumps({"word": word, "at": f"2026-03-0{day}T10:00:00Z", "n": n})
+
+
+def test_rows_that_are_read_otherwise_by_now_move_or_are_refused(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    from spark_jobs.engine.moved import RowsMove
+
+    flow = flow_of(tmp_path)
+    flow.sources = {"events": "word string, at timestamp, n int"}
+    flow.write()
+    many = line(1, "many", "many")
+    flow.arrive_text("events", "both", [line(1, "one", 1), many, line(2, "two", 2), "{"])
+    flow.arrive_text("events", "second", [line(2, "few", "few")])
+    flow.go("live")
+    assert [batch.rejected for batch in flow.batches] == [2, 1]
+    flow.sources = {"events": "word string, at timestamp, n string"}
+    flow.write()
+    found = backfill(flow, spark, day(1), day(2))
+    assert rows_of(flow, found, "word") == [("many",), ("one",)]
+    # The line that is no JSON was rejected from the same file, and still is.
+    rejected = DeltaTable(flow.layout.rejected).to_pyarrow_table(columns=["file"])
+    (origin,) = {name for name in rejected["file"].to_pylist() if name.endswith("both.json")}
+    assert (found.rejected, found.made.forgets) == (1, (origin,))
+    # Of this file one row would be forgotten that belongs to another day.
+    flow.arrive_text("events", "third", [line(3, "many", "many"), many, line(3, "ok", 1)])
+    flow.sources = {"events": "word string, at timestamp, n int"}
+    flow.write()
+    flow.go("later")
+    flow.sources = {"events": "word string, at timestamp, n string"}
+    flow.write()
+    with pytest.raises(RowsMove) as move:
+        backfill(flow, spark, day(1), day(2))
+    assert move.value.data["partitions"] == ["2026-03-03"]
+    found = backfill(flow, spark, day(1), day(4))
+    assert rows_of(flow, found, "word") == [
+        (word,) for word in ("few", "many", "many", "many", "ok", "one", "two")
+    ]
