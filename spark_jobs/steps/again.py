@@ -16,6 +16,7 @@ from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.run_increment import read_run_increment, remember, remember_instead
 from spark_jobs.publish.turn import lineage
+from spark_jobs.publish.swaps import refuse_repeated_keys
 from spark_jobs.steps.step import Run
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ def seal_again(run: Run, found: Recomputed, lease: Lease) -> int:
 
     Returns:
         The increment's number.
+
+    Raises:
+        KeyRepeated: a target with keys could not take the rows.
     """
     layout, place = run.pipeline.layout, found.place
     increments = Increments(layout.increments)
@@ -85,22 +89,22 @@ def seal_again(run: Run, found: Recomputed, lease: Lease) -> int:
     supersedes = (*found.made.supersedes, *(() if lost is None else (lost,)))
     batches = Ledger(layout, place.generation).batches(place.first, place.last)
     number = max(increments.numbers(), default=0) + 1
-    lease.check()
-    increments.seal(
-        Sealed(
-            increment=number,
-            generation=place.generation,
-            first=place.first,
-            last=place.last,
-            files=sum(len(batch.outputs) for batch in batches),
-            files_hash=hash_of_files(batches),
-            rows=found.rows,
-            rejected=found.rejected,
-            made=found.made.model_copy(update={"supersedes": supersedes}),
-            run_id=run.run_id,
-            sealed=datetime.now(UTC),
-        )
+    sealed = Sealed(
+        increment=number,
+        generation=place.generation,
+        first=place.first,
+        last=place.last,
+        files=sum(len(batch.outputs) for batch in batches),
+        files_hash=hash_of_files(batches),
+        rows=found.rows,
+        rejected=found.rejected,
+        made=found.made.model_copy(update={"supersedes": supersedes}),
+        run_id=run.run_id,
+        sealed=datetime.now(UTC),
     )
+    refuse_repeated_keys(run.pipeline, sealed)
+    lease.check()
+    increments.seal(sealed)
     note(run, number)
     return number
 
