@@ -58,7 +58,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
         raise NotRejectable(
             f"Increment {number:06d} is of a {made.by_way_of}, whose input is that of all batches "
             f"up to {made.last}.",
-            remedy="Leave it: nothing waits behind it, and it never goes out unless it is released.",
+            remedy="Leave it: nothing waits behind it, and only a release lets it out.",
             by_way_of=made.by_way_of,
             increment=number,
         )
