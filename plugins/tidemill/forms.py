@@ -47,7 +47,9 @@ def backfill_form(timezone: str) -> dict[str, Param]:
         "to": moment("To", "Backfill: the moment after the last. Partitions are done as a whole."),
         "dry_run": Param(
             False,
-            "Backfill: say what would change, and change nothing.",
+            "Backfill: say what would change, and change nothing. Airflow's own dialog Backfill "
+            'sends this only with "Override parameters on existing runs" ticked, else the backfill '
+            "is a real one; a single run of mode backfill always sends it.",
             type="boolean",
             title="Dry run",
         ),
