@@ -26,7 +26,7 @@ from pyspark.sql import functions as F
 
 
 def transform(events):
-    return events{filter}.groupBy({key}).agg(F.count("*").alias("count"))
+    return events{filter}.groupBy({key}).agg({aggregate}.alias("count"))
 """
 SPEC: dict[str, Any] = {
     "event_time": {"column": "at"},
@@ -34,8 +34,8 @@ SPEC: dict[str, Any] = {
 }
 
 
-def counts(filter: str = "", key: str = '"id"') -> str:
-    return COUNTS.format(filter=filter, key=key)
+def counts(filter: str = "", key: str = '"id"', aggregate: str = 'F.count("*")') -> str:
+    return COUNTS.format(filter=filter, key=key, aggregate=aggregate)
 
 
 def event(who: str, word: str, n: int = 1) -> dict[str, Any]:
@@ -90,7 +90,16 @@ def test_a_filter_goes_on_and_another_key_is_refused_before_the_query_starts(
     after = tree(flow.layout.checkpoint(FIRST_GENERATION)), tree(flow.layout.table)
     assert after == before, "a query that was refused left something"
 
-    # Unasked, it counts the word `b` on from what it knows of the user `b`.
+    other = counts(key='F.col("word").alias("id")')
+    flow.write(counts(aggregate='F.avg("n").cast("bigint")'))
+    assert refused(flow.step("ingest", "fourth"))["field"] == "transform.Aggregate.aggregates"
+
+    # Unasked, Spark refuses to read the one state as the other.
     monkeypatch.setattr(ingest, "refuse_changed_plan", lambda *_: None)
-    flow.go("unasked")
+    failed = flow.step("ingest", "unasked")
+    assert failed.error is not None
+    assert "SCHEMA_NOT_COMPATIBLE" in failed.error["data"]["condition"]
+    # And the word `b` it counts on from what it knows of the user `b`.
+    flow.write(other)
+    flow.go("unasked again")
     assert flow.published("id", "count") == [("a", 3), ("b", 2)]
