@@ -15,8 +15,8 @@ from spark_jobs.ledger.increments import Increments, Sealed, hash_of_files
 from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.run_increment import read_run_increment, remember, remember_instead
-from spark_jobs.publish.turn import lineage
 from spark_jobs.publish.swaps import refuse_repeated_keys
+from spark_jobs.publish.turn import lineage
 from spark_jobs.steps.step import Run
 
 if TYPE_CHECKING:
