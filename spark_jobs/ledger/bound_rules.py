@@ -39,6 +39,11 @@ class Bound:
     writes: Writes
 
 
+def judge_of(note: Note, pipeline: str) -> Judge:
+    """Who gives the verdicts on a generation."""
+    return Judge(pipeline, note.pipeline_class, published=note.writes != "nothing")
+
+
 def bound_by(note: Note) -> Bound:
     """As the note has it."""
     return Bound(

@@ -67,10 +67,12 @@ class Judge:
     Args:
         pipeline: Its pipeline's name, for the commands.
         pipeline_class: By which rows that were published can be computed again.
+        published: Whether there are any; a sink of Spark's own gives nothing back.
     """
 
     pipeline: str
     pipeline_class: PipelineClass
+    published: bool = True
 
     @property
     def keeps_state(self) -> bool:
@@ -98,14 +100,17 @@ class Judge:
             means: What would come of it.
             instead: What else can be done.
         """
-        remedy = (
-            f"{instead[0].upper()}{instead[1:]}, or begin anew: tidemill rebuild {self.pipeline}"
-        )
+        anew = f"begin anew: tidemill rebuild {self.pipeline}"
+        if not self.published:
+            anew = "begin anew under another pipeline name"
+        remedy = f"{instead[0].upper()}{instead[1:]}, or {anew}"
         return self._change(field, was, now, Verdict.NOT_ALLOWED, means, remedy)
 
     @property
     def again(self) -> str:
         """How rows of before are computed as rows of now are."""
+        if not self.published:
+            return "Nothing, if so meant"
         held = f"For what is not published yet: tidemill redo {self.pipeline}; "
         if self.pipeline_class is PipelineClass.UNBOUNDED:
             return f"{held}for what is: tidemill rebuild {self.pipeline}"

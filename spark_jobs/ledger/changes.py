@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.bound_rules import judge_of
 from spark_jobs.ledger.change import Change, Judge, refuse
 from spark_jobs.ledger.fingerprint import (
     Fingerprint,
@@ -44,7 +45,7 @@ class Born:
 
     @property
     def judge(self) -> Judge:
-        return Judge(self.pipeline.name, self.note.pipeline_class)
+        return judge_of(self.note, self.pipeline.name)
 
     @property
     def unchanged(self) -> bool:

@@ -18,10 +18,10 @@ from spark_jobs.ledger.bound_rules import (
     bound_today,
     format_changes,
     interval_changes,
+    judge_of,
     mode_changes,
     sentences,
 )
-from spark_jobs.ledger.change import Judge
 from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
 from spark_jobs.ledger.committed import Committed, read_committed
 from spark_jobs.ledger.flush import Flush, read_flush
@@ -241,7 +241,7 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
 
 def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
     born, today = bound_by(note), bound_today(pipeline.spec)
-    changes = interval_changes(Judge(pipeline.name, note.pipeline_class), born, today)
+    changes = interval_changes(judge_of(note, pipeline.name), born, today)
     if changes:
         raise IntervalsChanged(
             f"{pipeline.spec_file}: {sentences(changes)}.",
@@ -253,7 +253,7 @@ def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
 
 def _prove_output(pipeline: Pipeline, note: Note) -> None:
     born, today = bound_by(note), bound_today(pipeline.spec)
-    judge = Judge(pipeline.name, note.pipeline_class)
+    judge = judge_of(note, pipeline.name)
     changes = format_changes(judge, born, today)
     if changes:
         raise OutputFormatChanged(

@@ -110,7 +110,7 @@ def _rules(
         before, after = was.get(name), now.get(name)
         if before != after:
             means = (
-                "rows of before were judged without it and stay published or rejected as they are"
+                "rows of before were judged otherwise, and stay published or rejected as they are"
             )
             yield judge.consequences(f"{field}.{name}", before, after, means)
 

@@ -13,10 +13,11 @@ from spark_jobs.ledger.bound_rules import (
     bound_today,
     format_changes,
     interval_changes,
+    judge_of,
     mode_changes,
 )
 from spark_jobs.ledger.bound_source import bound_source_changes
-from spark_jobs.ledger.change import Change, Judge, Verdict
+from spark_jobs.ledger.change import Change, Verdict
 from spark_jobs.ledger.changes import Born, born_of
 from spark_jobs.ledger.fingerprint import as_born
 from spark_jobs.ledger.generations import generation_of
@@ -92,7 +93,7 @@ def plan(pipeline: Pipeline) -> Planned:
 
 
 def _of_note(pipeline: Pipeline, note: Note) -> Iterator[Change]:
-    judge = Judge(pipeline.name, note.pipeline_class)
+    judge = judge_of(note, pipeline.name)
     was, now = bound_by(note), bound_today(pipeline.spec)
     yield from _of_root(pipeline, note)
     for rule in (interval_changes, mode_changes, format_changes):
@@ -103,7 +104,7 @@ def _of_root(pipeline: Pipeline, note: Note) -> Iterator[Change]:
     """Whether the files lie where they were written: Spark's guide, parameters of the sink."""
     now = pipeline.layout.sink(note.generation)
     if note.sink != now:
-        judge = Judge(pipeline.name, note.pipeline_class)
+        judge = judge_of(note, pipeline.name)
         means = "Spark's log of the sink holds absolute paths, and reads as empty elsewhere"
         yield judge.not_allowed("TIDEMILL_ROOT", str(note.sink), str(now), means)
 

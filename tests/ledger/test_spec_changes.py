@@ -189,6 +189,12 @@ def test_days_of_a_running_total_are_not_offered_to_be_computed_again() -> None:
     assert all("backfill" in remedies[of] for of in (MAP, WINDOW, ORDERED))
 
 
+def test_of_a_sink_of_sparks_own_nothing_is_computed_again() -> None:
+    judge = Judge("orders", WINDOW, published=False)
+    changes = judge.not_allowed("a", 1, 2, "b"), judge.consequences("a", 1, 2, "b")
+    assert not [one for one in changes if "tidemill" in one.remedy]
+
+
 def test_the_code_that_a_sink_calls_is_told_from_the_transform() -> None:
     spec = Spec.model_validate({"sources": {"rows": RATE}, **sink("foreach")})
     was = b"def transform(rows):\n    return rows\n\ndef foreach(row):\n    print(row)\n"
