@@ -1,0 +1,109 @@
+"""Which generation is live, which are being built, and what one of these has still to read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from spark_jobs.ledger.construction import construct, unfinished
+from spark_jobs.ledger.excluded import Excluded
+from spark_jobs.ledger.generations import Birth, births, current, put_birth
+from spark_jobs.ledger.increments import Rejection
+from spark_jobs.ledger.journal import Event
+from spark_jobs.ledger.kafka_range import Range
+from spark_jobs.ledger.retained import Part, gone, published_input, unread
+from tests.histories import History, rows
+
+NEW = "live-0002"
+
+
+@pytest.fixture
+def published(history: History) -> History:
+    """Two published batches and a held one."""
+    history.pipeline.transform_file.parent.mkdir(parents=True, exist_ok=True)
+    history.pipeline.transform_file.write_text("def transform(orders): ...\n")
+    history.increment(rows(0))
+    history.increment(rows(1))
+    history.publish()
+    history.increment(rows(2), outcome="held")
+    return history
+
+
+def birth(seq: int | None) -> Birth:
+    kind: Any = "fork" if seq is None else "rebuild"
+    now = datetime.now(UTC)
+    return Birth(
+        generation=NEW, kind=kind, of="live-0001", first=0, seq=seq, by="ada", reason="r", born=now
+    )
+
+
+def event(history: History, seq: int, kind: Any, generation: str) -> None:
+    (one, *_) = history.journal.events()
+    placed = {"seq": seq, "kind": kind, "generation": generation, "increment": 9}
+    assert history.journal.append(Event.model_validate({**one.model_dump(), **placed}))
+
+
+def test_a_rebuild_is_live_once_its_event_stands_and_never_by_another(published: History) -> None:
+    layout = published.layout
+    assert put_birth(layout, birth(3))
+    assert current(layout) == "live-0001"
+    event(published, 3, "increment", "live-0001")
+    assert births(layout.home) == []
+    assert put_birth(layout, birth(4))
+    event(published, 4, "replace", NEW)
+    assert current(layout) == NEW
+
+
+def test_each_run_builds_its_own_and_goes_on_with_it(published: History) -> None:
+    pipeline = published.pipeline
+    first = construct(pipeline, "rebuild", "one")
+    other = construct(pipeline, "rebuild", "two")
+    assert (first.generation, other.generation) == (NEW, "live-0003")
+    assert construct(pipeline, "rebuild", "one") == first
+    assert unfinished(pipeline.layout) == [first, other]
+
+
+def test_code_or_exclusions_of_another_day_are_another_generation(published: History) -> None:
+    first = construct(published.pipeline, "rebuild", "one")
+    published.pipeline.transform_file.write_text("def transform(orders): return orders\n")
+    second = construct(published.pipeline, "rebuild", "one")
+    sealed = published.increments.get(3).sealed
+    published.increments.decide(
+        Rejection(
+            increment=3,
+            files_hash=sealed.files_hash,
+            by="ada",
+            reason="r",
+            rejected=datetime.now(UTC),
+        )
+    )
+    third = construct(published.pipeline, "rebuild", "one")
+    assert len({first.generation, second.generation, third.generation}) == 3
+
+
+def test_what_was_published_is_known_by_file_and_so_is_what_is_gone(published: History) -> None:
+    layout = published.layout
+    found, _ = published_input(layout, "live-0001", Excluded())
+    read = [file for batch in published.ledger.batches(last=1) for file in batch.inputs]
+    assert list(found.files) == read
+    # Nothing of a generation that is not there yet has read it.
+    assert unread(layout, NEW, found) == found
+    assert not unread(layout, "live-0001", found)
+    assert not gone(published.pipeline, found)
+    read[0].on_disk.unlink()
+    read[1].on_disk.write_text("id,at\n7,2026-03-01\n")
+    assert list(gone(published.pipeline, found).files) == read
+    assert list(found.without(Part(files=(read[0],))).files) == [read[1]]
+
+
+def test_of_a_range_that_lost_its_beginning_the_rest_is_left() -> None:
+    def records(first: int, until: int) -> Range:
+        return Range(topic="t", partition=0, first=first, until=until)
+
+    wanted = Part(ranges={"orders": (records(10, 50),)})
+    assert wanted.without(Part(ranges={"orders": (records(10, 30),)})) == Part(
+        ranges={"orders": (records(30, 50),)}
+    )
+    assert not wanted.without(wanted)
