@@ -2,14 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.contract.connection import connection
+from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
+from spark_jobs.contract.layout import Layout
 from spark_jobs.engine import kafka_source
+from spark_jobs.ledger.kafka_broker import Broker
 from spark_jobs.ledger.kafka_range import Range
+from spark_jobs.ledger.kafka_topics import prove_topics
+
+
+class RecordsGone(Refused):
+    """Records that batches have read are not there any more; carries `source` and `ranges`."""
+
+
+class RecordsReplaced(Refused):
+    """A topic keeps the last record of each key only; carries `source` and `topics`."""
+
+
+def prove_records(
+    layout: Layout,
+    generation: str,
+    name: str,
+    source: KafkaSource,
+    ranges: Sequence[Range],
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """Prove that topics still hold what batches read of them.
+
+    Args:
+        layout: Of the pipeline.
+        generation: That read it.
+        name: Of the source.
+        source: Whose topics.
+        ranges: What was read.
+        environ: For the connection.
+
+    Raises:
+        RecordsGone: a topic is not there, or begins later or ends earlier by now.
+        RecordsReplaced: a topic is compacted: its offsets are there, older values are not.
+        TopicRecreated: it is another topic of that name.
+        TransientError: no broker answers.
+    """
+    if not ranges:
+        return
+    broker = Broker(connection(source.conn_id, environ), reads_committed=source.reads_committed)
+    found = broker.topics({one.topic for one in ranges})
+    compacted = sorted(name for name, one in found.items() if "compact" in one.cleanup_policy)
+    if compacted:
+        raise RecordsReplaced(
+            f"sources.{name}: topic '{compacted[0]}' is compacted, so that older records of a key "
+            "are gone, and what batches made of them cannot be computed again.",
+            remedy="Land the topic in a pipeline of its own first, and compute from its table.",
+            source=name,
+            topics=compacted,
+        )
+    prove_topics(layout, generation, name, found, {})
+    places: dict[str, set[int]] = {}
+    for one in ranges:
+        if one.topic in found:
+            places.setdefault(one.topic, set()).add(one.partition)
+    first, last = (broker.offsets(places, which) for which in ("earliest", "latest"))
+    gone = [one for one in joined(ranges) if not _is_within(one, first, last)]
+    if gone:
+        raise _gone(name, gone)
+
+
+def _is_within(one: Range, first: Offsets, last: Offsets) -> bool:
+    begin = first.get(one.topic, {}).get(one.partition)
+    end = last.get(one.topic, {}).get(one.partition)
+    return begin is not None and end is not None and begin <= one.first and one.until <= end
+
+
+def _gone(name: str, ranges: Sequence[Range]) -> RecordsGone:
+    return RecordsGone(
+        f"sources.{name}: records that batches have read have expired, or were deleted: "
+        f"{ranges[0]}" + (f" and {len(ranges) - 1} ranges more." if len(ranges) > 1 else "."),
+        remedy="What is published stays. Keep records longer than you may want to compute again "
+        "(retention.ms), or bound the lateness: backfill.lateness.",
+        source=name,
+        ranges=[str(one) for one in ranges],
+    )
 
 
 def read_ranges(

@@ -20,8 +20,9 @@ from spark_jobs.ledger.batches import Batch, InputFile, Ledger
 from spark_jobs.ledger.clean_source import located
 from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.generations import births
+from spark_jobs.ledger.kafka_loss import Losses
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
-from spark_jobs.ledger.kafka_range import Range, as_offsets, between
+from spark_jobs.ledger.kafka_range import Range, as_offsets, between, outside
 from spark_jobs.ledger.static_pin import StaticPin
 
 MOST_NAMED = 20
@@ -84,9 +85,7 @@ def _lineage(layout: Layout, generation: str) -> list[tuple[int, Ledger]]:
     found = []
     name = generation
     while (fork := forks.get(name)) is not None:
-        ledger = Ledger(layout, name)
-        # One that has the documents of the batches before has them with what was read of them.
-        found.append((fork.first, ledger))
+        found.append((fork.first, Ledger(layout, name)))
         name = fork.of
     return [*found, (0, Ledger(layout, name))]
 
@@ -94,9 +93,8 @@ def _lineage(layout: Layout, generation: str) -> list[tuple[int, Ledger]]:
 def _read(ledger: Ledger, batch: Batch, before: Batch | None, without: Excluded) -> Read:
     files = tuple(file for file in batch.inputs if not without.holds(file))
     read = dict(_ranges(ledger, batch, before))
-    ranges = {
-        name: tuple(_less(own, (without.ranges or {}).get(name, ()))) for name, own in read.items()
-    }
+    out = without.ranges or {}
+    ranges = {name: outside(own, out.get(name, ())) for name, own in read.items()}
     return Read(batch, ledger, files, ranges, len(files) == len(batch.inputs) and ranges == read)
 
 
@@ -104,32 +102,16 @@ def _ranges(
     ledger: Ledger, batch: Batch, before: Batch | None
 ) -> Iterator[tuple[str, tuple[Range, ...]]]:
     for name, offset in batch.offsets.items():
-        if not isinstance(offset, dict) or "logOffset" in offset:
+        # Of topics; a file source counts entries of its log, a user's own says what it likes.
+        if not isinstance(offset, dict) or not all(isinstance(v, dict) for v in offset.values()):
             continue
         then = as_offsets(before.offsets.get(name)) if before is not None else {}
         noted = read_initial_offsets(initial_offsets_file(ledger.layout, ledger.generation, name))
         found = between(then or noted or {}, as_offsets(offset))
         if found:
-            yield name, found
-
-
-def _less(ranges: Iterable[Range], without: Sequence[Range]) -> Iterator[Range]:
-    """Ranges without what others cover."""
-    for one in ranges:
-        left = [one]
-        for other in without:
-            if (other.topic, other.partition) == (one.topic, one.partition):
-                left = [part for piece in left for part in _cut(piece, other)]
-        yield from left
-
-
-def _cut(piece: Range, other: Range) -> Iterator[Range]:
-    for first, until in (
-        (piece.first, min(piece.until, other.first)),
-        (max(piece.first, other.until), piece.until),
-    ):
-        if first < until:
-            yield piece.model_copy(update={"first": first, "until": until})
+            # What had expired before it was read, a batch without rows has passed over.
+            losses = Losses(ledger.layout, ledger.generation, name).all()
+            yield name, outside(found, [one for loss in losses for one in loss.ranges])
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.engine.arrival import arrived
 from spark_jobs.engine.cut import keeping
-from spark_jobs.engine.finality import (
-    joins_streams,
-    refuse_not_final,
-    times_of_rows,
-    windows_of,
-)
+from spark_jobs.engine.finality import times_of_rows, windows_of
 from spark_jobs.engine.intervals import Extent
 from spark_jobs.engine.moved import moved
 from spark_jobs.engine.pinned import StaticsOf, statics_then
@@ -35,20 +30,13 @@ from spark_jobs.engine.prefix import Inputs, Read, inputs_of, read_prefix, reads
 from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import Plan, plan, plan_rows
 from spark_jobs.engine.scratch import files_in, scratch, write_down, write_rows
+from spark_jobs.engine.way import goes_by_batch
 from spark_jobs.ledger.batches import Ledger, OutputFile
 from spark_jobs.ledger.excluded import Excluded, excluded
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.made import Made, Place
 
 Say = Callable[[str], None]
-
-
-class Unbounded(Refused):
-    """Nothing but a rebuild computes such a pipeline's rows again; carries `pipeline_class`."""
-
-
-class KeepsState(Refused):
-    """Batches of a pipeline with state cannot be computed again alone; carries `pipeline`."""
 
 
 class OutsidePrefix(Refused):
@@ -177,11 +165,12 @@ def _compute(
     say: Say,
 ) -> Computed:
     planned = plan(session, pipeline, statics({}))
-    by_batch = _goes_by_batch(pipeline, planned, reads, extent)
+    by_batch = goes_by_batch(pipeline, planned, reads, extent)
     skipped = 0
     if by_batch and extent is not None:
         reads, skipped = _within_bound(pipeline, planned, reads, extent, say)
     inputs = inputs_of(pipeline, reads)
+    _prove_records(pipeline, made.generation, inputs)
     _say_what_is_read(inputs, skipped, pipeline, say)
     forgets = None if extent is None else moved(session, pipeline, inputs, extent)
     keep = keeping(extent.partitions if extent is not None else None, forgets or ())
@@ -197,43 +186,6 @@ def _compute(
     if extent is not None and not done.rows and not done.rejected:
         _refuse_outside(pipeline, extent)
     return done
-
-
-def _goes_by_batch(
-    pipeline: Pipeline, planned: Plan, reads: Sequence[Read], extent: Extent | None
-) -> bool:
-    """Whether one batch job gives the same rows as the stream; else it has to be replayed.
-
-    Raises:
-        Refused: neither does, or not yet.
-    """
-    found = planned.pipeline_class
-    if found is PipelineClass.MAP:
-        return True
-    if found is PipelineClass.UNBOUNDED or pipeline.spec.output.mode is OutputMode.COMPLETE:
-        raise Unbounded(
-            f"{pipeline.name} counts what nothing ever closes: its rows cannot be computed again "
-            "for a part of the table.",
-            remedy=f"Compute all of it again: tidemill rebuild {pipeline.name}.",
-            pipeline=pipeline.name,
-            pipeline_class=str(found),
-        )
-    if extent is None:
-        raise KeepsState(
-            f"{pipeline.name} keeps state between batches, so that some of them cannot be computed "
-            "again alone.",
-            remedy="Go on from the last published batch: tidemill redo, which forks.",
-            pipeline=pipeline.name,
-        )
-    pins = {tuple(sorted((n, p.identity) for n, p in r.batch.static.items())) for r in reads}
-    if found is PipelineClass.ORDERED or joins_streams(planned.rows) or len(pins) > 1:
-        return False
-    if extent.partitions.everything:
-        # Windows of it are open at any time; a replay gives out those that are closed.
-        return False
-    windows = windows_of(planned.rows)
-    refuse_not_final(pipeline, extent, windows, reads[-1].batch.watermark_after_ms)
-    return True
 
 
 def _within_bound(
@@ -263,6 +215,16 @@ def _say_what_is_read(inputs: Inputs, skipped: int, pipeline: Pipeline, say: Say
     else:
         left = "all that counts"
     say(f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}")
+
+
+def _prove_records(pipeline: Pipeline, generation: str, inputs: Inputs) -> None:
+    """Ask the brokers whether they still hold what batches read."""
+    for name, source in pipeline.spec.sources.items():
+        ranges = [one for read in inputs.reads for one in read.ranges.get(name, ())]
+        if ranges and isinstance(source, KafkaSource):
+            from spark_jobs.engine.kafka_prefix import prove_records
+
+            prove_records(pipeline.layout, generation, name, source, ranges)
 
 
 def _refuse_outside(pipeline: Pipeline, extent: Extent) -> None:

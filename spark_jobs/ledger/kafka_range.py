@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pydantic import BaseModel, ConfigDict
 
@@ -44,6 +44,25 @@ def between(first: Offsets, until: Offsets) -> tuple[Range, ...]:
         for partition, end in sorted(by_partition.items())
         if (begin := first.get(topic, {}).get(partition, 0)) < end
     )
+
+
+def outside(ranges: Iterable[Range], others: Iterable[Range]) -> tuple[Range, ...]:
+    """Ranges without what others cover."""
+    left = [*ranges]
+    for other in others:
+        left = [part for one in left for part in _cut(one, other)]
+    return tuple(left)
+
+
+def _cut(one: Range, other: Range) -> Iterator[Range]:
+    if (one.topic, one.partition) != (other.topic, other.partition):
+        yield one
+        return
+    before = (one.first, min(one.until, other.first))
+    after = (max(one.first, other.until), one.until)
+    for first, until in (before, after):
+        if first < until:
+            yield one.model_copy(update={"first": first, "until": until})
 
 
 def records_in(ranges: Iterable[Range]) -> int:

@@ -12,11 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.kafka_range import Range
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec
 from tests.e2e.flow import Flow
+from tests.e2e.kafka_mill import KafkaMill
+from tests.servers.kafka import Broker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +52,7 @@ def day(number: int) -> datetime:
     return datetime(2026, 3, number, tzinfo=UTC)
 
 
-def made(flow: Flow, partitions: Any, **changes: Any) -> Made:
+def made(flow: Flow | KafkaMill, partitions: Any, **changes: Any) -> Made:
     batches = Ledger(flow.layout, FIRST_GENERATION).batches()
     known: dict[str, Any] = {
         "by_way_of": "backfill",
@@ -66,7 +70,7 @@ def made(flow: Flow, partitions: Any, **changes: Any) -> Made:
 
 
 def backfill(
-    flow: Flow,
+    flow: Flow | KafkaMill,
     spark: SparkSession,
     start: datetime,
     end: datetime,
@@ -82,7 +86,7 @@ def backfill(
     return recompute(spark, flow.pipeline, asked, extent, "again", 0, say)
 
 
-def rows_of(flow: Flow, found: Recomputed, *columns: str) -> list[tuple[Any, ...]]:
+def rows_of(flow: Flow | KafkaMill, found: Recomputed, *columns: str) -> list[tuple[Any, ...]]:
     """The good rows that were computed, with their partitions, sorted."""
     ledger = Ledger(flow.layout, found.place.generation)
     (batch,) = ledger.batches(found.place.first, found.place.last)
@@ -277,3 +281,31 @@ def test_rows_that_are_read_otherwise_by_now_move_or_are_refused(
     assert rows_of(flow, found, "word") == [
         (word,) for word in ("few", "many", "many", "many", "ok", "one", "two")
     ]
+
+
+def test_records_are_read_again_while_the_topic_has_them(
+    tmp_path: Path, broker: Broker, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spark_jobs.engine.kafka_prefix import RecordsGone, RecordsReplaced, prove_records
+
+    mill = KafkaMill(tmp_path, broker, partitions=2, source={"maxOffsetsPerTrigger": 5})
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", mill.environ["AIRFLOW_CONN_TIDEMILL_KAFKA"])
+    mill.produce_orders(0, 12)
+    mill.run("first")
+    # What comes after the last batch is no input of any.
+    mill.produce_orders(12, 6)
+    found = backfill(mill, spark, day(2), day(3))
+    ids = [name for (name,) in rows_of(mill, found, "id")]
+    assert ids == sorted(f"o{number}" for number in range(12) if number % 3 == 1)
+    assert found.input_rows == 12
+    mill.broker.delete_records(mill.topic, 0, 1)
+    with pytest.raises(RecordsGone) as gone:
+        backfill(mill, spark, day(2), day(3))
+    assert [one.split()[0] for one in gone.value.data["ranges"]] == [f"{mill.topic}/0"]
+    compacted = f"{mill.topic}-compacted"
+    broker.create_topic(compacted, 1, cleanup_policy="compact")
+    source = mill.pipeline.spec.sources["orders"]
+    assert isinstance(source, KafkaSource)
+    some = Range(topic=compacted, partition=0, first=0, until=1)
+    with pytest.raises(RecordsReplaced):
+        prove_records(mill.layout, FIRST_GENERATION, "orders", source, [some], mill.environ)
