@@ -139,7 +139,9 @@ def ingest(
     mine = {batch.batch for batch in written}
     before = [batch for batch in batches if batch.batch not in mine]
     files = report_files(pipeline.spec, before, written, say)
-    _forget_copies(generation, pins, [*before, *written])
+    if pipeline.generation is None:
+        # Beside one that is being built a live run may have copied what no batch names yet.
+        _forget_copies(generation, pins, [*before, *written])
     stopped, left = _left(pipeline, generation, ran.stopped)
     return Ingested(
         tuple(written),

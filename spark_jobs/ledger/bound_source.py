@@ -48,6 +48,13 @@ def bind_sources(layout: Layout, generation: str, spec: Spec) -> None:
         documents.put_if_absent(path, _today(spec, name))
 
 
+def kafka_sources(layout: Layout, generation: str) -> set[str]:
+    """The sources whose positions are offsets of topics."""
+    paths = sorted((layout.ledger(generation) / "sources").glob("*.json"))
+    found = (documents.read(path, BoundSource) for path in paths)
+    return {one.name for one in found if one is not None and one.kind == "kafka"}
+
+
 def prove_sources(layout: Layout, generation: str, spec: Spec, batches: Sequence[Batch]) -> None:
     """Compare the spec's sources with those that were read.
 

@@ -5,6 +5,7 @@ What nobody finished is never live: it lies there until its run is retried, or f
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -33,6 +34,8 @@ class Construction(BaseModel):
         excludes: Files that it leaves out beside those that do not count already.
         spec_hash: Of the spec that all of it is made with.
         code_hash: Of the transform's file.
+        left_out: The hash of what did not count already; with another it is another generation,
+            for what it has read it cannot give back.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,6 +46,7 @@ class Construction(BaseModel):
     excludes: tuple[InputFile, ...] = ()
     spec_hash: str
     code_hash: str
+    left_out: str
     began: datetime
 
 
@@ -85,6 +89,7 @@ def construct(
             excludes=tuple(excludes),
             spec_hash=hash_of_spec(pipeline.spec),
             code_hash=hash_of_file(pipeline.transform_file),
+            left_out=hash_of_excluded(excluded(layout)),
             began=datetime.now(UTC),
         )
         documents.put_if_absent(layout.generations / f"{began.generation}.json", began)
@@ -93,11 +98,27 @@ def construct(
 def own_construction(
     pipeline: Pipeline, kind: Literal["fork", "rebuild"], run_id: str
 ) -> Construction | None:
-    """What a run has begun to build of today's spec and code."""
-    today = (kind, run_id, hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file))
-    found = constructions(pipeline.layout)
-    own = [one for one in found if (one.kind, one.run_id, one.spec_hash, one.code_hash) == today]
-    return own[-1] if own else None
+    """What a run has begun to build with today's spec and code, of what counts today."""
+    own = [
+        one for one in constructions(pipeline.layout) if (one.kind, one.run_id) == (kind, run_id)
+    ]
+    if not own:
+        return None
+    code = (hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file))
+    today = (*code, hash_of_excluded(excluded(pipeline.layout)))
+    same = (one for one in own if (one.spec_hash, one.code_hash, one.left_out) == today)
+    return next(same, None)
+
+
+def hash_of_excluded(found: Excluded) -> str:
+    """Of what does not count, in a fixed order."""
+    files = sorted(file.model_dump_json() for file in found.files)
+    ranges = sorted(
+        f"{name}\0{one.model_dump_json()}"
+        for name, of in (found.ranges or {}).items()
+        for one in of
+    )
+    return hashlib.sha256("\n".join([*files, *ranges]).encode()).hexdigest()
 
 
 def lease_of(layout: Layout, built: Construction) -> Path:

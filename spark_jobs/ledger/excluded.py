@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger
+from spark_jobs.ledger.bound_source import kafka_sources
 from spark_jobs.ledger.generations import births
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
@@ -73,8 +74,9 @@ def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
 def _ranges(ledger: Ledger, batch: Batch, before: Batch | None) -> dict[str, tuple[Range, ...]]:
     """Source -> the records that a batch read of it, for those whose positions are offsets."""
     found = {}
+    kafka = kafka_sources(ledger.layout, ledger.generation)
     for name, offset in batch.offsets.items():
-        if not isinstance(offset, dict) or "logOffset" in offset:
+        if name not in kafka:
             continue
         then = as_offsets(before.offsets.get(name)) if before is not None else {}
         noted = read_initial_offsets(initial_offsets_file(ledger.layout, ledger.generation, name))

@@ -15,7 +15,7 @@ from pathlib import Path
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.attempts import Manifest, put_manifest
-from spark_jobs.ledger.bound_source import BoundSource
+from spark_jobs.ledger.bound_source import kafka_sources
 from spark_jobs.ledger.checkpoint_cut import ForkPointGone, cut, link
 from spark_jobs.ledger.compactible_log import COMPACT, compactible_log
 from spark_jobs.ledger.fingerprint import inherit_fingerprint
@@ -46,7 +46,7 @@ def fork_off(pipeline: Pipeline, generation: Generation, name: str, first: int) 
     """
     layout, note = pipeline.layout, generation.note
     query_id = str(uuid.uuid4())
-    kafka = _kafka(generation)
+    kafka = kafka_sources(layout, generation.name)
     _link_ledger(generation, layout.ledger(name), first)
     if first and note is not None:
         _begin_sink(generation, note, layout.sink(name), first)
@@ -79,12 +79,6 @@ def dropped_flushes(generation: Generation, first: int) -> list[Flush]:
     """The flushes that a fork does not repeat: what came after their batches comes before now."""
     found = flushes(generation.ledger.layout, generation.name)
     return [flush for flush in found if flush.batch >= first]
-
-
-def _kafka(generation: Generation) -> set[str]:
-    folder = generation.ledger.folder / "sources"
-    bound = [documents.read(path, BoundSource) for path in sorted(folder.glob("*.json"))]
-    return {one.name for one in bound if one is not None and one.kind == "kafka"}
 
 
 def _link_ledger(generation: Generation, to: Path, first: int) -> None:

@@ -65,6 +65,23 @@ def initial_offsets_file(layout: Layout, generation: str, source: str) -> Path:
     return layout.checkpoint(generation) / "sources" / source / "0"
 
 
+def put_initial_offsets(file: Path, offsets: Offsets) -> bool:
+    """Note for Spark where a source begins, unless that is noted; under the lease.
+
+    Args:
+        file: From `initial_offsets_file`.
+        offsets: Topic -> partition -> offset.
+    """
+    if file.exists():
+        return False
+    named = {t: {str(n): offset for n, offset in ends.items()} for t, ends in offsets.items()}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(".0.tidemill")
+    draft.write_text(f"\0v1\n{json.dumps(named, separators=(',', ':'))}", encoding="utf-8")
+    draft.replace(file)
+    return True
+
+
 def read_initial_offsets(file: Path) -> Offsets | None:
     """What Spark noted; None where it has not yet.
 

@@ -17,6 +17,7 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.bound_source import kafka_sources
 from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.generations import last_published
 from spark_jobs.ledger.input_file import InputFile
@@ -94,7 +95,7 @@ def published_input(
     batches = ledger.batches(last=last_published(layout, generation))
     gone = {_identity(file) for file in but.files}
     read = {(one.source, one.path): one for batch in batches for one in batch.inputs}
-    until = _positions(batches)
+    until = _positions(ledger, batches)
     first = {name: _initial(ledger, name) for name in until}
     ranges = {name: between(first[name], ends) for name, ends in until.items()}
     files = tuple(file for file in read.values() if _identity(file) not in gone)
@@ -112,7 +113,7 @@ def unread(layout: Layout, generation: str, published: Part) -> Part:
     ledger = Ledger(layout, generation)
     batches = ledger.batches()
     read = {(file.source, file.path) for batch in batches for file in batch.inputs}
-    reached = _positions(batches)
+    reached = _positions(ledger, batches)
     ranges = {
         name: tuple(
             rest
@@ -184,14 +185,11 @@ def beginning(
     return begins
 
 
-def _positions(batches: Sequence[Batch]) -> dict[str, Offsets]:
-    """Source -> where the batches end in it, of those whose positions are offsets of topics."""
+def _positions(ledger: Ledger, batches: Sequence[Batch]) -> dict[str, Offsets]:
+    """Kafka source -> where the batches end in it."""
+    kafka = kafka_sources(ledger.layout, ledger.generation)
     offsets = batches[-1].offsets if batches else {}
-    return {name: as_offsets(at) for name, at in offsets.items() if _of_topics(at)}
-
-
-def _of_topics(offset: object) -> bool:
-    return isinstance(offset, dict) and all(isinstance(ends, dict) for ends in offset.values())
+    return {name: as_offsets(at) for name, at in offsets.items() if name in kafka}
 
 
 def _initial(ledger: Ledger, name: str) -> Offsets:

@@ -6,44 +6,36 @@ live one has published; its whole table is judged as one increment, and swapped 
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.kafka_source import Offsets
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.bound_source import bind_sources
 from spark_jobs.ledger.construction import (
     Construction,
     construct,
-    lease_of,
+    constructions,
+    hash_of_excluded,
     own_construction,
 )
 from spark_jobs.ledger.excluded import excluded
-from spark_jobs.ledger.flush import flushes, put_flush
-from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.generations import Birth, current, put_birth
 from spark_jobs.ledger.increments import Increment
 from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.kafka_position import initial_offsets_file
-from spark_jobs.ledger.lease import Lease, hold
+from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.ledger.request import RunRequest
-from spark_jobs.ledger.retained import Part, beginning, gone, published_input, unread
+from spark_jobs.ledger.retained import Part, gone, published_input, unread
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.again import last_event, leased, note
 from spark_jobs.steps.redo import files_read, unpublished
 from spark_jobs.steps.seal import seal_batches
 from spark_jobs.steps.step import Ended, Run
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from spark_jobs.steps.taking_in import take_in
 
 
 class NothingToRebuild(Refused):
@@ -56,6 +48,10 @@ class InputLost(Refused):
 
 class NotCovered(Refused):
     """A new generation has not read what was published, though it is there; carries `missing`."""
+
+
+class ExclusionsChanged(Refused):
+    """A new generation has read what does not count any more; carries `increment`."""
 
 
 def rebuild(
@@ -87,35 +83,54 @@ def rebuild(
             remedy="Begin anew under another pipeline name.",
             pipeline=pipeline.name,
         )
+    if request.dry_run:
+        lost = gone(pipeline, _missing(pipeline, _excludes(pipeline, request), None))
+        return Ended(Outcome.DONE, f"no longer held: {lost or 'nothing'}", {"lost": lost.as_dict()})
+    while True:
+        built, lost = _built(run, request)
+        with leased(run, lease, "ingest") as held:
+            if own_construction(pipeline, "rebuild", run.run_id) != built:
+                run.say("something was rejected or reinstated meanwhile: beginning anew")
+                continue
+            late = _prove_covered(run, request, built)
+            number, rows = _seal(run, request, built, held)
+        lost = lost if lost else late
+        reason = f"{built.generation} holds {rows:,} rows of everything, as increment {number:06d}"
+        facts = {"increment": number, "generation": built.generation, "rows": rows}
+        return Ended(Outcome.DONE, reason, {**facts, "lost": lost.as_dict()})
+
+
+def _built(run: Run, request: RunRequest) -> tuple[Construction, Part]:
+    """The run's generation, after it has taken in what is there, and what is there no longer."""
+    pipeline = run.pipeline
     built = own_construction(pipeline, "rebuild", run.run_id)
     excludes = _excludes(pipeline, request) if built is None else built.excludes
     lost = gone(pipeline, _missing(pipeline, excludes, built))
-    if request.dry_run:
-        return Ended(Outcome.DONE, f"no longer held: {lost or 'nothing'}", {"lost": lost.as_dict()})
     if lost:
         run.say(f"the sources no longer hold {lost}")
     _accepted(pipeline, request, lost)
-    built = construct(pipeline, "rebuild", run.run_id, excludes)
-    _take_in(run, built)
-    with leased(run, lease, "ingest") as held:
-        missing = _missing(pipeline, excludes, built)
-        if missing:
-            # Published since it was read.
-            _take_in(run, built)
-            missing = _missing(pipeline, excludes, built)
-        late = gone(pipeline, missing)
-        _accepted(pipeline, request, late)
-        if rest := missing.without(late):
-            raise NotCovered(
-                f"Today's spec of {pipeline.name} does not read what was published: {rest}.",
-                remedy="Let its sources name it again; to leave files out, name them with "
-                "--exclude.",
-                missing=rest.as_dict(),
-            )
-        number, rows = _seal(run, request, built, held)
-    reason = f"{built.generation} holds {rows:,} rows of everything, as increment {number:06d}"
-    facts = {"increment": number, "generation": built.generation, "rows": rows}
-    return Ended(Outcome.DONE, reason, {**facts, "lost": lost.as_dict()})
+    built = built or construct(pipeline, "rebuild", run.run_id, excludes)
+    take_in(run, built)
+    return built, lost
+
+
+def _prove_covered(run: Run, request: RunRequest, built: Construction) -> Part:
+    """Prove under the lease that it has read what was published; what of that is gone by now."""
+    pipeline = run.pipeline
+    missing = _missing(pipeline, built.excludes, built)
+    if missing:
+        # Published since it was read.
+        take_in(run, built)
+        missing = _missing(pipeline, built.excludes, built)
+    late = gone(pipeline, missing)
+    _accepted(pipeline, request, late)
+    if rest := missing.without(late):
+        raise NotCovered(
+            f"Today's spec of {pipeline.name} does not read what was published: {rest}.",
+            remedy="Let its sources name it again; to leave files out, name them with --exclude.",
+            missing=rest.as_dict(),
+        )
+    return late
 
 
 def take_over(pipeline: Pipeline, increment: Increment, seq: int) -> None:
@@ -128,10 +143,21 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int) -> None:
         pipeline: Whose.
         increment: Of a rebuild.
         seq: The event's number.
+
+    Raises:
+        ExclusionsChanged: it holds input that does not count any more, or lacks some that does.
     """
     layout, made = pipeline.layout, increment.sealed.made
     if made is None:
         return
+    built = next(one for one in constructions(layout) if one.generation == made.generation)
+    if built.left_out != hash_of_excluded(excluded(layout)):
+        raise ExclusionsChanged(
+            f"Since increment {increment.number:06d} was computed, a person decided that other "
+            "input does not count.",
+            remedy=f"Rebuild again: tidemill rebuild {pipeline.name} --reason TEXT.",
+            increment=increment.number,
+        )
     put_birth(
         layout,
         Birth(
@@ -163,66 +189,6 @@ def _missing(
         layout, current(layout), replace(but, files=but.files.union(excludes))
     )
     return published if built is None else unread(layout, built.generation, published)
-
-
-def _take_in(run: Run, built: Construction) -> None:
-    """Let the new generation read what is there, under a lease of its own."""
-    from spark_jobs.engine import ingest as engine
-    from spark_jobs.engine.session import open_session
-    from spark_jobs.steps.ingest import leave
-
-    building = replace(run.pipeline, generation=built.generation)
-    session: SparkSession = open_session(building, "rebuild")
-    folder = lease_of(building.layout, built)
-    while True:
-        with hold(folder, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
-            _begin(building)
-            found = engine.ingest(session, building, lease, run.run_id, run.say)
-        # A budget bounds one query; here there is one after the other.
-        done = found.stopped is None or not found.batches
-        if done and not _flush_again(building):
-            return
-
-
-def _flush_again(building: Pipeline) -> bool:
-    """Raise the watermark to where a person has raised that of the live generation, if it is lower.
-
-    What was closed by that is published, and would else be open again.
-    """
-    layout = building.layout
-    asked = flushes(layout, current(layout))
-    generation = open_generation(building)
-    last = generation.committed
-    if not asked or last < 0 or generation.unfinished:
-        return False
-    furthest = max(asked, key=lambda flush: flush.watermark_ms)
-    if generation.checkpoint.commits[last].next_watermark_ms >= furthest.watermark_ms:
-        return False
-    return put_flush(layout, generation.name, furthest.model_copy(update={"batch": last + 1}))
-
-
-def _begin(building: Pipeline) -> None:
-    """Note where Kafka sources begin, before the first query does."""
-    layout, generation = building.layout, building.generation
-    assert generation is not None  # noqa: S101 (for mypy)
-    _, first = published_input(layout, current(layout), excluded(layout))
-    begins = beginning(building, first)
-    if begins:
-        bind_sources(layout, generation, building.spec)
-    for name, offsets in begins.items():
-        file = initial_offsets_file(layout, generation, name)
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            draft = file.with_name(".0.tidemill")
-            draft.write_text(f"\0v1\n{_json(offsets)}", encoding="utf-8")
-            draft.replace(file)
-
-
-def _json(offsets: Offsets) -> str:
-    return json.dumps(
-        {topic: {str(n): offset for n, offset in ends.items()} for topic, ends in offsets.items()},
-        separators=(",", ":"),
-    )
 
 
 def _seal(run: Run, request: RunRequest, built: Construction, lease: Lease) -> tuple[int, int]:

@@ -1,0 +1,72 @@
+"""A generation that is built beside the live one takes in what the sources hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.bound_source import bind_sources
+from spark_jobs.ledger.construction import Construction, lease_of
+from spark_jobs.ledger.excluded import excluded
+from spark_jobs.ledger.flush import flushes, put_flush
+from spark_jobs.ledger.generation import open_generation
+from spark_jobs.ledger.generations import current, generation_of
+from spark_jobs.ledger.kafka_position import initial_offsets_file, put_initial_offsets
+from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.retained import beginning, published_input
+from spark_jobs.steps.step import Run
+
+
+def take_in(run: Run, built: Construction) -> None:
+    """Let the new generation read what is there, under a lease of its own.
+
+    Args:
+        run: That builds it.
+        built: What it is.
+
+    Raises:
+        TidemillError: as a live ingest does.
+    """
+    from spark_jobs.engine import ingest as engine
+    from spark_jobs.engine.session import open_session
+    from spark_jobs.steps.ingest import leave
+
+    building = replace(run.pipeline, generation=built.generation)
+    session = open_session(building, "rebuild")
+    folder = lease_of(building.layout, built)
+    while True:
+        with hold(folder, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
+            _begin(building)
+            found = engine.ingest(session, building, lease, run.run_id, run.say)
+        # A budget bounds one query; here there is one after the other.
+        done = found.stopped is None or not found.batches
+        if done and not _flush_again(building):
+            return
+
+
+def _flush_again(building: Pipeline) -> bool:
+    """Raise the watermark to where a person has raised that of the live generation, if it is lower.
+
+    What was closed by that is published, and would else be open again.
+    """
+    layout = building.layout
+    asked = flushes(layout, current(layout))
+    generation = open_generation(building)
+    last = generation.committed
+    if not asked or last < 0 or generation.unfinished:
+        return False
+    furthest = max(asked, key=lambda flush: flush.watermark_ms)
+    if generation.checkpoint.commits[last].next_watermark_ms >= furthest.watermark_ms:
+        return False
+    return put_flush(layout, generation.name, furthest.model_copy(update={"batch": last + 1}))
+
+
+def _begin(building: Pipeline) -> None:
+    """Note where Kafka sources begin, before the first query does."""
+    layout, generation = building.layout, generation_of(building)
+    _, first = published_input(layout, current(layout), excluded(layout))
+    begins = beginning(building, first)
+    if begins:
+        bind_sources(layout, generation, building.spec)
+    for name, offsets in begins.items():
+        put_initial_offsets(initial_offsets_file(layout, generation, name), offsets)
