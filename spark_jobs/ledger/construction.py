@@ -18,7 +18,7 @@ from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.excluded import Excluded, excluded
-from spark_jobs.ledger.generations import births, generation_of, next_generation
+from spark_jobs.ledger.generations import Birth, births, generation_of, next_generation
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec
 
@@ -61,6 +61,12 @@ def unfinished(layout: Layout) -> list[Construction]:
     """Those that were not born, or not yet."""
     born = {birth.generation for birth in births(layout.home)}
     return [one for one in constructions(layout) if one.generation not in born]
+
+
+def born_of(layout: Layout, run_id: str) -> Birth | None:
+    """The generation that a run has brought already."""
+    built = {one.generation for one in constructions(layout) if one.run_id == run_id}
+    return next((birth for birth in births(layout.home) if birth.generation in built), None)
 
 
 def construct(

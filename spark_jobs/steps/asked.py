@@ -8,6 +8,7 @@ from spark_jobs.contract.errors import Refused, UsageError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.construction import born_of
 from spark_jobs.ledger.generation import Generation
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
@@ -79,7 +80,9 @@ def asked(run: Run, request: RunRequest, generation: Generation | None) -> Ended
             refuse_backfill(pipeline)
         case "redo" if generation is not None:
             must_say_why("redo", by=request.by, reason=request.reason)
-            _prove_tail(pipeline, request, generation)
+            # Forked already, its tail is no longer that of a generation which has read it.
+            if born_of(pipeline.layout, run.run_id) is None:
+                _prove_tail(pipeline, request, generation)
         case "rebuild":
             must_say_why("rebuild", by=request.by, reason=request.reason)
             refuse_backfill(pipeline)

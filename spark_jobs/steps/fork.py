@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.changes import plan_asked_for, refuse_changes
-from spark_jobs.ledger.construction import clear_away, construct, constructions
+from spark_jobs.ledger.construction import born_of, clear_away, construct
 from spark_jobs.ledger.fork import dropped_flushes, fork_off
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.generations import Birth, births, last_published, put_birth
+from spark_jobs.ledger.generations import Birth, last_published, put_birth
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.request import RunRequest
@@ -112,12 +111,6 @@ def _refuse_other_state(pipeline: Pipeline, generation: Generation) -> None:
 
         session = open_session(pipeline, "ingest")
         refuse_changed_plan(session, pipeline, generation.note)
-
-
-def born_of(layout: Layout, run_id: str) -> Birth | None:
-    """The generation that a run has brought already."""
-    built = {one.generation for one in constructions(layout) if one.run_id == run_id}
-    return next((birth for birth in births(layout.home) if birth.generation in built), None)
 
 
 def first_unpublished(pipeline: Pipeline, generation: Generation) -> int:

@@ -10,6 +10,7 @@ from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batches import InputFile, Ledger
+from spark_jobs.ledger.construction import born_of
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Journal
@@ -50,7 +51,8 @@ def redo(run: Run, request: RunRequest) -> Ended:
     if own is not None:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     found = read_note(pipeline.layout, generation_of(pipeline))
-    if found is not None and found.pipeline_class is not PipelineClass.MAP:
+    keeps = found is not None and found.pipeline_class is not PipelineClass.MAP
+    if keeps or born_of(pipeline.layout, run.run_id) is not None:
         from spark_jobs.steps.fork import fork
 
         return fork(run, request)

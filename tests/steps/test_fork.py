@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.contract.pipeline_class import PipelineClass
+from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.checkpoint_cut import ForkPointGone
 from spark_jobs.ledger.construction import construct
@@ -20,8 +21,9 @@ from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.request import RunRequest
 from spark_jobs.ledger.status import read_status
 from spark_jobs.steps.again import last_published
+from spark_jobs.steps.asked import asked
 from spark_jobs.steps.fork import fork_generation
-from spark_jobs.steps.redo import NothingToRedo
+from spark_jobs.steps.redo import NothingToRedo, redo
 from spark_jobs.steps.seal import seal
 from tests.histories import History, row, rows, tree
 
@@ -157,6 +159,10 @@ def test_without_anything_published_all_of_it_is_taken_in_again(tmp_path: Path) 
     assert fork.checkpoint.virgin
     assert fork.note is None
     assert Ledger(history.layout, "live-0002").batches() == []
+    # A retry, and a doctor that is cleared, find it there.
+    assert redo(history.run("redo"), ASKED).facts["forked"] == "live-0002"
+    again = asked(history.run("redo"), ASKED, open_generation(history.pipeline))
+    assert again.outcome is Outcome.DONE
 
 
 def test_with_everything_published_there_is_nothing_to_fork(windowed: History) -> None:
