@@ -93,7 +93,7 @@ def bound_source_changes(
     if born is None:
         return []
     # Of what binds a source nothing depends on the class.
-    judge = Judge(layout.name, PipelineClass.MAP)
+    judge = Judge(layout.name, PipelineClass.MAP, published=spec.published)
     identity = (born.kind, born.event_time), (today.kind, today.event_time)
     changes = source_changes(judge, name, *identity)
     if batches and not batches[-1].offsets.get(name) and _was_read(name, batches):
