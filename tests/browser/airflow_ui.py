@@ -89,6 +89,11 @@ class AirflowUI:
             button.click()
         return answers[0]
 
+    def unfold(self, key: str) -> None:
+        """Open the JSON that a page shows folded, until a key of it can be read."""
+        self.page.locator(".codicon-folding-collapsed").first.click()
+        self.page.get_by_text(key).first.wait_for()
+
     def _dialog(self, dag: str) -> Locator:
         """The dialog behind the DAG's button `Trigger`."""
         self.open("dags", dag)

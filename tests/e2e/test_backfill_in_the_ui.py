@@ -195,7 +195,7 @@ def test_the_asset_event_names_the_three_partitions(
     assert told["version"] == DeltaTable(mill.layout.table).version()
     assert told["by"] == ADA.name
     ui.open("dags", NAME, "runs", told["run_id"], "tasks", "publish", "asset_events")
-    ui.page.get_by_text(f"tidemill/{NAME}").first.wait_for()
+    ui.unfold("by_way_of")
     ui.picture("asset-event")
 
 
