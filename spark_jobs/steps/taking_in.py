@@ -40,7 +40,8 @@ def take_in(run: Run, built: Construction) -> None:
             found = engine.ingest(session, building, lease, run.run_id, run.say)
         # A budget bounds one query; here there is one after the other.
         done = found.stopped is None or not found.batches
-        if done and not _flush_again(building):
+        if done and not _flush_again(building) and not open_generation(building).due:
+            # What is due by then is published of the other generation.
             return
 
 
