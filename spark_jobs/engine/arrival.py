@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
 
 from spark_jobs.engine.prefix import Read
+from spark_jobs.engine.rows import REJECT
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.partitions import Partitions
 
@@ -63,7 +67,24 @@ def _modified(file: InputFile) -> datetime:
 
 
 def _wrote(read: Read, partitions: Partitions) -> bool:
+    """Whether a batch wrote rows of some partitions, or rejected rows that would lie there."""
+    files = [file for file in read.batch.outputs if file.rows]
+    if any(not file.rejected and partitions.hold(file.partition) for file in files):
+        return True
     return any(
-        file.rows and not file.rejected and partitions.hold(file.partition)
-        for file in read.batch.outputs
+        _would_lie(read.ledger.sink / file.path, partitions) for file in files if file.rejected
     )
+
+
+def _would_lie(path: Path, partitions: Partitions) -> bool:
+    if path.suffix != ".parquet":
+        # Of other formats it takes Spark to know; the bound is taken at its word.
+        return False
+    rejects = pq.ParquetFile(path).read(columns=[f"{REJECT}.partition"])[REJECT].to_pylist()
+    found = {tuple(reject["partition"] or ()) for reject in rejects if reject}
+    return any(_names(dict(pairs), partitions) for pairs in found)
+
+
+def _names(partition: Mapping[str, str | None], partitions: Partitions) -> bool:
+    known = all(partition.get(column) is not None for column in partitions.columns)
+    return known and partitions.hold(partition)

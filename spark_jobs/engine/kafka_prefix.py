@@ -15,7 +15,7 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.engine import kafka_source
 from spark_jobs.ledger.kafka_broker import Broker
 from spark_jobs.ledger.kafka_range import Range
-from spark_jobs.ledger.kafka_topics import prove_topics
+from spark_jobs.ledger.kafka_topics import prove_topics, records_of
 
 
 class RecordsGone(Refused):
@@ -54,7 +54,11 @@ def prove_records(
         return
     broker = Broker(connection(source.conn_id, environ), reads_committed=source.reads_committed)
     found = broker.topics({one.topic for one in ranges})
-    compacted = sorted(name for name, one in found.items() if "compact" in one.cleanup_policy)
+    compacted = sorted(
+        {one.name for one in found.values() if "compact" in one.cleanup_policy}
+        # What was replaced while it was so stays replaced.
+        | {r.topic for r in records_of(layout, generation, name) if "compact" in r.cleanup_policy}
+    )
     if compacted:
         raise RecordsReplaced(
             f"sources.{name}: topic '{compacted[0]}' is compacted, so that older records of a key "

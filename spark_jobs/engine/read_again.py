@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.engine.source import read_stream
+from spark_jobs.engine.source import ORIGIN, read_stream
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.clean_source import located
@@ -92,8 +94,20 @@ def of_files(session: SparkSession, source: FileSource, places: list[Path]) -> D
         if not place.is_relative_to(base):
             base = Path(source.sourceArchiveDir or "/", base.relative_to("/"))
         by_base.setdefault(base, []).append(str(place))
-    parts = [read_batch(session, source, files, str(base)) for base, files in by_base.items()]
+    parts = []
+    for base, files in by_base.items():
+        rows = read_batch(session, source, files, str(base))
+        parts.append(rows if base == source.directory else _from(rows, base, source.directory))
     return reduce(DataFrame.unionAll, parts)
+
+
+def _from(rows: DataFrame, archive: Path, directory: Path) -> DataFrame:
+    """Rows of archived files with the names that these had when they were read."""
+    jvm: Any = rows.sparkSession._jvm
+    paths = (jvm.org.apache.hadoop.fs.Path(str(place)).toUri() for place in (archive, directory))
+    # As `_metadata.file_path` has them, where some letters are escaped.
+    now, then = (str(path.getRawPath()) for path in paths)
+    return rows.withColumn(ORIGIN, F.replace(ORIGIN, F.lit(now), F.lit(then)))
 
 
 def _places(ledger: Ledger, name: str, batch: Batch) -> list[Path]:

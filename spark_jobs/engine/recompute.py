@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.kafka_source import KafkaSource
@@ -175,8 +174,11 @@ def _compute(
     forgets = None if extent is None else moved(session, pipeline, inputs, extent)
     keep = keeping(extent.partitions if extent is not None else None, forgets or ())
     if by_batch:
-        rows = _rows(session, pipeline, inputs, statics)
-        write_rows(keep(rows.rows), rows, pipeline, place)
+        # Each part with the static inputs that it was read with.
+        for pins, part in inputs.by_pins(pipeline.spec.statics):
+            read = read_prefix(session, pipeline, part)
+            rows = plan_rows(read, pipeline, statics(pins))
+            write_rows(keep(rows.rows), rows, pipeline, place)
         inputs.prove()
     else:
         from spark_jobs.engine.replay import replay
@@ -256,13 +258,3 @@ def without(layout: Layout, made: Made) -> Excluded:
     """
     known = excluded(layout, made.reinstates)
     return Excluded(known.files | {*made.excludes}, known.ranges)
-
-
-def _rows(session: SparkSession, pipeline: Pipeline, inputs: Inputs, statics: StaticsOf) -> Plan:
-    """The rows of inputs, each part of them with the static inputs that it was read with."""
-    parts = [
-        plan_rows(read_prefix(session, pipeline, part), pipeline, statics(pins))
-        for pins, part in inputs.by_pins(pipeline.spec.statics)
-    ]
-    rows = reduce(DataFrame.unionByName, [part.rows for part in parts])
-    return replace(parts[0], rows=rows)

@@ -35,7 +35,7 @@ def scratch(made: Made) -> Place:
 
 
 def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: Place) -> None:
-    """Write good and rejected rows as the stream's sink would.
+    """Write good and rejected rows as the stream's sink would, beside others of the same place.
 
     Args:
         rows: As `plan_rows` gives them, cut to what is wanted.
@@ -49,7 +49,8 @@ def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: Place)
         rows = in_format(rows, planned.table_schema, output, pipeline.transform_file)
     options = output.writer_options if append else {k: str(v) for k, v in output.options.items()}
     (
-        rows.write.format(output.format if append else "parquet")
+        rows.write.mode("append")
+        .format(output.format if append else "parquet")
         .partitionBy(*output.sink_partitions)
         .options(**options)
         .option("maxRecordsPerFile", output.maxRecordsPerFile)

@@ -89,7 +89,7 @@ def prove_topics(
         TopicRecreated: one has another id than it had.
         TopicDropped: something that was read is not among them.
     """
-    for record in _records(layout, generation, name):
+    for record in records_of(layout, generation, name):
         topic = today.get(record.topic)
         if topic is not None and topic.id and record.id and topic.id != record.id:
             raise TopicRecreated(
@@ -132,7 +132,8 @@ def record_topics(layout: Layout, generation: str, name: str, today: Mapping[str
         documents.put_if_absent(_folder(layout, generation) / f"{name}.{topic.name}.json", record)
 
 
-def _records(layout: Layout, generation: str, name: str) -> Iterator[TopicRecord]:
+def records_of(layout: Layout, generation: str, name: str) -> Iterator[TopicRecord]:
+    """The topics of a source as they were when it first read them."""
     folder = _folder(layout, generation)
     # A source's name has no dot.
     for file in sorted(folder.glob(f"{name}.*.json")):

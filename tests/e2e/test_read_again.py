@@ -10,6 +10,7 @@ import pytest
 
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.partition_values import disk_path
 from tests.e2e.flow import Flow
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ def again(flow: Flow, spark: SparkSession) -> list[tuple[Any, ...]]:
         before = batches[number - 1] if number else None
         rows = read_again(spark, flow.pipeline, ledger, batch, before)["events"]
         found += (tuple(row) for row in rows.select("word", "day").collect())
+        origins = {row[0] for row in rows.select("_origin").collect()}
+        # Of the file as it lay when it was read.
+        assert {Path(disk_path(origin)) for origin in origins} == {
+            file.on_disk for file in batch.inputs
+        }
     return sorted(found)
 
 
@@ -41,7 +47,7 @@ def test_files_in_partitions_are_read_with_these_also_from_the_archive(
 ) -> None:
     from spark_jobs.engine.read_again import InputGone
 
-    archive = tmp_path / "archive"
+    archive = tmp_path / "put away"
     cleaned = {"cleanSource": "archive", "sourceArchiveDir": str(archive)}
     flow = Flow(
         tmp_path, {"events": "word string, day date"}, {"sources": {"events": cleaned}}, ROWS

@@ -188,13 +188,15 @@ def test_the_bound_of_lateness_decides_what_is_read(tmp_path: Path, spark: Spark
     assert (found.inputs, found.skipped) == (2, 2)
     # That of the fourth says that it came much later than it did.
     said: list[str] = []
-    late = arrive(flow, 2, ["late"])
-    flow.go("late")
+    late = [arrive(flow, 2, ["late"])]
+    flow.step("ingest", "late")
+    late.append(arrive(flow, 2, [None]))
+    flow.step("ingest", "later")
     found = backfill(flow, spark, day(2), day(3), said=said)
-    assert late.stat().st_mtime > day(5).timestamp()
+    assert all(file.stat().st_mtime > day(5).timestamp() for file in late)
     assert rows_of(flow, found, "word") == [("late",), ("of-2",)]
-    assert (found.inputs, found.skipped) == (3, 2)
-    assert [line for line in said if "batches 4 wrote" in line]
+    assert (found.rejected, found.inputs, found.skipped) == (1, 4, 2)
+    assert [line for line in said if "batches 4, 5 wrote" in line]
 
 
 HOURS = """
@@ -309,3 +311,33 @@ def test_records_are_read_again_while_the_topic_has_them(
     some = Range(topic=compacted, partition=0, first=0, until=1)
     with pytest.raises(RecordsReplaced):
         prove_records(mill.layout, FIRST_GENERATION, "orders", source, [some], mill.environ)
+
+
+def test_rows_are_joined_with_what_their_batches_were_joined_with(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    prices = tmp_path / "prices"
+    prices.mkdir()
+    static = {"kind": "file", "format": "json", "path": str(prices), "schema": "word string, n int"}
+    joined = "def transform(events, prices):\n    return events.join(prices, 'word')\n"
+    flow = flow_of(tmp_path, statics={"prices": static})
+    flow.write(joined)
+    for number in (1, 2):
+        (prices / f"{number}.json").write_text(json.dumps({"word": f"of-{number}", "n": number}))
+        for name in range(1, number + 1):
+            arrive(flow, 1, [f"of-{name}"])
+            flow.step("ingest", f"{number}-{name}")
+        if number == 1:
+            arrive(flow, 1, ["of-2"])
+            flow.step("ingest", "too-early")
+    pins = {batch.static["prices"].identity for batch in flow.batches}
+    assert len(pins) == 2
+    found = backfill(flow, spark, day(1), day(2))
+    assert rows_of(flow, found, "word", "n") == [("of-1", 1), ("of-1", 1), ("of-2", 2)]
+    # One that no batch was joined with is taken as it is now.
+    flow.write(
+        joined.replace("events, prices", "events, prices, more"),
+        statics={"prices": static, "more": static},
+    )
+    again = backfill(flow, spark, day(1), day(2))
+    assert (again.rows, again.inputs) == (3, 4)
