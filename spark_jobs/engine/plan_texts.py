@@ -25,7 +25,8 @@ BUCKETS = re.compile(r"\bnamed_struct\(start, .*?precisetimestampconversion\((.+
 WIDTH = re.compile(r"\+ (\d+)\), LongType, TimestampType")
 SLIDE = re.compile(r"% (\d+)\)")
 GAP = re.compile(r"\+ (?:cast\()?(\d+ \w+)")
-IDS = re.compile(r"#\d+L?(-T\d+ms)?")
+# Ids of what is no column: results of functions, variables of lambdas, queries within.
+IDS = re.compile(r"(\)| AS \S+?|lambda \w+|subquery)#\d+L?(-T\d+ms)?")
 LAMBDAS = re.compile(r"lambda (\w+?)_\d+\b")
 
 
@@ -53,7 +54,7 @@ class Texts:
             made_of = self._made_of.get(identity, name)
             place = rf"(?<!\w){re.escape(name)}#{identity}L?(-T\d+ms)?(?!\d)"
             text = re.sub(place, made_of.replace("\\", r"\\"), text)
-        return shortened(_of_time(_numbered(IDS.sub("", text))))
+        return shortened(_of_time(_numbered(IDS.sub(r"\1", text))))
 
     def columns(self, expression: Any) -> tuple[str, ...]:
         """The inputs' columns that an expression is made of."""

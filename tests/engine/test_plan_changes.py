@@ -27,6 +27,11 @@ ROWS: dict[str, tuple[Transform, Transform, Found]] = {
         mapped("n", where="n > 1"),
         {("transform.filter", CONSEQUENCES)},
     ),
+    "a number in a text": (
+        mapped("n", where="word = 'no#1'"),
+        mapped("n", where="word = 'no#2'"),
+        {("transform.filter", CONSEQUENCES)},
+    ),
     "the same columns, made of others": (
         mapped("n AS v"),
         mapped("m AS v"),
