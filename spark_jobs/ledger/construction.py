@@ -63,6 +63,12 @@ def unfinished(layout: Layout) -> list[Construction]:
     return [one for one in constructions(layout) if one.generation not in born]
 
 
+def being_built(layout: Layout) -> list[Construction]:
+    """What each run has begun last, where that is not born: nobody goes on with what was before."""
+    last = {one.run_id: one for one in constructions(layout)}
+    return [one for one in unfinished(layout) if one in last.values()]
+
+
 def born_of(layout: Layout, run_id: str) -> Birth | None:
     """The generation that a run has brought already."""
     built = {one.generation for one in constructions(layout) if one.run_id == run_id}

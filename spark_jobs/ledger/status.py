@@ -18,7 +18,7 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.construction import unfinished
+from spark_jobs.ledger.construction import being_built
 from spark_jobs.ledger.generations import current
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
 from spark_jobs.ledger.increments import Increments
@@ -116,7 +116,7 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
     return PipelineStatus(
         pipeline=layout.name,
         generation=generation,
-        building=tuple(one.generation for one in unfinished(layout)),
+        building=tuple(one.generation for one in being_built(layout)),
         pipeline_class=None if note is None else note.pipeline_class,
         batches=latest + 1,
         unsealed=latest - sealed,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.ledger.construction import construct, unfinished
+from spark_jobs.ledger.construction import being_built, construct, unfinished
 from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.generations import Birth, births, current, put_birth
 from spark_jobs.ledger.increments import Rejection
@@ -81,6 +81,7 @@ def test_code_or_exclusions_of_another_day_are_another_generation(published: His
     )
     third = construct(published.pipeline, "rebuild", "one")
     assert len({first.generation, second.generation, third.generation}) == 3
+    assert being_built(published.layout) == [third]
 
 
 def test_what_was_published_is_known_by_file_and_so_is_what_is_gone(published: History) -> None:
