@@ -170,7 +170,8 @@ def _compute(
         reads, skipped = _within_bound(pipeline, planned, reads, extent, say)
     inputs = inputs_of(pipeline, reads)
     _prove_records(pipeline, made.generation, inputs)
-    _say_what_is_read(inputs, skipped, pipeline, say)
+    boundless = by_batch and extent is not None and pipeline.spec.backfill.lateness is None
+    _say_what_is_read(inputs, skipped, say, boundless=boundless)
     forgets = None if extent is None else moved(session, pipeline, inputs, extent)
     keep = keeping(extent.partitions if extent is not None else None, forgets or ())
     if by_batch:
@@ -209,13 +210,12 @@ def _within_bound(
     return found.reads, found.skipped
 
 
-def _say_what_is_read(inputs: Inputs, skipped: int, pipeline: Pipeline, say: Say) -> None:
+def _say_what_is_read(inputs: Inputs, skipped: int, say: Say, *, boundless: bool) -> None:
+    left = "all that counts"
     if skipped:
         left = f"{skipped:,} others arrived outside of backfill.lateness"
-    elif pipeline.spec.backfill.lateness is None:
+    elif boundless:
         left = "all that counts; backfill.lateness would bound it"
-    else:
-        left = "all that counts"
     say(f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}")
 
 
