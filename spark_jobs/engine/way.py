@@ -63,5 +63,6 @@ def goes_by_batch(
         # Windows of it are open at any time; a replay gives out those that are closed.
         return False
     windows = windows_of(planned.rows)
-    refuse_not_final(pipeline, extent, windows, reads[-1].batch.watermark_after_ms)
+    # What only the next batch gives out is not the backfill's: it would be there twice.
+    refuse_not_final(pipeline, extent, windows, reads[-1].batch.watermark_before_ms)
     return True
