@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,9 @@ from spark_jobs.ledger.sink_log import read_sink_log
 from tests.e2e.asking import ask
 from tests.e2e.flow import Flow
 from tests.e2e.windows import COUNTS, at, windows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.jvm
 
@@ -64,11 +67,18 @@ def without_wrong(files: Iterable[list[dict[str, str]]]) -> list[list[dict[str, 
     return [[row for row in rows if row["word"] != "wrong"] for rows in files]
 
 
+@pytest.fixture
+def compacts_often(spark: SparkSession) -> Iterator[dict[str, int]]:
+    """A setting of the shared session, for one test."""
+    yield {INTERVAL: 3}
+    spark.conf.unset(INTERVAL)
+
+
 def test_the_unpublished_tail_is_taken_in_again_with_mended_code(
-    tmp_path: Path, spark: object
+    tmp_path: Path, compacts_often: dict[str, int]
 ) -> None:
     # Where Spark puts its log together it wants what came before the fork.
-    flow = windows(tmp_path, spark={"conf": {INTERVAL: 3}})
+    flow = windows(tmp_path, spark={"conf": compacts_often})
     flow.suite = SUITE
     flow.write()
     files = fed(flow, range(0, 20, 5))
