@@ -37,6 +37,8 @@ class Slots:
         column: Of the published table.
         time: Of the rows read, where these have partitions.
         result: Where else the time lies in a row of the result.
+        read: The time of rows read, where only those of the result have partitions: by it rejected
+            rows go.
         forgives: Whether rows that were late count once their partition is computed again.
         open_ms: How long after its hour a partition of windows is final.
     """
@@ -44,12 +46,13 @@ class Slots:
     column: str
     time: str = ""
     result: int = 0
+    read: str = ""
     forgives: bool = False
     open_ms: int = 0
 
-    def of_row(self, row: Row) -> str | None:
-        """Of a row that is read; None where only rows of the result have a partition."""
-        return f"{datetime.fromisoformat(row[self.time]):{HOURS}}" if self.time else None
+    def of_row(self, row: Row) -> str:
+        """Of a row that is read, good or rejected."""
+        return f"{datetime.fromisoformat(row[self.time or self.read]):{HOURS}}"
 
     def of_result(self, found: tuple[Any, ...]) -> str:
         """Of a row of the result."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -107,14 +108,14 @@ def histories(
         more: Runs beyond five, at most.
         kill: Where the last run's driver is killed, if that is not to be drawn.
     """
-    ending = _ending(draw, kind, kill)
-    runs = sum(isinstance(event, Go) for event in ending)
+    last = ending(draw, kind, kill)
+    runs = sum(isinstance(event, Go) for event in last)
     rounds = draw(st.integers(RUNS - runs, RUNS - runs + more))
     events: list[Event] = []
     for number in range(rounds):
         for source in draw(st.lists(st.sampled_from(kind.sources), max_size=2)):
             rows = draw(st.lists(kind.rows(source), max_size=6))
-            events.append(Arrive(source, _at(kind, rows, number)))
+            events.append(Arrive(source, at_round(kind, rows, number)))
         if events and isinstance(events[-1], Arrive) and draw(st.booleans()):
             events.append(Again())
         if kind.changes is not None and draw(st.booleans()):
@@ -124,7 +125,7 @@ def histories(
             events.append(LetOut())
         if kind.late is not None and draw(st.integers(0, 5)) == 5:
             events.append(Flush(draw(st.integers(0, kind.span)) + kind.step * number))
-    return (*events, *ending, LetOut(everything=True))
+    return (*events, *last, LetOut(everything=True))
 
 
 @st.composite
@@ -134,9 +135,9 @@ def deaths(draw: st.DrawFn, kind: Kind, often: int) -> tuple[Event, ...]:
     for number in range(RUNS - 2):
         for source in draw(st.lists(st.sampled_from(kind.sources), min_size=1, max_size=3)):
             rows = draw(st.lists(kind.rows(source), min_size=1, max_size=6))
-            events.append(Arrive(source, _at(kind, rows, number)))
+            events.append(Arrive(source, at_round(kind, rows, number)))
         events.append(Die(draw(st.integers(1, ENTRIES))) if 0 < number <= often else Go())
-    return (*events, *_ending(draw, kind), LetOut(everything=True))
+    return (*events, *ending(draw, kind), LetOut(everything=True))
 
 
 # Half of them are as runs should be.
@@ -149,21 +150,26 @@ RUN = st.just(Go()) | st.builds(
 )
 
 
-def _ending(draw: st.DrawFn, kind: Kind, kill: Kill | None = None) -> list[Event]:
+def ending(draw: st.DrawFn, kind: Kind, kill: Kill | None = None) -> list[Event]:
     """Rows of long after, which close what was open; then one of the beginning, and a kill."""
     first = kind.sources[0]
     last = Go(kill=kill or draw(st.sampled_from(Kill)))
     if kind.late is None:
         rows = draw(st.lists(kind.rows(first), min_size=1, max_size=3))
-        return [Arrive(first, _at(kind, rows, RUNS)), last]
+        return [Arrive(first, at_round(kind, rows, RUNS)), last]
     after = [
-        Arrive(name, _at(kind, [{**kind.late, kind.time: Minute(0)}], 1000))
+        Arrive(name, at_round(kind, [{**kind.late, kind.time: Minute(0)}], 1000))
         for name in kind.sources
     ]
-    return [*after, Go(), Arrive(first, _at(kind, [{**kind.late, kind.time: Minute(1)}], 0)), last]
+    return [
+        *after,
+        Go(),
+        Arrive(first, at_round(kind, [{**kind.late, kind.time: Minute(1)}], 0)),
+        last,
+    ]
 
 
-def _at(kind: Kind, rows: list[Any], number: int) -> tuple[Any, ...]:
+def at_round(kind: Kind, rows: Sequence[Any], number: int) -> tuple[Any, ...]:
     """Rows of a round, each round some time after the one before."""
     later = kind.step * number
     return tuple(

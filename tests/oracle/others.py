@@ -93,7 +93,7 @@ OTHERS = {
         _where("lines.select(", "lines", f"text = 'mill' {ABOVE}"),
         _but("lines", lambda row: row["text"] == "mill"),
         ("of_one_word", "text NOT LIKE '%mill'", lambda row: not row["text"].endswith("mill")),
-        Slots("day", result=0, forgives=True, open_ms=5 * MINUTE),
+        Slots("day", result=0, read="at", forgives=True, open_ms=5 * MINUTE),
     ),
     "unique_events": Other(
         _where("events.dropDuplicates", "events", f"id LIKE 'b%' {ABOVE}"),
@@ -110,7 +110,7 @@ OTHERS = {
         _where("actions.withColumn", "actions", f"action = 'view' {ABOVE}"),
         _but("actions", lambda row: row["action"] == "view"),
         ("not_bo", "user <> 'bo'", lambda row: row["user"] != "bo"),
-        Slots("day", result=1),
+        Slots("day", result=1, read="at"),
     ),
     "word_count": Other(
         _where("lines.select(", "lines", "value = 'mill'"),
