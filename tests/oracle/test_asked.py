@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 
-from tests.oracle.asked_for import HISTORIES
+from tests.oracle.asked_for import HISTORIES, lines
 from tests.oracle.asking import asking
+from tests.oracle.history import Go
 from tests.oracle.others import OTHERS, kind_of
 from tests.oracle.test_shipped import LONG, MANY, seeded
 from tests.oracle.wishes import OF_ALL, OF_PARTS, Ask, wishful
@@ -46,7 +47,7 @@ def test_what_only_the_next_batch_gives_out_is_not_final(tmp_path: Path, spark: 
     assert (play.met["refused backfill"], play.met["backfill"]) == (1, 1)
 
 
-@pytest.mark.parametrize("name", OTHERS if LONG else ["user_sessions"])
+@pytest.mark.parametrize("name", OTHERS if LONG else ["device_signals"])
 def test_and_after_any_history(
     name: str, tmp_path_factory: pytest.TempPathFactory, spark: object
 ) -> None:
