@@ -15,7 +15,7 @@ from pathlib import Path
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.generations import Birth, births
+from spark_jobs.ledger.generations import births
 from spark_jobs.ledger.sealed import (
     NetFile,
     Rejection,
@@ -141,8 +141,15 @@ class Increments:
         return self._increment(sealed, self._superseded(one for one in later if one is not None))
 
     def last_sealed(self, generation: str) -> int:
-        """The last batch of a generation that is sealed or another's; -1 where none is."""
-        return last_sealed(self.all(), generation, births(self.folder.parent))
+        """The last batch of a generation that some increment stands for; -1 where there is none.
+
+        Batches of a fork before its own need no increment.
+        """
+        places = [increment.sealed.stands_for for increment in self.all()]
+        lasts = [place.last for place in places if place.generation == generation]
+        born = births(self.folder.parent)
+        before = [birth.first - 1 for birth in born if birth.generation == generation]
+        return max((*lasts, *before), default=-1)
 
     def seal(self, sealed: Sealed) -> bool:
         return documents.put_if_absent(self._sealed(sealed.increment), sealed)
@@ -184,20 +191,6 @@ class Increments:
             documents.read(folder / "rejection.json", Rejection),
             sealed.increment in superseded,
         )
-
-
-def last_sealed(increments: Iterable[Increment], generation: str, born: Iterable[Birth]) -> int:
-    """The last batch of a generation that some increment stands for; -1 where there is none.
-
-    Args:
-        increments: All.
-        generation: Which.
-        born: The takeovers: batches of a fork before its own need no increment.
-    """
-    places = [increment.sealed.stands_for for increment in increments]
-    lasts = [place.last for place in places if place.generation == generation]
-    before = [birth.first - 1 for birth in born if birth.generation == generation]
-    return max((*lasts, *before), default=-1)
 
 
 def _rank(generation: str, born: Sequence[str]) -> int:

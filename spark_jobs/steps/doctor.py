@@ -16,7 +16,7 @@ from spark_jobs.ledger.bound_source import prove_sources
 from spark_jobs.ledger.changes import refuse_changes
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.increments import Increment, Increments, State
+from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import end_outlived
 from spark_jobs.ledger.look import Look
@@ -69,11 +69,12 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
         return asked(run, request, generation)
     prove_execution(generation, continuous=continuous)
     batches = generation.ledger.batches()
-    increments = Increments(layout.increments).in_order()
+    increments = Increments(layout.increments)
     journal = Journal(layout.journal)
     visible = journal.published()
     published = {event.increment for event in journal.events() if event.seq in visible}
-    _check_unpublished_files(generation, batches, _first_unpublished(increments, published))
+    first = _first_unpublished(increments, generation.name, published)
+    _check_unpublished_files(generation, batches, first)
     prove_sources(layout, generation.name, pipeline.spec, batches)
     refuse_changes(pipeline, generation.note)
     found = looks(pipeline, batches)
@@ -98,7 +99,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
     _check_overdue(run, found, batches, now or datetime.now(UTC))
-    held = [i for i in increments if i.state is State.HELD and i.number not in published]
+    held = [i for i in increments.in_order() if i.state is State.HELD and i.number not in published]
     if held:
         since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed
         reason = f"nothing new; increment {held[0].number:06d} is held since {since:%Y-%m-%d %H:%M}"
@@ -129,12 +130,16 @@ def _check_unpublished_files(generation: Generation, batches: list[Batch], first
         )
 
 
-def _first_unpublished(increments: list[Increment], published: set[int]) -> int:
-    """The first batch of which the sink's own files are still to go out."""
-    live = [i for i in increments if i.sealed.made is None and i.rejection is None]
-    waiting = [i.sealed.first for i in live if i.number not in published]
-    sealed = max((i.sealed.stands_for.last for i in increments), default=-1)
-    return min(waiting, default=sealed + 1)
+def _first_unpublished(increments: Increments, generation: str, published: set[int]) -> int:
+    """The first batch of a generation of which the sink's own files are still to go out."""
+    waiting = [
+        one.sealed.first
+        for one in increments.in_order()
+        if one.sealed.generation == generation
+        and one.number not in published
+        and one.rejection is None
+    ]
+    return min(waiting, default=increments.last_sealed(generation) + 1)
 
 
 def _open_own(layout: Layout, run_id: str) -> int | None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from spark_jobs.ledger.generation import Generation
-from spark_jobs.ledger.generations import births
-from spark_jobs.ledger.increments import Increment, State, last_sealed
+from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.look import Look
 
@@ -41,7 +40,7 @@ class Work:
 def find_work(
     generation: Generation,
     found: Sequence[Look],
-    increments: list[Increment],
+    increments: Increments,
     journal: Journal,
     own: int | None,
     *,
@@ -53,7 +52,7 @@ def find_work(
     Args:
         generation: The live one.
         found: A look at every source.
-        increments: All, in order.
+        increments: Of the pipeline.
         journal: What went out, and what targets made of it.
         own: The increment that this run sealed at an earlier try.
         targets: The names of those that are published to.
@@ -61,7 +60,7 @@ def find_work(
     """
     events = journal.events()
     gone_out: set[int | None] = {event.increment for event in events}
-    waiting = [increment for increment in increments if increment.number not in gone_out]
+    waiting = [one for one in increments.in_order() if one.number not in gone_out]
     work = []
     for look in found:
         if look.new is None:
@@ -74,8 +73,7 @@ def find_work(
         work.append(Work("wake", f"a flush by {generation.flush.by} awaits its batch"))
     elif generation.due:
         work.append(Work("wake", "the watermark has passed what an earlier batch kept"))
-    born = births(generation.ledger.layout.home)
-    if published and generation.committed > last_sealed(increments, generation.name, born):
+    if published and generation.committed > increments.last_sealed(generation.name):
         work.append(Work("seal", "committed batches await the gate"))
     behind = False
     for increment in waiting:

@@ -297,6 +297,8 @@ def test_a_rebuilt_table_has_the_new_rule_everywhere_and_all_at_once(
     assert difference(books, as_it_is(books, mended.layout, "rebuilt"), "everywhere") == 0
     assert len(poll.seen) >= LOOKS
     assert set(poll.seen) <= {revenue(books, "week"), revenue(books, "everywhere")}
+    idle = perform("doctor", step_function("doctor"), Run(mended, "idle", lambda _: None))
+    assert idle.outcome is Outcome.SKIPPED, idle
 
 
 def test_a_planted_bad_day_is_held_and_the_next_good_day_waits(
