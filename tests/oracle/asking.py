@@ -43,7 +43,8 @@ def asking(name: str, home: Path, events: Iterable[Any], *, once: bool = False) 
     flow, versions = Shipped(home, shipped=CASES[name].pipeline or name), Versions.of(name)
     if once:
         sources = {
-            n: {**one, "maxFilesPerTrigger": 1000} for n, one in flow.spec["sources"].items()
+            name: {field: said for field, said in one.items() if field != "maxFilesPerTrigger"}
+            for name, one in flow.spec["sources"].items()
         }
         flow.write(trigger="once", sources=sources)
     first = versions.models[False, False]

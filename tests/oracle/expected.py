@@ -84,12 +84,15 @@ def expected(taken: Sequence[Taken], upto: int, model: Model, given: Given) -> E
                     rows[slot] = found.get(slot, Counter()) + since.get(slot, Counter())
                 bad = _swapped(bad, again, reads[one.upto + 1 : upto + 1], one.slots)
             case Reinstated():
-                back = [_only(batch, one.inputs) for batch in taken]
-                again = read(back, given, _always(one.model), set())
-                added = fed(again, _always(one.model), given, as_recorded(again))
-                for part, more in _parts(model, added).items():
-                    rows[part] = rows.get(part, Counter()) + more
-                bad.update(row for batch in again for row in batch.bad)
+                for (source, name), statics in one.inputs.items():
+                    # Row by row: of which batch it was makes no difference.
+                    own = [Taken(0, {source: (name,)}, 0, 0)]
+                    again = read(own, given, _always(one.model), set())
+                    added = fed(again, _always(one.model), given, [(EVER, 0)])
+                    added = [replace(batch, statics=statics) for batch in added]
+                    for part, more in _parts(model, added).items():
+                        rows[part] = rows.get(part, Counter()) + more
+                    bad.update(row for batch in again for row in batch.bad)
     return Expected(
         _upto(live, upto), rows, Counter((row.file, row.reason) for row in bad.elements())
     )

@@ -128,9 +128,14 @@ class Swap:
 
 @dataclass(frozen=True)
 class Reinstated:
-    """Rejected input counts again, by a version of code and rules."""
+    """Rejected input counts again, by a version of code and rules.
 
-    inputs: Set[Input]
+    Args:
+        inputs: Each with the static inputs as they were when it was read.
+        model: Of the version.
+    """
+
+    inputs: Mapping[Input, Statics]
     model: Model
 
 

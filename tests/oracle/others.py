@@ -82,6 +82,49 @@ def _where(before: str, source: str, sql: str) -> tuple[str, str]:
 
 
 OTHERS = {
+    "click_revenue": Other(
+        _where("clicks.join(", "clicks", "ad = 'b'"),
+        _but("clicks", lambda row: row["ad"] == "b"),
+        ("not_of_c", "ad <> 'c'", lambda row: row["ad"] != "c"),
+        Slots("day", time="at"),
+        rejects=True,
+    ),
+    "activity": Other(
+        _where("readings.withColumnRenamed(", "readings", "User = 'b'"),
+        _but("readings", lambda row: row["User"] == "b"),
+        (
+            "of_the_first_phone",
+            "phone.device = 'nexus4_1'",
+            lambda row: (row.get("phone") or {}).get("device") == "nexus4_1",
+        ),
+        Slots("day", time="Arrival_Time"),
+        rejects=True,
+    ),
+    "customer_hours": Other(
+        (
+            "FROM actions JOIN",
+            f"FROM (SELECT * FROM actions WHERE NOT (customer_id = '2' {ABOVE})) AS actions JOIN",
+        ),
+        _but("actions", lambda row: row["customer_id"] == "2"),
+        ("not_three", "customer_id <> '3'", lambda row: row["customer_id"] != "3"),
+        Slots("day", result=0, read="at", forgives=True),
+        step=60,
+    ),
+    "sensor_windows": Other(
+        (
+            "tumbling = _in",
+            f"""readings = readings.where("NOT (coalesce(error_code, '') = 'E2' {ABOVE})")
+    tumbling = _in""",
+        ),
+        _but("readings", lambda row: row["error_code"] == "E2"),
+        ("not_t", "sensor <> 't'", lambda row: row["sensor"] != "t"),
+        Slots("day", result=1, read="at", forgives=True, open_ms=5 * MINUTE),
+    ),
+    "device_totals": Other(
+        _where("reports.groupBy", "reports", "device = 'b'"),
+        _but("reports", lambda row: row["device"] == "b"),
+        ("no_gate", "type <> 'gate'", lambda row: row["type"] != "gate"),
+    ),
     "device_signals": Other(
         ("NOISE = 10", "NOISE = 20"),
         lambda _, row: Decimal(row["signal"]) > 20,

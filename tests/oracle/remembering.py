@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -38,7 +39,7 @@ class Wish:
         statics: The static inputs as they were then.
         files: How many had arrived by then.
         increment: What it computed.
-        inputs: That it takes away or brings back.
+        inputs: That it takes away or brings back, with the static ones it was read with.
     """
 
     event: Ask
@@ -48,7 +49,7 @@ class Wish:
     statics: Statics = field(default_factory=dict)
     files: int = 0
     increment: int | None = None
-    inputs: frozenset[Input] = frozenset()
+    inputs: Mapping[Input, Statics] = field(default_factory=dict)
 
 
 @dataclass
@@ -66,7 +67,7 @@ class Remembering(Play):
     _rule: bool = False
     _wishes: list[Wish] = field(default_factory=list)
     _placed: set[int] = field(default_factory=set)
-    _rejected: dict[int, frozenset[Input]] = field(default_factory=dict)
+    _rejected: dict[int, Mapping[Input, Statics]] = field(default_factory=dict)
 
     @property
     def now(self) -> Model:
@@ -179,7 +180,7 @@ class Remembering(Play):
                 case "backfill":
                     self.given.asked.append(self._swap(wish, made.last))
                 case "reinstate":
-                    self.given.without -= wish.inputs
+                    self.given.without -= wish.inputs.keys()
                     self.given.asked.append(Reinstated(wish.inputs, wish.model))
                 case "rebuild":
                     self._rebuilt(wish, event.generation)
@@ -199,11 +200,11 @@ class Remembering(Play):
             self.given.statics[batch] = wish.statics
             self.given.models[batch] = wish.model
 
-    def reject(self, number: int, inputs: frozenset[Input]) -> None:
+    def reject(self, number: int, inputs: Mapping[Input, Statics]) -> None:
         if number not in self._rejected:
             self._rejected[number] = inputs
-            self.given.left_out |= inputs
-            self.given.without |= inputs
+            self.given.left_out |= inputs.keys()
+            self.given.without |= inputs.keys()
             self.met["rejection"] += 1
 
     def _swap(self, wish: Wish, upto: int) -> Swap:
@@ -218,15 +219,16 @@ class Remembering(Play):
             at += HOUR
         return frozenset(found)
 
-    def inputs_of(self, increment: Increment) -> frozenset[Input]:
+    def inputs_of(self, increment: Increment) -> Mapping[Input, Statics]:
+        """What an increment of the live generation read, with its static inputs."""
         place = increment.sealed.stands_for
-        return frozenset(
-            (source, name)
+        return {
+            (source, name): self.given.statics[batch.number]
             for batch in batches(self.flow.layout.home, place.generation)
             if place.first <= batch.number <= place.last
             for source, names in batch.inputs.items()
             for name in names
-        )
+        }
 
     def increment_of(self, run_id: str) -> int | None:
         return read_run_increment(self.flow.layout.run(run_id))
