@@ -86,6 +86,12 @@ def resolve_form() -> dict[str, Param]:
             items={"type": "string"},
             title="Leave out",
         ),
+        "accept_loss": Param(
+            False,
+            "Rebuild: go on without what the sources no longer hold.",
+            type="boolean",
+            title="Accept loss",
+        ),
         "reason": Param(
             description="Why, for the history of the table.",
             type="string",

@@ -86,10 +86,14 @@ def resolution_of(context: Context, by: str | None = None) -> RunRequest:
         _refuse(params, "A rebuild is of the whole table, and an increment was named.")
     if action not in MAY_EXCLUDE and exclude:
         _refuse(params, f"A {action} leaves no files out.")
+    accept_loss = bool(params.get("accept_loss"))
+    if accept_loss and action != "rebuild":
+        _refuse(params, f"A {action} loses nothing that could be accepted.")
     return RunRequest(
         role=action,
         increment=increment,
         exclude=exclude,
+        accept_loss=accept_loss,
         by=by or starter(context),
         reason=reason,
         asked=datetime.now(UTC),
@@ -121,6 +125,8 @@ def in_words(request: RunRequest, timezone: str) -> str:
         zone = ZoneInfo(timezone)
         start, end = (at.astimezone(zone) for at in (request.start, request.end))
         said += f" from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} ({timezone})"
+    if request.accept_loss:
+        said += " whatever the sources no longer hold"
     return said + (f" without {', '.join(request.exclude)}" if request.exclude else "")
 
 

@@ -125,6 +125,7 @@ def test_what_spark_has_put_into_a_sink_of_its_own_is_not_backfilled() -> None:
         {"action": "reinstate", "increment": None},
         {"action": "rebuild", "increment": 3},
         {"action": "reject", "increment": 3, "exclude": ["a.csv"]},
+        {"action": "redo", "accept_loss": True},
         {"action": "redo", "reason": "  "},
     ],
 )
