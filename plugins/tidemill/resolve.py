@@ -106,7 +106,14 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         default_args=default_args(spec),
     ) as dag:
         approve = ApproveOperator(
-            task_id=APPROVE, pipeline=name, pool=POOL_OF_QUESTIONS, execution_timeout=None
+            task_id=APPROVE,
+            pipeline=name,
+            pool=POOL_OF_QUESTIONS,
+            execution_timeout=None,
+            # Whatever the spec says of its steps: an answer that comes before the process that
+            # asked is gone is lost, costs a try, and the question is put again (Airflow 3.3.2).
+            retries=3,
+            retry_delay=timedelta(seconds=5),
         )
         ingest = IngestOperator(
             task_id="ingest", pipeline=name, conn_id=spec.spark.conn_id, **ALONE

@@ -206,3 +206,10 @@ def test_each_kind_of_source_has_a_watcher_of_its_own() -> None:
 def test_a_woken_dag_serialises_the_same_way_each_time() -> None:
     first, second = (DagSerialization.to_dict(both(minimal(WOKEN))[0]) for _ in range(2))
     assert first == second
+
+
+def test_a_question_is_put_again_whatever_the_spec_says_of_retries() -> None:
+    spec = parse(minimal(DAILY + "airflow: {retries: 0}\n"))
+    tasks = {task.task_id: task for task in build_resolve_dag(NAME, spec, PATH).tasks}
+    assert tasks["doctor"].retries == 0
+    assert tasks["approve"].retries > 0
