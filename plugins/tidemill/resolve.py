@@ -152,7 +152,7 @@ def question(pipeline: Pipeline, request: RunRequest) -> str:
         f"- reason: {_quoted(request.reason)}",
     ]
     if request.role in OF_ONE_INCREMENT and request.increment is not None:
-        lines += [f"- increment: {line}" for line in _known(pipeline, request.increment)]
+        lines += [f"- {line}" for line in _known(pipeline, request.increment)]
     lines += ["", "Approve to have it done. Reject, and nothing is; so it is after a week."]
     return "\n".join(lines)
 
@@ -165,7 +165,7 @@ def _known(pipeline: Pipeline, number: int) -> list[str]:
     found = Increments(pipeline.layout.increments).get(number)
     sealed = found.sealed
     lines = [
-        f"{found.state}, {sealed.rows:,} rows and {sealed.rejected:,} rejected, sealed "
+        f"increment: {found.state}, {sealed.rows:,} rows and {sealed.rejected:,} rejected, sealed "
         f"{sealed.sealed:%Y-%m-%d %H:%M} UTC by run {_quoted(sealed.run_id)}"
     ]
     reasons = found.verdict.reasons if found.verdict else ()
