@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.engine.arrival import arrived
@@ -31,7 +30,7 @@ from spark_jobs.engine.query import Plan, plan, plan_rows
 from spark_jobs.engine.scratch import files_in, scratch, write_down, write_rows
 from spark_jobs.engine.way import goes_by_batch
 from spark_jobs.ledger.batches import Ledger, OutputFile
-from spark_jobs.ledger.excluded import Excluded, excluded
+from spark_jobs.ledger.excluded import without
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.made import Made, Place
 
@@ -247,14 +246,3 @@ def _refuse_outside(pipeline: Pipeline, extent: Extent) -> None:
             "scheduled runs.",
             partitions=str(extent.partitions),
         )
-
-
-def without(layout: Layout, made: Made) -> Excluded:
-    """What does not count in a computation.
-
-    Args:
-        layout: Of the pipeline.
-        made: What it excludes is out, and what it reinstates is not.
-    """
-    known = excluded(layout, made.reinstates)
-    return Excluded(known.files | {*made.excludes}, known.ranges)

@@ -32,7 +32,6 @@ from spark_jobs.engine.catalyst import Catalyst, analysed, kind, nodes
 from spark_jobs.engine.pinned import StaticsOf, statics_then
 from spark_jobs.engine.progress import of_spark, why
 from spark_jobs.engine.query import Plan, plan_rows
-from spark_jobs.engine.recompute import without
 from spark_jobs.engine.refusals import STATE_ENCODING
 from spark_jobs.engine.replay_input import UNION_OF_ONES, ReplayInput
 from spark_jobs.engine.replay_output import Keep, ReplayOutput
@@ -40,6 +39,7 @@ from spark_jobs.engine.segments import MOST_BATCHES, Step, segments, steps_of
 from spark_jobs.engine.static import kept
 from spark_jobs.ledger.checkpoint import read_checkpoint
 from spark_jobs.ledger.commit_log import put_watermark
+from spark_jobs.ledger.excluded import without
 from spark_jobs.ledger.made import Made, Place
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
 

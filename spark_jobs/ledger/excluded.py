@@ -17,6 +17,7 @@ from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 from spark_jobs.ledger.kafka_range import Range, as_offsets, between
+from spark_jobs.ledger.made import Made
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,17 @@ def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
                 ranges.setdefault(source, []).extend(read)
             before = batch
     return Excluded(frozenset(files), {name: tuple(read) for name, read in ranges.items()})
+
+
+def without(layout: Layout, made: Made) -> Excluded:
+    """What does not count in a computation.
+
+    Args:
+        layout: Of the pipeline.
+        made: What it excludes is out, and what it reinstates is not.
+    """
+    known = excluded(layout, made.reinstates)
+    return Excluded(known.files | {*made.excludes}, known.ranges)
 
 
 def _ranges(ledger: Ledger, batch: Batch, before: Batch | None) -> dict[str, tuple[Range, ...]]:

@@ -17,10 +17,10 @@ from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.publish.swaps import refuse_backfill
 from spark_jobs.steps.again import last_published
 from spark_jobs.steps.backfill import prove_interval
-from spark_jobs.steps.redo import NothingToRedo, files_read, unpublished
 from spark_jobs.steps.reject import must_be_rejected, reject
 from spark_jobs.steps.release import must_say_why, release
 from spark_jobs.steps.step import Ended, Run
+from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished
 
 
 class NotComputable(Refused):

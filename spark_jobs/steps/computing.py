@@ -7,6 +7,7 @@ from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.request import RunRequest, read_request
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.backfill import backfill
+from spark_jobs.steps.rebuild import rebuild
 from spark_jobs.steps.reject import reinstate
 from spark_jobs.steps.step import Ended, Run
 
@@ -44,8 +45,6 @@ def _computed(run: Run, request: RunRequest, lease: Lease | None) -> Ended:
         case "reinstate":
             return reinstate(run, request, lease, anew=True)
         case "rebuild":
-            from spark_jobs.steps.rebuild import rebuild
-
             return rebuild(run, request, lease, anew=True)
         case _:
             raise _nothing_asked(run)

@@ -20,9 +20,9 @@ from spark_jobs.ledger.generations import Birth, last_published, put_birth
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.request import RunRequest
-from spark_jobs.steps.ingest import leave
-from spark_jobs.steps.redo import NothingToRedo, files_read, unpublished
+from spark_jobs.steps.live import leave
 from spark_jobs.steps.step import Ended, Run
+from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished
 
 
 class NotGated(Refused):

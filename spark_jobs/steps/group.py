@@ -14,7 +14,7 @@ from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Report, backlog_bytes, read
 from spark_jobs.ledger.lease import hold
-from spark_jobs.steps.ingest import ended
+from spark_jobs.steps.live import ended
 from spark_jobs.steps.step import Ended, Run, perform
 
 if TYPE_CHECKING:

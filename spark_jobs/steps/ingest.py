@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from typing import TYPE_CHECKING, Any
-
-from spark_jobs.contract import report as reports
 from spark_jobs.contract.report import Outcome
-from spark_jobs.ledger.late import late_total
-from spark_jobs.ledger.lease import hold
-from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.request import read_request
 from spark_jobs.steps.backfill import backfill
+from spark_jobs.steps.live import ingest_live
+from spark_jobs.steps.rebuild import rebuild
 from spark_jobs.steps.redo import redo
 from spark_jobs.steps.reject import reinstate
 from spark_jobs.steps.step import Ended, Run
-
-if TYPE_CHECKING:
-    from spark_jobs.engine.ingest import Ingested
 
 
 def ingest(run: Run) -> Ended:
@@ -36,74 +27,6 @@ def ingest(run: Run) -> Ended:
         case "reinstate":
             return reinstate(run, request)
         case "rebuild":
-            from spark_jobs.steps.rebuild import rebuild
-
             return rebuild(run, request)
         case "release" | "reject":
             return Ended(Outcome.DONE, f"a {request.role} computes nothing")
-
-
-def ingest_live(run: Run) -> Ended:
-    """Take in what is available now, in batches that Spark commits exactly once.
-
-    Raises:
-        Refused: the generation's parts do not belong together.
-        LeaseHeld: another live process writes to this pipeline.
-        QueryFailed: the query failed in a way that a retry will meet again.
-        QueryInterrupted: a retry may help.
-    """
-    # Spark is imported here so that the other steps, and a step that is refused, never load it.
-    from spark_jobs.engine import ingest as engine
-    from spark_jobs.engine.session import open_session
-
-    pipeline, layout = run.pipeline, run.pipeline.layout
-    backlog = reports.backlog_bytes([layout.run(run.run_id)])
-    with hold(layout.lease, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
-        session = open_session(pipeline, "ingest", backlog)
-        found = engine.ingest(session, pipeline, lease, run.run_id, run.say)
-    return ended(found)
-
-
-def ended(found: Ingested) -> Ended:
-    """The end of an ingest, in words and as facts."""
-    batches = found.batches
-    rows = sum(batch.rows for batch in batches)
-    rejected = sum(batch.rejected for batch in batches)
-    reasons = sum((Counter(batch.reasons) for batch in batches), Counter[str]())
-    late = late_total(found.late)
-    facts = {
-        "query_id": found.query_id,
-        "query_run_id": found.query_run_id,
-        "batches": [batch.batch for batch in batches],
-        "files": sum(len(batch.inputs) for batch in batches),
-        "rows": rows,
-        "rejected": rejected,
-        "rejected_by_reason": dict(reasons),
-        "rows_in": [batch.rows_in for batch in batches],
-        "observed": {str(batch): metrics for batch, metrics in found.observed.items()},
-        "late": late.model_dump(mode="json"),
-        "state": found.state and found.state.model_dump(mode="json"),
-        "stopped": found.stopped,
-        "left": {look.source: _left(look) for look in found.left},
-        "sources": {look.source: look.as_dict() for look in found.files},
-    }
-    reason = f"{len(batches)} batches, {rows:,} rows, {rejected:,} rejected"
-    if late.rows or late.unknown:
-        reason += f", {late}"
-    if found.stopped is not None:
-        left = [f"{_number(look.new)} {look.unit} of {look.source}" for look in found.left]
-        reason += f", stopped: {found.stopped}" + (f", left: {', '.join(left)}" if left else "")
-    return Ended(Outcome.DONE, reason, facts)
-
-
-def _left(look: Look) -> dict[str, Any]:
-    return {"new": look.new, "unit": look.unit, "bytes": look.backlog_bytes}
-
-
-def _number(new: int | None) -> str:
-    return "unknown" if new is None else f"{new:,}"
-
-
-def leave() -> None:
-    """End at once: a newer epoch owns the checkpoint, and whatever we still did would be lost."""
-    os._exit(1)

@@ -32,9 +32,9 @@ from spark_jobs.ledger.request import RunRequest
 from spark_jobs.ledger.retained import Part, gone, published_input, unread
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.again import last_event, leased, note
-from spark_jobs.steps.redo import files_read, unpublished
 from spark_jobs.steps.seal import seal_batches
 from spark_jobs.steps.step import Ended, Run
+from spark_jobs.steps.tail import files_read, unpublished
 from spark_jobs.steps.taking_in import take_in
 
 

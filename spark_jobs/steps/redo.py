@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome
-from spark_jobs.ledger.batches import InputFile, Ledger
 from spark_jobs.ledger.construction import born_of
 from spark_jobs.ledger.generations import generation_of
-from spark_jobs.ledger.increments import Increment, Increments
-from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.increments import Increment
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
 from spark_jobs.ledger.request import RunRequest
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.again import last_event, seal_again
+from spark_jobs.steps.fork import fork
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Ended, Run
-
-
-class NothingToRedo(Refused):
-    """Everything that was committed is published; carries `pipeline`."""
-
-
-class NotRead(Refused):
-    """A file that is not to count was read by no batch of the tail; carries `file`."""
+from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished
 
 
 def redo(run: Run, request: RunRequest) -> Ended:
@@ -53,8 +43,6 @@ def redo(run: Run, request: RunRequest) -> Ended:
     found = read_note(pipeline.layout, generation_of(pipeline))
     keeps = found is not None and found.pipeline_class is not PipelineClass.MAP
     if keeps or born_of(pipeline.layout, run.run_id) is not None:
-        from spark_jobs.steps.fork import fork
-
         return fork(run, request)
     with hold(pipeline.layout.lease, step="redo", run_id=run.run_id) as lease:
         # What no gate has looked at yet was made by the same code.
@@ -88,40 +76,6 @@ def redo(run: Run, request: RunRequest) -> Ended:
         f"{recomputed.rejected:,} rejected, as increment {number:06d} in the place of {taken}",
         {"increment": number, "supersedes": list(made.supersedes), "rows": recomputed.rows},
     )
-
-
-def unpublished(pipeline: Pipeline) -> list[Increment]:
-    """The increments of the live generation that have still to go out, in their order."""
-    gone_out = {event.increment for event in Journal(pipeline.layout.journal).events()}
-    increments = Increments(pipeline.layout.increments).in_order()
-    generation = generation_of(pipeline)
-    return [
-        one
-        for one in increments
-        if one.number not in gone_out and one.sealed.stands_for.generation == generation
-    ]
-
-
-def files_read(pipeline: Pipeline, first: int, last: int, wanted: Sequence[str]) -> list[InputFile]:
-    """The files of some batches that are named, by their whole path or the end of it.
-
-    Raises:
-        NotRead: one of them was not read.
-    """
-    batches = Ledger(pipeline.layout, generation_of(pipeline)).batches(first, last)
-    read = [file for batch in batches for file in batch.inputs]
-    found = []
-    for name in wanted:
-        parts = Path(name).parts
-        matching = [file for file in read if Path(file.path).parts[-len(parts) :] == parts]
-        if not matching:
-            raise NotRead(
-                f"No batch of {first} to {last} has read a file '{name}'.",
-                remedy="Name it by its path; `tidemill status` tells which batches are held.",
-                file=name,
-            )
-        found += matching
-    return found
 
 
 def _made(pipeline: Pipeline, request: RunRequest, tail: Sequence[Increment]) -> Made:

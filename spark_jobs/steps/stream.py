@@ -16,7 +16,7 @@ from spark_jobs.contract.stream_trigger import StreamTrigger, refuse_unsupported
 from spark_jobs.engine.manner import Manner
 from spark_jobs.ledger.lease import STREAM, hold
 from spark_jobs.steps.doctor import FeedOverdue, doctor
-from spark_jobs.steps.ingest import ended, leave
+from spark_jobs.steps.live import ended, leave
 from spark_jobs.steps.step import Ended, Run
 
 

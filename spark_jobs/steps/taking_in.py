@@ -14,6 +14,7 @@ from spark_jobs.ledger.generations import current, generation_of
 from spark_jobs.ledger.kafka_position import initial_offsets_file, put_initial_offsets
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.retained import beginning, published_input
+from spark_jobs.steps.live import leave
 from spark_jobs.steps.step import Run
 
 
@@ -29,7 +30,6 @@ def take_in(run: Run, built: Construction) -> None:
     """
     from spark_jobs.engine import ingest as engine
     from spark_jobs.engine.session import open_session
-    from spark_jobs.steps.ingest import leave
 
     building = replace(run.pipeline, generation=built.generation)
     session = open_session(building, "rebuild")

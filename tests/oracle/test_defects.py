@@ -146,7 +146,7 @@ def ignore_rule_s(patch: Patch) -> None:
 
 
 def count_what_was_rejected(patch: Patch) -> None:
-    patch.setattr(recompute, "excluded", lambda *_: Excluded())
+    patch.setattr(recompute, "without", lambda *_: Excluded())
 
 
 def forget_a_batch_of_the_tail(patch: Patch) -> None:

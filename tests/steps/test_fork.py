@@ -23,8 +23,9 @@ from spark_jobs.ledger.status import read_status
 from spark_jobs.steps.again import last_published
 from spark_jobs.steps.asked import asked
 from spark_jobs.steps.fork import fork_generation
-from spark_jobs.steps.redo import NothingToRedo, redo
+from spark_jobs.steps.redo import redo
 from spark_jobs.steps.seal import seal
+from spark_jobs.steps.tail import NothingToRedo
 from tests.histories import History, row, rows, tree
 
 ASKED = RunRequest(role="redo", by="ada", reason="the sums were wrong")

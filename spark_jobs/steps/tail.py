@@ -1,0 +1,55 @@
+"""The unpublished tail: what is sealed and has still to go out, and what it has read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.batches import InputFile, Ledger
+from spark_jobs.ledger.generations import generation_of
+from spark_jobs.ledger.increments import Increment, Increments
+from spark_jobs.ledger.journal import Journal
+
+
+class NothingToRedo(Refused):
+    """Everything that was committed is published; carries `pipeline`."""
+
+
+class NotRead(Refused):
+    """A file that is not to count was read by no batch of the tail; carries `file`."""
+
+
+def unpublished(pipeline: Pipeline) -> list[Increment]:
+    """The increments of the live generation that have still to go out, in their order."""
+    gone_out = {event.increment for event in Journal(pipeline.layout.journal).events()}
+    increments = Increments(pipeline.layout.increments).in_order()
+    generation = generation_of(pipeline)
+    return [
+        one
+        for one in increments
+        if one.number not in gone_out and one.sealed.stands_for.generation == generation
+    ]
+
+
+def files_read(pipeline: Pipeline, first: int, last: int, wanted: Sequence[str]) -> list[InputFile]:
+    """The files of some batches that are named, by their whole path or the end of it.
+
+    Raises:
+        NotRead: one of them was not read.
+    """
+    batches = Ledger(pipeline.layout, generation_of(pipeline)).batches(first, last)
+    read = [file for batch in batches for file in batch.inputs]
+    found = []
+    for name in wanted:
+        parts = Path(name).parts
+        matching = [file for file in read if Path(file.path).parts[-len(parts) :] == parts]
+        if not matching:
+            raise NotRead(
+                f"No batch of {first} to {last} has read a file '{name}'.",
+                remedy="Name it by its path; `tidemill status` tells which batches are held.",
+                file=name,
+            )
+        found += matching
+    return found
