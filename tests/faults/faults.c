@@ -1,0 +1,302 @@
+/* A library for LD_PRELOAD that makes one system call of a process go wrong.
+ *
+ * Between `faults_arm` and `faults_disarm` it counts the calls that change something below a folder
+ * and lets the n-th of them fail, or kills the process there. Calls elsewhere pass unseen, as do
+ * all of them while it is not armed.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum fault {
+    NOTHING,      /* count, and report every call */
+    KILL,         /* SIGKILL before the call */
+    TEAR,         /* SIGKILL after half of a write; before any other call */
+    FAIL_ONCE,    /* this call fails */
+    FAIL_LASTING, /* this call and all later ones fail; of a write half is done first */
+};
+
+static char folder[PATH_MAX];
+static size_t folder_length;
+static atomic_int armed, calls, hit;
+static int target, fault, error, report;
+
+/* Begin to count. `path` has no slash at its end; `number` is the errno of a call that fails. What
+ * was hit is written to `report_fd`, a line such as `link /root/journal/000001.json`. */
+void faults_arm(const char *path, int call, int which, int number, int report_fd)
+{
+    folder_length = (size_t)snprintf(folder, sizeof folder, "%s", path);
+    target = call;
+    fault = which;
+    error = number;
+    report = report_fd;
+    calls = hit = 0;
+    armed = 1;
+}
+
+/* Stop counting; how many calls there were. */
+int faults_disarm(void)
+{
+    armed = 0;
+    return calls;
+}
+
+/* Whether the call was reached. */
+int faults_hit(void) { return hit; }
+
+#define REAL(result, name, ...)                                                                    \
+    static result (*real)(__VA_ARGS__);                                                            \
+    if (!real) real = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, name)
+
+static int below(const char *path)
+{
+    return strncmp(path, folder, folder_length) == 0 &&
+           (path[folder_length] == '/' || path[folder_length] == 0);
+}
+
+static int path_of(int descriptor, char *into)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t length = readlink(link, into, PATH_MAX - 1);
+    if (length < 0) return 0;
+    into[length] = 0;
+    return 1;
+}
+
+static void tell(const char *name, const char *path)
+{
+    REAL(ssize_t, "write", int, const void *, size_t);
+    char line[PATH_MAX + 64];
+    int length = snprintf(line, sizeof line, "%s %s\n", name, path);
+    if (report >= 0) (void)!real(report, line, (size_t)length);
+}
+
+/* What is to become of a call. */
+enum answer { PASS, FAIL, HALF };
+
+/* Count a call. `length` is what it would write, -1 if it writes no content; `frees` says that it
+ * can only give space back, which a full disk does not prevent. */
+static enum answer count(const char *name, const char *path, ssize_t length, int frees)
+{
+    int call = ++calls;
+    int full = error == ENOSPC || error == EDQUOT;
+    if (fault == NOTHING) tell(name, path);
+    if (fault == NOTHING || call < target || (call > target && fault != FAIL_LASTING)) return PASS;
+    if (frees && full && fault >= FAIL_ONCE) return PASS;
+    if (call == target || !hit) {
+        hit = 1;
+        tell(name, path);
+        if (fault == KILL || (fault == TEAR && length < 2)) kill(getpid(), SIGKILL);
+        if (fault == TEAR || (fault == FAIL_LASTING && length > 1)) return HALF;
+    }
+    errno = error;
+    return FAIL;
+}
+
+static enum answer change(const char *name, int directory, const char *path, int frees)
+{
+    char place[2 * PATH_MAX] = "";
+    if (!armed || !path) return PASS;
+    if (path[0] != '/') {
+        if (directory == AT_FDCWD ? !getcwd(place, PATH_MAX) : !path_of(directory, place)) return PASS;
+        strcat(place, "/");
+    }
+    strncat(place, path, PATH_MAX - 1);
+    return below(place) ? count(name, place, -1, frees) : PASS;
+}
+
+static enum answer change_open(const char *name, int descriptor, ssize_t length)
+{
+    char place[PATH_MAX];
+    if (!armed || descriptor < 3 || !path_of(descriptor, place) || !below(place)) return PASS;
+    return count(name, place, length, 0);
+}
+
+/* ---- files are made ---------------------------------------------------------------------- */
+
+#define MAKES(flags) ((flags) & (O_CREAT | O_TRUNC) || ((flags) & O_TMPFILE) == O_TMPFILE)
+#define MODE(flags)                                                                                \
+    mode_t mode = 0;                                                                               \
+    if (MAKES(flags)) {                                                                            \
+        va_list more;                                                                              \
+        va_start(more, flags);                                                                     \
+        mode = va_arg(more, mode_t);                                                               \
+        va_end(more);                                                                              \
+    }
+#define OPEN(name)                                                                                 \
+    int name(const char *path, int flags, ...)                                                     \
+    {                                                                                              \
+        REAL(int, #name, const char *, int, ...);                                                  \
+        MODE(flags)                                                                                \
+        if (MAKES(flags) && change("open", AT_FDCWD, path, 0) != PASS) return -1;                  \
+        return real(path, flags, mode);                                                            \
+    }
+OPEN(open)
+OPEN(open64)
+
+#define OPENAT(name)                                                                               \
+    int name(int directory, const char *path, int flags, ...)                                      \
+    {                                                                                              \
+        REAL(int, #name, int, const char *, int, ...);                                             \
+        MODE(flags)                                                                                \
+        if (MAKES(flags) && change("open", directory, path, 0) != PASS) return -1;                 \
+        return real(directory, path, flags, mode);                                                 \
+    }
+OPENAT(openat)
+OPENAT(openat64)
+
+int mkdir(const char *path, mode_t mode)
+{
+    REAL(int, "mkdir", const char *, mode_t);
+    return change("mkdir", AT_FDCWD, path, 0) == PASS ? real(path, mode) : -1;
+}
+
+int mkdirat(int directory, const char *path, mode_t mode)
+{
+    REAL(int, "mkdirat", int, const char *, mode_t);
+    return change("mkdir", directory, path, 0) == PASS ? real(directory, path, mode) : -1;
+}
+
+/* ---- content is written ------------------------------------------------------------------ */
+
+ssize_t write(int descriptor, const void *content, size_t length)
+{
+    REAL(ssize_t, "write", int, const void *, size_t);
+    enum answer answer = change_open("write", descriptor, (ssize_t)length);
+    if (answer == FAIL) return -1;
+    if (answer == PASS) return real(descriptor, content, length);
+    ssize_t written = real(descriptor, content, length / 2);
+    if (fault == TEAR) kill(getpid(), SIGKILL);
+    return written;
+}
+
+#define PWRITE(name, offset_type)                                                                  \
+    ssize_t name(int descriptor, const void *content, size_t length, offset_type offset)           \
+    {                                                                                              \
+        REAL(ssize_t, #name, int, const void *, size_t, offset_type);                              \
+        enum answer answer = change_open("pwrite", descriptor, (ssize_t)length);                   \
+        if (answer == FAIL) return -1;                                                             \
+        if (answer == PASS) return real(descriptor, content, length, offset);                      \
+        ssize_t written = real(descriptor, content, length / 2, offset);                           \
+        if (fault == TEAR) kill(getpid(), SIGKILL);                                                \
+        return written;                                                                            \
+    }
+PWRITE(pwrite, off_t)
+PWRITE(pwrite64, off64_t)
+
+ssize_t writev(int descriptor, const struct iovec *parts, int number)
+{
+    REAL(ssize_t, "writev", int, const struct iovec *, int);
+    enum answer answer = change_open("writev", descriptor, number > 1 ? 2 : -1);
+    if (answer == FAIL) return -1;
+    if (answer == PASS) return real(descriptor, parts, number);
+    ssize_t written = real(descriptor, parts, number / 2);
+    if (fault == TEAR) kill(getpid(), SIGKILL);
+    return written;
+}
+
+#define TRUNCATE(name, offset_type)                                                                \
+    int name(int descriptor, offset_type length)                                                   \
+    {                                                                                              \
+        REAL(int, #name, int, offset_type);                                                        \
+        return change_open("ftruncate", descriptor, -1) == PASS ? real(descriptor, length) : -1;   \
+    }
+TRUNCATE(ftruncate, off_t)
+TRUNCATE(ftruncate64, off64_t)
+
+ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *into, size_t length, unsigned flags)
+{
+    REAL(ssize_t, "copy_file_range", int, off64_t *, int, off64_t *, size_t, unsigned);
+    if (change_open("copy_file_range", to, -1) != PASS) return -1;
+    return real(from, at, to, into, length, flags);
+}
+
+#define SENDFILE(name, offset_type)                                                                \
+    ssize_t name(int to, int from, offset_type *at, size_t length)                                 \
+    {                                                                                              \
+        REAL(ssize_t, #name, int, int, offset_type *, size_t);                                     \
+        return change_open("sendfile", to, -1) == PASS ? real(to, from, at, length) : -1;          \
+    }
+SENDFILE(sendfile, off_t)
+SENDFILE(sendfile64, off64_t)
+
+int fsync(int descriptor)
+{
+    REAL(int, "fsync", int);
+    return change_open("fsync", descriptor, -1) == PASS ? real(descriptor) : -1;
+}
+
+int fdatasync(int descriptor)
+{
+    REAL(int, "fdatasync", int);
+    return change_open("fdatasync", descriptor, -1) == PASS ? real(descriptor) : -1;
+}
+
+/* ---- names come and go ------------------------------------------------------------------- */
+
+int rename(const char *from, const char *to)
+{
+    REAL(int, "rename", const char *, const char *);
+    return change("rename", AT_FDCWD, to, 0) == PASS ? real(from, to) : -1;
+}
+
+int renameat(int from_directory, const char *from, int directory, const char *to)
+{
+    REAL(int, "renameat", int, const char *, int, const char *);
+    return change("rename", directory, to, 0) == PASS ? real(from_directory, from, directory, to) : -1;
+}
+
+int renameat2(int from_directory, const char *from, int directory, const char *to, unsigned flags)
+{
+    REAL(int, "renameat2", int, const char *, int, const char *, unsigned);
+    if (change("rename", directory, to, 0) != PASS) return -1;
+    return real(from_directory, from, directory, to, flags);
+}
+
+int link(const char *from, const char *to)
+{
+    REAL(int, "link", const char *, const char *);
+    return change("link", AT_FDCWD, to, 0) == PASS ? real(from, to) : -1;
+}
+
+int linkat(int from_directory, const char *from, int directory, const char *to, int flags)
+{
+    REAL(int, "linkat", int, const char *, int, const char *, int);
+    if (change("link", directory, to, 0) != PASS) return -1;
+    return real(from_directory, from, directory, to, flags);
+}
+
+int symlink(const char *from, const char *to)
+{
+    REAL(int, "symlink", const char *, const char *);
+    return change("symlink", AT_FDCWD, to, 0) == PASS ? real(from, to) : -1;
+}
+
+int unlink(const char *path)
+{
+    REAL(int, "unlink", const char *);
+    return change("unlink", AT_FDCWD, path, 1) == PASS ? real(path) : -1;
+}
+
+int unlinkat(int directory, const char *path, int flags)
+{
+    REAL(int, "unlinkat", int, const char *, int);
+    return change("unlink", directory, path, 1) == PASS ? real(directory, path, flags) : -1;
+}
+
+int rmdir(const char *path)
+{
+    REAL(int, "rmdir", const char *);
+    return change("rmdir", AT_FDCWD, path, 1) == PASS ? real(path) : -1;
+}

@@ -1,0 +1,86 @@
+"""The library lets just the call go wrong that it was told to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.processes import child
+
+# Puts a file in its place as a careful program does, where calls are counted, and one elsewhere.
+WRITES = """
+import os, sys
+from pathlib import Path
+from tests.faults.library import Fault, armed
+
+home, fault, call = Path(sys.argv[1]), Fault[sys.argv[2]], int(sys.argv[3])
+draft, file = home / "here" / "draft", home / "here" / "file"
+with armed(home / "here", call, fault, report=1) as counted:
+    (home / "elsewhere").write_text("seen by nobody")
+    try:
+        draft.parent.mkdir(exist_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT)
+        os.write(descriptor, b"x" * 40)
+        os.fsync(descriptor)
+        os.link(draft, file)
+        draft.unlink()
+    except OSError as error:
+        print(error.strerror)
+print("calls", counted.calls, "hit", counted.hit)
+"""
+
+
+def calls_of(home: Path, environ: dict[str, str], fault: str, call: int) -> tuple[list[str], int]:
+    """What the process said, without paths, and its exit code."""
+    (home / "here").mkdir(exist_ok=True)
+    with child(WRITES, home, fault, str(call), environ=environ) as process:
+        said, _ = process.communicate()
+    return [line.split(" /")[0] for line in said.splitlines()], process.returncode
+
+
+def test_every_call_that_changes_something_is_counted(
+    tmp_path: Path, with_faults: dict[str, str]
+) -> None:
+    said, _ = calls_of(tmp_path, with_faults, "COUNT", 0)
+    *calls, end = said
+    assert calls == ["mkdir", "open", "write", "fsync", "link", "unlink"]
+    assert end == "calls 6 hit False"
+
+
+def test_a_process_is_killed_before_the_call(tmp_path: Path, with_faults: dict[str, str]) -> None:
+    assert calls_of(tmp_path, with_faults, "KILL", 5) == (["link"], -9)
+    assert [(file.name, file.stat().st_size) for file in (tmp_path / "here").iterdir()] == [
+        ("draft", 40)
+    ]
+
+
+def test_or_after_half_of_what_it_writes(tmp_path: Path, with_faults: dict[str, str]) -> None:
+    assert calls_of(tmp_path, with_faults, "TEAR", 3) == (["write"], -9)
+    assert (tmp_path / "here" / "draft").stat().st_size == 20
+
+
+@pytest.mark.parametrize(
+    ("fault", "call", "said"),
+    [
+        ("FULL_ONCE", 3, ["write", "No space left on device", "calls 3 hit True"]),
+        ("FULL", 2, ["open", "No space left on device", "calls 2 hit True"]),
+        ("BROKEN", 4, ["fsync", "Input/output error", "calls 4 hit True"]),
+        # It gives space back.
+        ("FULL", 6, ["calls 6 hit False"]),
+        ("BROKEN", 6, ["unlink", "Input/output error", "calls 6 hit True"]),
+    ],
+)
+def test_or_the_call_fails(
+    tmp_path: Path, with_faults: dict[str, str], fault: str, call: int, said: list[str]
+) -> None:
+    assert calls_of(tmp_path, with_faults, fault, call) == (said, 0)
+    assert (tmp_path / "elsewhere").exists()
+
+
+def test_a_disk_that_stays_full_takes_half_of_a_write_and_then_nothing(
+    tmp_path: Path, with_faults: dict[str, str]
+) -> None:
+    said, _ = calls_of(tmp_path, with_faults, "FULL", 3)
+    assert said == ["write", "No space left on device", "calls 4 hit True"]
+    assert (tmp_path / "here" / "draft").stat().st_size == 20
