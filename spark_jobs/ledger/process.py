@@ -14,13 +14,21 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 LAUNCHER_VARIABLE = "TIDEMILL_LAUNCHER"
 POLL_SECONDS = 0.05
+# Where Linux keeps what tells machines apart; the second is for root only.
+MACHINE_ID, PRODUCT_UUID = Path("/etc/machine-id"), Path("/sys/class/dmi/id/product_uuid")
+# The inode of the pid namespace of a machine itself, which no container has.
+MACHINE_NAMESPACE = 0xEFFFFFFC
+# macOS counts the time of its boot anew whenever the clock is set.
+BOOT_DRIFT_SECONDS = 300.0
 
 
 class ProcessId(BaseModel):
     """A process on a host, told apart from later ones with the same pid by its start time.
 
     Attributes:
-        host: Its name.
+        host: Its name, which another machine may have too.
+        machine: What tells its machine from every other, None where nothing does (or where an
+            older version wrote this down).
         boot: Which boot of the host.
         namespace: In which pids are counted: containers on one host each have their own.
         pid: Within the namespace.
@@ -31,6 +39,7 @@ class ProcessId(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str
+    machine: str | None = None
     boot: str
     namespace: int
     pid: int
@@ -38,16 +47,32 @@ class ProcessId(BaseModel):
 
     @property
     def here(self) -> bool:
-        """Whether its life can be looked up from here."""
-        here = (socket.gethostname(), _boot(), _namespace())
-        return (self.host, self.boot, self.namespace) == here
+        """Whether its life can be looked up from here.
+
+        Containers of one machine have its boot id, and pids of their own: there the namespace
+        tells.
+        """
+        return (
+            (self.host, self.namespace) == (socket.gethostname(), _namespace())
+            and _same_boot(self.boot, _boot())
+            and self.machine in (None, _machine())
+        )
 
     @property
     def gone(self) -> bool:
-        """Whether it is provably dead."""
-        if self.host == socket.gethostname() and self.boot != _boot():
+        """Whether it is provably dead: not among the processes here, or of an earlier boot.
+
+        An earlier boot is one of the same machine. A host name alone proves nothing: clones of a
+        virtual machine share it, and a pod keeps it when it is moved to another node.
+        """
+        if self._of_this_machine and not _same_boot(self.boot, _boot()):
             return True
         return self.here and self._process() is None
+
+    @property
+    def _of_this_machine(self) -> bool:
+        identity = (socket.gethostname(), _machine())
+        return self.machine is not None and (self.host, self.machine) == identity
 
     def end(self, patience: float = 10.0) -> None:
         """Stop it, its children and the JVM that started it; SIGTERM, then SIGKILL.
@@ -81,6 +106,7 @@ def this_process(pid: int | None = None) -> ProcessId:
     process = psutil.Process(pid or os.getpid())
     return ProcessId(
         host=socket.gethostname(),
+        machine=_machine(),
         boot=_boot(),
         namespace=_namespace(),
         pid=process.pid,
@@ -148,6 +174,30 @@ def _started(process: psutil.Process) -> float:
     # The second field, the command in brackets, may hold anything.
     ticks = int(status.rpartition(")")[2].split()[19])
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+@cache
+def _machine() -> str | None:
+    """What tells this machine from all others, None where that cannot be known.
+
+    A container's `/etc/machine-id` is that of its image, which containers on other machines may
+    have too; in there only the hardware's own number counts.
+    """
+    path = MACHINE_ID if _namespace() == MACHINE_NAMESPACE else PRODUCT_UUID
+    try:
+        identity = path.read_text().strip()
+    except OSError:
+        return None
+    # What stands in an image whose first boot is still to come.
+    return None if identity in ("", "uninitialized") else identity
+
+
+def _same_boot(one: str, other: str) -> bool:
+    """Whether two boots are one: Linux has an id, macOS a time, which drifts."""
+    try:
+        return abs(float(one) - float(other)) < BOOT_DRIFT_SECONDS
+    except ValueError:
+        return one == other
 
 
 @cache

@@ -174,7 +174,7 @@ def test_whoever_looks_while_another_takes_over_does_not_take_over_from_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The holder seen was dead, but by now epoch 2 is alive: epoch 3 must not be taken.
-    write(folder, holder_of(this_process().model_copy(update={"boot": "before"})))
+    write(folder, holder_of(this_process().model_copy(update={"started": 0.0})))
     looked = lease._Watch.dead
 
     def overtaken(watch: Any, holder: Holder) -> bool:

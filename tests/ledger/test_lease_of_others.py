@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.contract.errors import LeaseHeld
+from spark_jobs.ledger import process
 from spark_jobs.ledger.lease import hold, newest_epoch
 from spark_jobs.ledger.process import this_process
 from tests.ledger.holders import elsewhere, holder_of, write
@@ -22,7 +23,10 @@ def test_another_process_with_the_holders_pid_is_not_taken_for_it(folder: Path) 
         assert held.epoch == 2
 
 
-def test_a_holder_of_an_earlier_boot_is_succeeded_at_once(folder: Path) -> None:
+def test_a_holder_of_an_earlier_boot_is_succeeded_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_machine", lambda: "this machine")
     write(folder, holder_of(this_process().model_copy(update={"boot": "before"})))
     with hold(folder, step="x", run_id="r", patience=0) as held:
         assert held.epoch == 2
@@ -45,8 +49,17 @@ def test_whatever_time_a_beat_bears_only_its_change_counts(folder: Path, stamp: 
         assert held.epoch == 2
 
 
-def test_a_beating_holder_elsewhere_is_waited_for(folder: Path) -> None:
-    write(folder, holder_of(elsewhere()))
+@pytest.mark.parametrize(
+    "holder",
+    [{"host": "elsewhere"}, {"boot": "another"}, {"boot": "another", "machine": "another"}],
+    ids=["elsewhere", "where nothing tells machines apart", "on a machine of our name"],
+)
+def test_a_beating_holder_of_another_machine_is_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, holder: dict[str, str]
+) -> None:
+    identity = "this machine" if "machine" in holder else None
+    monkeypatch.setattr(process, "_machine", lambda: identity)
+    write(folder, holder_of(this_process().model_copy(update=holder)))
     done = threading.Event()
 
     def beat() -> None:

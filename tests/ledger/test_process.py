@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from spark_jobs.ledger import process
 from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, launcher, this_process
 from tests.processes import child, wait_for
 
@@ -82,9 +84,70 @@ def test_a_clock_that_is_set_does_not_make_a_living_process_gone(
     assert this_process() == me
 
 
-def test_a_process_of_an_earlier_boot_of_this_host_is_gone() -> None:
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
+    """Gives this machine an identity, or takes it away."""
+
+    def be(identity: str | None) -> None:
+        monkeypatch.setattr(process, "_machine", lambda: identity)
+
+    be("this machine")
+    return be
+
+
+def test_a_process_of_an_earlier_boot_of_this_machine_is_gone(machine: object) -> None:
     earlier = this_process().model_copy(update={"boot": "before"})
     assert (earlier.here, earlier.gone) == (False, True)
+
+
+@pytest.mark.parametrize("identity", ["another machine", None])
+def test_of_a_process_on_another_machine_with_this_host_name_nothing_is_known(
+    machine: object, identity: str | None
+) -> None:
+    # A clone of a virtual machine, or a pod that was moved; None is of an older version of ours.
+    who = this_process().model_copy(update={"boot": "another", "machine": identity})
+    assert (who.here, who.gone) == (False, False)
+
+
+def test_where_nothing_tells_machines_apart_an_earlier_boot_proves_nothing(
+    machine: Callable[[str | None], None],
+) -> None:
+    machine(None)
+    who = this_process().model_copy(update={"boot": "another"})
+    assert (who.here, who.gone) == (False, False)
+
+
+def test_an_identity_that_older_versions_did_not_write_is_not_missed_here(machine: object) -> None:
+    text = this_process().model_dump_json(exclude={"machine"})
+    me = ProcessId.model_validate_json(text)
+    assert (me.here, me.gone) == (True, False)
+    assert me.model_copy(update={"started": me.started - 1}).gone
+
+
+def test_a_container_does_not_take_the_machine_id_of_its_image_for_the_machines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_image, of_hardware = tmp_path / "machine-id", tmp_path / "product_uuid"
+    of_image.write_text("baked into the image\n")
+    monkeypatch.setattr(process, "MACHINE_ID", of_image)
+    monkeypatch.setattr(process, "PRODUCT_UUID", of_hardware)
+    identity = process._machine.__wrapped__
+    monkeypatch.setattr(process, "_namespace", lambda: process.MACHINE_NAMESPACE)
+    assert identity() == "baked into the image"
+    monkeypatch.setattr(process, "_namespace", lambda: 4026532181)
+    assert identity() is None
+    of_hardware.write_text("4c4c4544\n")
+    assert identity() == "4c4c4544"
+
+
+def test_a_time_of_boot_that_drifts_is_that_of_the_same_boot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "_boot", lambda: "1700000000.0")
+    drifted = this_process().model_copy(update={"boot": "1700000012.5"})
+    assert (drifted.here, drifted.gone) == (True, False)
+    earlier = this_process().model_copy(update={"boot": "1600000000.0"})
+    assert not earlier.here
 
 
 @pytest.mark.parametrize("change", [{"host": "elsewhere"}, {"namespace": 1}])
