@@ -286,7 +286,7 @@ class History(Seen):
 
     def release(self, number: int, by: str = "ann", reason: str = "known") -> None:
         sealed = self.increments.get(number).sealed
-        assert self.increments.decide(
+        self.increments.decide(
             Release(
                 increment=number,
                 files_hash=sealed.files_hash,

@@ -61,10 +61,10 @@ class Notices:
         found = (documents.read(path, Notice) for path in paths)
         return [notice for notice in found if notice is not None]
 
-    def add(self, notice: Notice) -> bool:
-        """Note a change; False where another process noted one at the same moment."""
+    def add(self, notice: Notice) -> None:
+        """Note a change, unless another process noted the same at the same moment."""
         path = self.folder / f"{notice.number:06d}-{notice.state}.json"
-        return documents.put_if_absent(path, notice)
+        documents.put_if_absent(path, notice)
 
 
 @dataclass(frozen=True)

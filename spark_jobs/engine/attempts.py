@@ -124,9 +124,8 @@ class Attempts:
         refuse_irreplaceable(_good(folder, files), rows.schema, self.output, batch)
         self.lease.check()
         manifest = self._manifest(planned, attempt, files)
-        if not put_manifest(self.sink, manifest):
-            # Another driver was faster with the same input: which of the two, is all the same.
-            self._prove(batch, planned)
+        # If another driver was faster with the same input: which of the two, is all the same.
+        prove_planned(put_manifest(self.sink, manifest), planned, self.sink)
 
     def _prove(self, batch: int, planned: OffsetEntry) -> bool:
         """Whether a batch is written; refused if that was from other input."""

@@ -71,7 +71,7 @@ def bind(
             code_hash=hash_of_file(pipeline.transform_file),
             born=datetime.now(UTC),
         )
-        documents.put_if_absent(layout.note(generation.name), note)
+        note = documents.put_if_absent(layout.note(generation.name), note)
     put_fingerprint(pipeline, note)
     conf.set(STATE_ENCODING, planned.state_encoding)
     # The machine may have other cores than the one that the generation was born on.

@@ -113,8 +113,7 @@ class Lateness:
         for number in missing:
             *earlier, batch = self.ledger.batches(max(0, number - 1), number)
             before = earlier[0] if earlier else None
-            late = self._late(log, batch, before, (earliest_ms or {}).get(number))
-            log.put(late)
+            late = log.put(self._late(log, batch, before, (earliest_ms or {}).get(number)))
             found.append(late)
             if late.unknown is not None:
                 say(f"batch {number}: nobody can tell how many rows were late: {late.unknown}")

@@ -124,8 +124,7 @@ def write_down(
         pipeline.layout.note(place.generation), _note(pipeline, planned, place.generation, start)
     )
     ledger.start(start)
-    documents.put_if_absent(ledger.folder / f"{place.last:06d}.json", batch)
-    return batch
+    return documents.put_if_absent(ledger.folder / f"{place.last:06d}.json", batch)
 
 
 def files_in(pipeline: Pipeline, place: Place) -> tuple[OutputFile, ...]:

@@ -149,8 +149,8 @@ def read_manifest(sink: Path, batch: int) -> Manifest | None:
     return documents.read(folder_of(sink, batch) / MANIFEST, Manifest)
 
 
-def put_manifest(sink: Path, manifest: Manifest) -> bool:
-    """Make an attempt the valid one; False where another is."""
+def put_manifest(sink: Path, manifest: Manifest) -> Manifest:
+    """Make an attempt the valid one unless another is; the manifest of the valid one."""
     return documents.put_if_absent(folder_of(sink, manifest.batch) / MANIFEST, manifest)
 
 

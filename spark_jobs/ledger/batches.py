@@ -170,9 +170,8 @@ class Ledger:
                 batch = _waking(batch)
             if self._inspect is not None:
                 self._inspect(batch.inputs)
-            documents.put_if_absent(self.folder / f"{number:06d}.json", batch)
             known.update(file.path for file in files)
-            written.append(batch)
+            written.append(documents.put_if_absent(self.folder / f"{number:06d}.json", batch))
         return written
 
     def _known_paths(self, latest: int) -> set[Path]:

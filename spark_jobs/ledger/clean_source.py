@@ -151,8 +151,7 @@ def _clean(
         at=datetime.now(UTC),
     )
     lease.check()
-    if not documents.put_if_absent(_planned(ledger, batch), planned):
-        planned = documents.read(_planned(ledger, batch), Cleaning) or planned
+    planned = documents.put_if_absent(_planned(ledger, batch), planned)
     done: Counter[str] = Counter()
     kept: dict[str, str] = {}
     refused = False

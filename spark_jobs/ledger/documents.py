@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.errors import Refused, TransientError
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -24,12 +24,43 @@ class TornDocument(Refused):
     """A document of ours cannot be read back; carries `path`."""
 
 
-def put_if_absent(path: Path, document: BaseModel) -> bool:
+class AlreadyWritten(TransientError):
+    """Another writer has put a document where ours was to be; carries `path`."""
+
+
+def put(path: Path, document: BaseModel) -> None:
+    """Write a document that must be the only one at its path.
+
+    Raises:
+        AlreadyWritten: another one is there.
+    """
+    if put_if_absent(path, document) != document:
+        raise AlreadyWritten(
+            f"Another process has written {path} first.",
+            remedy="Nothing to do: the retry goes on from what is there.",
+            path=path,
+        )
+
+
+def put_if_absent(path: Path, document: Document) -> Document:
     """Write a document unless one is there.
 
     Returns:
-        True if this call wrote it, False if there was one already.
+        The document that is there now: this one, or that of whoever was first.
+
+    Raises:
+        TornDocument: one is there and cannot be read.
     """
+    while True:
+        if _link(path, document):
+            return document
+        found = read(path, type(document))
+        if found is not None:
+            return found
+
+
+def _link(path: Path, document: BaseModel) -> bool:
+    """Write a document unless one is there; whether this call wrote it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.draft")
     try:

@@ -44,8 +44,8 @@ def flushes(layout: Layout, generation: str) -> list[Flush]:
     return [flush for flush in found if flush is not None]
 
 
-def put_flush(layout: Layout, generation: str, flush: Flush) -> bool:
-    """Write one down, unless that batch carries out another."""
+def put_flush(layout: Layout, generation: str, flush: Flush) -> Flush:
+    """Write one down, unless that batch carries out another; the one that it carries out."""
     return documents.put_if_absent(_path(layout, generation, flush.batch), flush)
 
 

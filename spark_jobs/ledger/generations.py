@@ -57,11 +57,15 @@ def births(home: Path) -> list[Birth]:
     return [birth for birth in found if birth is not None and _counts(home, birth)]
 
 
-def put_birth(layout: Layout, birth: Birth) -> bool:
-    """Add a takeover; under the lease. False where another writer was first."""
+def put_birth(layout: Layout, birth: Birth) -> None:
+    """Add a takeover; under the lease.
+
+    Raises:
+        AlreadyWritten: another writer was first.
+    """
     numbers = [number for number, _ in documents.numbered(layout.generations)]
     place = layout.generations / f"{max(numbers, default=0) + 1:06d}.json"
-    return documents.put_if_absent(place, birth)
+    documents.put(place, birth)
 
 
 def current(layout: Layout) -> str:

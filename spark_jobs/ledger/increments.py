@@ -9,12 +9,14 @@ judgement, and `release.json` or `rejection.json` where a person decided; in mod
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.documents import AlreadyWritten
 from spark_jobs.ledger.generations import births
 from spark_jobs.ledger.sealed import (
     NetFile,
@@ -151,8 +153,13 @@ class Increments:
         before = [birth.first - 1 for birth in born if birth.generation == generation]
         return max((*lasts, *before), default=-1)
 
-    def seal(self, sealed: Sealed) -> bool:
-        return documents.put_if_absent(self._sealed(sealed.increment), sealed)
+    def seal(self, sealed: Sealed) -> None:
+        """Add an increment.
+
+        Raises:
+            AlreadyWritten: another writer has taken its number.
+        """
+        documents.put(self._sealed(sealed.increment), sealed)
 
     def judge(self, verdict: Verdict) -> int:
         """Add a verdict; its number within the increment is returned."""
@@ -160,13 +167,18 @@ class Increments:
         number = max((n for n, _ in documents.numbered(folder)), default=0)
         while True:
             number += 1
-            if documents.put_if_absent(folder / f"{number:03d}.json", verdict):
+            with suppress(AlreadyWritten):
+                documents.put(folder / f"{number:03d}.json", verdict)
                 return number
 
-    def decide(self, decision: Release | Rejection) -> bool:
-        """Write down what a person decided, once."""
+    def decide(self, decision: Release | Rejection) -> None:
+        """Write down what a person decided.
+
+        Raises:
+            AlreadyWritten: a decision was written down before.
+        """
         name = "release.json" if isinstance(decision, Release) else "rejection.json"
-        return documents.put_if_absent(self.folder_of(decision.increment) / name, decision)
+        documents.put(self.folder_of(decision.increment) / name, decision)
 
     def folder_of(self, number: int) -> Path:
         """Where everything about an increment lies."""

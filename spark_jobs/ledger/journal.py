@@ -106,9 +106,13 @@ class Journal:
         found = (documents.read(path, Event) for _, path in documents.numbered(self.folder))
         return [event for event in found if event is not None]
 
-    def append(self, event: Event) -> bool:
-        """Add the next event; False where another writer was first."""
-        return documents.put_if_absent(event_file(self.folder, event.seq), event)
+    def append(self, event: Event) -> None:
+        """Add the next event.
+
+        Raises:
+            AlreadyWritten: another writer was first.
+        """
+        documents.put(event_file(self.folder, event.seq), event)
 
     def applied(self, seq: int, target: str) -> Applied | None:
         """What a target made of an event, None where it has not applied it."""
@@ -131,7 +135,8 @@ class Journal:
                     found.setdefault(applied.seq, applied)
         return found
 
-    def record(self, applied: Applied) -> bool:
+    def record(self, applied: Applied) -> Applied:
+        """Write down what a target made of an event, once; what is written down now."""
         name = f"{applied.seq:06d}.{applied.target}.json"
         return documents.put_if_absent(self.folder / name, applied)
 
@@ -147,8 +152,9 @@ class Journal:
             if event.seq in published and not self._announcement(event.seq).exists()
         )
 
-    def announce(self, seq: int) -> bool:
-        return documents.put_if_absent(self._announcement(seq), Announced(at=datetime.now(UTC)))
+    def announce(self, seq: int) -> None:
+        """Write down that consumers were told of an event, once."""
+        documents.put_if_absent(self._announcement(seq), Announced(at=datetime.now(UTC)))
 
     def _announcement(self, seq: int) -> Path:
         return self.folder / f"{seq:06d}.announced"

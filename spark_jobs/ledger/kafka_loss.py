@@ -80,9 +80,13 @@ class Losses:
         losses = self.all()
         return losses[-1] if losses and self.passed(losses[-1].number) is None else None
 
-    def accept(self, loss: AcceptedLoss) -> bool:
-        """Write a person's word down; False if another one came first."""
-        return documents.put_if_absent(self.folder / f"{loss.number:06d}.json", loss)
+    def accept(self, loss: AcceptedLoss) -> None:
+        """Write a person's word down.
+
+        Raises:
+            AlreadyWritten: another one came first.
+        """
+        documents.put(self.folder / f"{loss.number:06d}.json", loss)
 
     def passed(self, number: int) -> PassedLoss | None:
         return documents.read(self._passed(number), PassedLoss)

@@ -93,8 +93,8 @@ class LateLog:
         """The batches that were looked at."""
         return {number for number, _ in documents.numbered(self.folder)}
 
-    def put(self, found: LateRows) -> bool:
-        """Write down what was late in a batch, once."""
+    def put(self, found: LateRows) -> LateRows:
+        """Write down what was late in a batch, once; what is written down now."""
         return documents.put_if_absent(self.document(found.batch), found)
 
     def read(self) -> list[LateRows]:

@@ -160,7 +160,7 @@ def _acquire(folder: Path, step: str, run_id: str, patience: float, time_limit: 
                 launcher=launcher(),
                 since=datetime.now(UTC),
             )
-            if documents.put_if_absent(folder / f"{mine.epoch:06d}.json", mine):
+            if documents.put_if_absent(folder / f"{mine.epoch:06d}.json", mine) == mine:
                 return Lease(folder, mine.epoch)
         elif _outlived(holder) and epoch not in ended:
             ended.add(epoch)

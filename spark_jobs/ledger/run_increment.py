@@ -34,10 +34,14 @@ def remember(run_folder: Path, increment: int) -> None:
 
 
 def remember_instead(run_folder: Path, increment: int) -> None:
-    """Note that a run's increment was computed again, as another one."""
+    """Note that a run's increment was computed again, as another one.
+
+    Raises:
+        AlreadyWritten: another process of the run has computed it again too.
+    """
     numbers = [number for number, _ in documents.numbered(run_folder / "increments")]
     place = run_folder / "increments" / f"{max(numbers, default=1) + 1:03d}.json"
-    documents.put_if_absent(place, RunIncrement(increment=increment))
+    documents.put(place, RunIncrement(increment=increment))
 
 
 def tries(run_folder: Path) -> int:

@@ -83,15 +83,16 @@ class CatchUp:
             if head:
                 outgoing.keep_rejected()
             version = target.apply(event, payload)
-        applied = Applied(
-            seq=event.seq,
-            target=target.name,
-            head=head,
-            version=version,
-            run_id=self.run_id,
-            at=datetime.now(UTC),
+        applied = self.journal.record(
+            Applied(
+                seq=event.seq,
+                target=target.name,
+                head=head,
+                version=version,
+                run_id=self.run_id,
+                at=datetime.now(UTC),
+            )
         )
-        self.journal.record(applied)
         self.say(_sentence(event, applied))
         return applied
 

@@ -8,7 +8,7 @@ from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.event_time import as_time
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.ledger.flush import Flush, put_flush, read_flush
+from spark_jobs.ledger.flush import Flush, put_flush
 from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.lease import hold
 from spark_jobs.steps.release import PATIENCE_SECONDS, ReasonMissing
@@ -69,10 +69,8 @@ def flush(pipeline: Pipeline, to: datetime, *, by: str, reason: str, run_id: str
             reason=reason.strip(),
             asked=datetime.now(UTC),
         )
-        if put_flush(pipeline.layout, generation.name, asked):
-            return asked
-        waiting = read_flush(pipeline.layout, generation.name, asked.batch)
-    if waiting is None or waiting.watermark_ms != watermark_ms:
+        waiting = put_flush(pipeline.layout, generation.name, asked)
+    if waiting.watermark_ms != watermark_ms:
         raise _refused(pipeline, "another flush awaits the next run; run the pipeline first")
     return waiting
 

@@ -216,5 +216,4 @@ def _write_down(pipeline: Pipeline, plan: Plan, rows_in: int) -> Batch:
         committed=now,
     )
     ledger.start(start)
-    documents.put_if_absent(ledger.folder / "000000.json", batch)
-    return batch
+    return documents.put_if_absent(ledger.folder / "000000.json", batch)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.clean_source import clean_sources
 from spark_jobs.ledger.increments import Increment, Increments, State
@@ -121,13 +120,7 @@ def _append(run: Run, journal: Journal, increment: Increment) -> None:
         from spark_jobs.steps.rebuild import take_over
 
         take_over(run.pipeline, increment, seq)
-    if not journal.append(_event(run, seq, increment)):
-        raise LeaseLost(
-            f"Event {seq} of the journal is another writer's.",
-            remedy="Nothing to do: the retry looks where its own comes now.",
-            epoch=seq,
-            newer=seq,
-        )
+    journal.append(_event(run, seq, increment))
 
 
 def _event(run: Run, seq: int, increment: Increment) -> Event:

@@ -59,7 +59,8 @@ def _flush_again(building: Pipeline) -> bool:
     furthest = max(asked, key=lambda flush: flush.watermark_ms)
     if generation.checkpoint.commits[last].next_watermark_ms >= furthest.watermark_ms:
         return False
-    return put_flush(layout, generation.name, furthest.model_copy(update={"batch": last + 1}))
+    again = furthest.model_copy(update={"batch": last + 1})
+    return put_flush(layout, generation.name, again) == again
 
 
 def _begin(building: Pipeline) -> None:

@@ -153,8 +153,8 @@ def test_whoever_lost_the_lease_puts_no_manifest(history: NetHistory, spark: Spa
 def test_of_two_drivers_one_manifest_counts(
     history: NetHistory, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def after_another(folder: Path, manifest: Manifest) -> bool:
-        assert put_manifest(folder, manifest.model_copy(update={"run_id": "another"}))
+    def after_another(folder: Path, manifest: Manifest) -> Manifest:
+        put_manifest(folder, manifest.model_copy(update={"run_id": "another"}))
         return put_manifest(folder, manifest)
 
     monkeypatch.setattr("spark_jobs.engine.attempts.put_manifest", after_another)

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.documents import TornDocument
+from spark_jobs.ledger.documents import AlreadyWritten, TornDocument
 from tests.processes import child
 
 
@@ -33,8 +33,10 @@ PAGES = 40
 # Waits for all writers to be ready, then writes the same pages as all the others.
 WRITE = f"""
 import sys, time
+from contextlib import suppress
 from pathlib import Path
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.documents import AlreadyWritten
 from tests.ledger.test_documents import Page
 folder, me = Path(sys.argv[1]), sys.argv[2]
 (folder / f"{{me}}.ready").touch()
@@ -42,7 +44,8 @@ while len(list(folder.glob("*.ready"))) < {WRITERS}:
     time.sleep(0.001)
 for number in range({PAGES}):
     page = Page(writer=me, text=me * 20_000)
-    if documents.put_if_absent(folder / "pages" / f"{{number:06d}}.json", page):
+    with suppress(AlreadyWritten):
+        documents.put(folder / "pages" / f"{{number:06d}}.json", page)
         print(number)
 """
 
@@ -71,11 +74,15 @@ def test_of_eight_processes_exactly_one_writes_each_document_and_it_is_whole(
     assert len(list((tmp_path / "pages").iterdir())) == PAGES
 
 
-def test_a_second_document_changes_nothing(tmp_path: Path) -> None:
+def test_a_second_document_changes_nothing_and_its_writer_gets_the_first(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "1.json"
-    assert documents.put_if_absent(path, Page(writer="a", text="first"))
+    first, second = Page(writer="a", text="first"), Page(writer="b", text="second")
+    assert documents.put_if_absent(path, first) == first
     before = (path.read_bytes(), path.stat().st_mtime_ns)
-    assert not documents.put_if_absent(path, Page(writer="b", text="second"))
+    assert documents.put_if_absent(path, second) == first
+    with pytest.raises(AlreadyWritten) as refused:
+        documents.put(path, second)
+    assert refused.value.path == path
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert list(path.parent.iterdir()) == [path]
 

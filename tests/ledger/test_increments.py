@@ -6,7 +6,7 @@ import pytest
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.ledger.batches import Batch
-from spark_jobs.ledger.documents import TornDocument
+from spark_jobs.ledger.documents import AlreadyWritten, TornDocument
 from spark_jobs.ledger.increments import State, hash_of_files
 from spark_jobs.ledger.run_increment import read_run_increment, remember
 from tests.histories import History, reject, rows
@@ -33,7 +33,8 @@ def test_a_seal_is_never_cut_again(sealed: History) -> None:
     first = sealed.increments.get(1).sealed
     sealed.batch(rows(3))
     wider = first.model_copy(update={"last": 2, "rows": 3})
-    assert not sealed.increments.seal(wider)
+    with pytest.raises(AlreadyWritten):
+        sealed.increments.seal(wider)
     assert sealed.increments.get(1).sealed == first
 
 
@@ -85,7 +86,8 @@ def test_a_decision_is_final(sealed: History) -> None:
     sealed.release(1, by="ann")
     release = sealed.increments.get(1).release
     assert release is not None
-    assert not sealed.increments.decide(release.model_copy(update={"by": "bob"}))
+    with pytest.raises(AlreadyWritten):
+        sealed.increments.decide(release.model_copy(update={"by": "bob"}))
     assert sealed.increments.get(1).release == release
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from spark_jobs.ledger.documents import AlreadyWritten
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from tests.histories import History, rows
 
@@ -32,16 +33,17 @@ def test_events_come_in_order_and_without_what_targets_made_of_them(journal: Jou
 
 def test_the_place_of_an_event_is_taken_once(journal: Journal) -> None:
     first, second = journal.events()
-    assert not journal.append(first.model_copy(update={"seq": 2, "increment": 9}))
+    with pytest.raises(AlreadyWritten):
+        journal.append(first.model_copy(update={"seq": 2, "increment": 9}))
     assert journal.events() == [first, second]
-    assert journal.append(second.model_copy(update={"seq": 3}))
+    journal.append(second.model_copy(update={"seq": 3}))
     assert len(journal.events()) == 3
 
 
 def test_what_a_target_made_of_an_event_is_written_once(journal: Journal) -> None:
     assert journal.applied(2, "delta") is None
-    assert journal.record(applied(2))
-    assert not journal.record(applied(2, version=8))
+    journal.record(applied(2))
+    assert journal.record(applied(2, version=8)).version == 7
     found = journal.applied(2, "delta")
     assert found is not None
     assert found.version == 7
@@ -49,7 +51,7 @@ def test_what_a_target_made_of_an_event_is_written_once(journal: Journal) -> Non
 
 def test_targets_have_heads_of_their_own(journal: Journal) -> None:
     assert journal.behind("postgres.x.orders") == [1, 2]
-    assert journal.record(applied(1, "postgres.x.orders", head=False))
+    journal.record(applied(1, "postgres.x.orders", head=False))
     assert journal.applied(1, "postgres.x.orders") is not None
     assert journal.applied(2, "postgres.x.orders") is None
     assert journal.behind("postgres.x.orders") == [2]
@@ -79,8 +81,8 @@ def test_an_event_is_found_by_its_increment(journal: Journal) -> None:
 
 def test_consumers_are_told_once_and_only_of_what_they_can_see(journal: Journal) -> None:
     assert [event.seq for event in journal.unannounced()] == [1]
-    assert journal.announce(1)
-    assert not journal.announce(1)
+    journal.announce(1)
+    journal.announce(1)
     assert journal.unannounced() == ()
     journal.record(applied(2))
     assert [event.seq for event in journal.unannounced()] == [2]

@@ -1,0 +1,60 @@
+"""Whoever seals, forks or takes over second is told so, and never takes another's for its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.documents import AlreadyWritten
+from spark_jobs.ledger.lease import Lease, newest_epoch
+from spark_jobs.ledger.made import Made, Place
+from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.steps.again import seal_again
+from tests.histories import History, rows
+from tests.publish.again import days, write_scratch
+
+
+class Recomputed:
+    """What a backfill has computed."""
+
+    rows = 1
+    rejected = 0
+
+    def __init__(self, place: Place, made: Made) -> None:
+        self.place = place
+        self.made = made
+
+
+def test_a_backfill_does_not_report_an_increment_that_another_run_sealed_meanwhile(
+    history: History,
+) -> None:
+    history.increment(rows(1))
+    history.publish()
+
+    class Paused(Lease):
+        """Stopped right after its look at the lease, while a gate elsewhere seals a batch."""
+
+        def check(self) -> None:
+            super().check()
+            history.batch(rows(2))
+            history.seal("another")
+
+    write_scratch(history, Ledger(history.layout, "backfill-1"), 0, rows(10), ())
+    made = Made(
+        by_way_of="backfill",
+        generation="live-0001",
+        first=0,
+        last=0,
+        seq=1,
+        partitions=days("2024-01-01"),
+        code_hash="new",
+        spec_hash="spec",
+        by="ann",
+        reason="the rule was wrong",
+    )
+    found = Recomputed(Place(generation="backfill-1", first=0, last=0), made)
+    lease = Paused(history.layout.lease, newest_epoch(history.layout.lease))
+    with pytest.raises(AlreadyWritten):
+        seal_again(history.run("backfill"), found, lease)  # type: ignore[arg-type]
+    assert read_run_increment(history.layout.run("backfill")) is None
+    assert read_run_increment(history.layout.run("another")) == 2
