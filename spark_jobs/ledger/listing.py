@@ -6,16 +6,16 @@ does not read would start a run for nothing, again and again.
 
 from __future__ import annotations
 
-import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from glob import glob
 from pathlib import Path
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.hadoop_glob import python_globs
+from spark_jobs.ledger.source_tree import files_below, paths_matching, readable
 
 
 class InputMissing(Refused):
@@ -47,23 +47,35 @@ class Listing:
     partitioned: bool = False
 
 
-def list_source(source: FileSource) -> Listing:
+def list_source(source: FileSource, field: str = "sources.*.path") -> Listing:
     """List a source as Spark 4.2 does.
 
     Hidden files are left out, and those that `pathGlobFilter` does not match. Without
     `recursiveFileLookup` Spark reads what lies directly in the directory; if there is any partition
     directory (`k=v`), it reads what lies in those, and nothing else.
 
+    Args:
+        source: What Spark lists.
+        field: Of the spec that names the directory, for errors.
+
     Raises:
         InputMissing: the directory, or the fixed part of a glob, does not exist.
+        InputUnreadable: it, or a folder in it, cannot be listed.
+        InputCircular: links in it lead in circles.
     """
+    with readable(field):
+        return _list(source, field)
+
+
+def _list(source: FileSource, field: str) -> Listing:
     patterns = python_globs(source.reader_option("pathGlobFilter") or "*")
     recursive = source.is_on("recursiveFileLookup")
     files: list[Path] = []
     overlooked: list[Path] = []
     partitioned = False
-    for place in _places(source):
-        found = [p for p in _visible(place) if any(fnmatchcase(p.name, one) for one in patterns)]
+    for place in _places(source, field):
+        below = files_below(place, field)
+        found = [path for path in below if any(fnmatchcase(path.name, one) for one in patterns)]
         read = found if recursive else _read_without_recursion(place, found)
         partitioned |= not recursive and any(_in_partition(path, place) for path in read)
         files += read
@@ -99,35 +111,20 @@ def _named(folders: Path) -> frozenset[str]:
     return frozenset(name.partition("=")[0].lower() for name in folders.parts if "=" in name)
 
 
-def _places(source: FileSource) -> list[Path]:
+def _places(source: FileSource, field: str) -> list[Path]:
     fixed = source.directory
-    if not fixed.is_dir():
-        raise _missing(source)
+    if not _is_folder(fixed):
+        raise _missing(source, field)
     if fixed == Path(source.path):
         return [fixed]
-    # Hadoop's `*` matches hidden names too.
-    return sorted(
-        {
-            Path(path)
-            for one in python_globs(source.path)
-            for path in glob(one, include_hidden=True)  # noqa: PTH207 - absolute
-        }
-    )
+    return sorted({path for one in python_globs(source.path) for path in paths_matching(one)})
 
 
-def _visible(place: Path) -> Iterator[Path]:
-    if place.is_file():
-        if not _hidden(place.name):
-            yield place
-        return
-    for folder, folders, names in os.walk(place, followlinks=True):
-        folders[:] = [name for name in folders if not _hidden(name)]
-        yield from (Path(folder, name) for name in names if not _hidden(name))
-
-
-def _hidden(name: str) -> bool:
-    half_copied = name.endswith("._COPYING_")
-    return name.startswith(".") or (name.startswith("_") and "=" not in name) or half_copied
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _stat(paths: list[Path]) -> Iterator[Found]:
@@ -139,10 +136,10 @@ def _stat(paths: list[Path]) -> Iterator[Found]:
         yield Found(path, status.st_size, status.st_mtime_ns // 1_000_000, status.st_ino)
 
 
-def _missing(source: FileSource) -> InputMissing:
+def _missing(source: FileSource, field: str) -> InputMissing:
     return InputMissing(
-        f"sources.*.path '{source.path}' does not exist.",
+        f"{field} '{source.path}' does not exist.",
         remedy=f"Create it (mkdir -p '{source.path}') or correct the path in the spec.",
         path=source.path,
-        field="sources.*.path",
+        field=field,
     )

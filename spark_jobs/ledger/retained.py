@@ -141,7 +141,8 @@ def gone(pipeline: Pipeline, wanted: Part, environ: Mapping[str, str] = os.envir
     there: dict[str, dict[str, Found]] = {}
     for name in {file.source for file in wanted.files}:
         source = spec.sources.get(name)
-        files = list_source(source).files if isinstance(source, FileSource) else ()
+        field = f"sources.{name}.path"
+        files = list_source(source, field).files if isinstance(source, FileSource) else ()
         there[name] = {str(file.path): file for file in files}
     ranges: dict[str, tuple[Range, ...]] = {}
     compacted = []

@@ -23,7 +23,8 @@ from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.input_file import InputFile, sha256_of
-from spark_jobs.ledger.listing import Found, list_source
+from spark_jobs.ledger.listing import Found, Listing, list_source
+from spark_jobs.ledger.source_tree import readable
 
 
 class InputMixed(Refused):
@@ -73,9 +74,17 @@ def scan(name: str, source: FileSource, batches: Sequence[Batch]) -> Scan:
     Raises:
         InputMissing: the directory, or the fixed part of a glob, does not exist.
         InputMixed: there are unread files beside partition directories.
+        InputUnreadable: a folder cannot be listed, or a file cannot be compared.
+        InputCircular: links in it lead in circles.
     """
+    field = f"sources.{name}.path"
+    listing = list_source(source, field)
+    with readable(field):
+        return _compare(name, source, listing, batches)
+
+
+def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[Batch]) -> Scan:
     read = {file.path: file for batch in batches for file in batch.inputs if file.source == name}
-    listing = list_source(source)
     overlooked = tuple(f for f in listing.overlooked if str(f.path) not in read)
     if listing.partitioned and overlooked:
         raise InputMixed(

@@ -115,7 +115,7 @@ def _list(static: FileStatic) -> tuple[Path, tuple[PinnedFile, ...]]:
         return one.parent, (pinned_file(one, one.parent),)
     source = static.as_source
     try:
-        found = list_source(source).files
+        found = list_source(source, "statics.*.path").files
     except InputMissing:
         found = ()
     return source.directory, tuple(_listed(file, source.directory) for file in found)

@@ -9,6 +9,8 @@ import pytest
 
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.ledger.listing import InputMissing, list_source
+from spark_jobs.ledger.source_tree import InputCircular, InputUnreadable
+from tests.file_modes import modes_count
 
 
 @pytest.fixture
@@ -134,4 +136,82 @@ def test_a_directory_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert [f.path for f in list_source(source(str(tmp_path / "link"))).files] == [
         tmp_path / "link" / "a.csv"
+    ]
+
+
+@pytest.mark.parametrize("options", [{}, {"recursiveFileLookup": "true"}])
+@pytest.mark.parametrize(
+    ("glob", "locked"), [("", "in"), ("", "in/sub"), ("/*", "in"), ("/s*/*.csv", "in/sub")]
+)
+def test_a_folder_that_may_not_be_listed_is_no_empty_one(
+    tmp_path: Path, glob: str, locked: str, options: dict[str, str]
+) -> None:
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    (tmp_path / "in" / "sub" / "a.csv").touch()
+    (tmp_path / locked).chmod(0)
+    try:
+        with modes_count(), pytest.raises(InputUnreadable) as refused:
+            list_source(source(f"{tmp_path / 'in'}{glob}", **options), "sources.orders.path")
+    finally:
+        (tmp_path / locked).chmod(0o700)
+    assert (refused.value.path, refused.value.field) == (
+        str(tmp_path / locked),
+        "sources.orders.path",
+    )
+
+
+def test_nor_is_one_whose_files_may_be_listed_and_not_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").touch()
+    (tmp_path / "in").chmod(0o600)
+    try:
+        with modes_count(), pytest.raises(InputUnreadable) as refused:
+            list_source(source(str(tmp_path / "in")))
+    finally:
+        (tmp_path / "in").chmod(0o700)
+    assert refused.value.path == str(tmp_path / "in" / "a.csv")
+
+
+@pytest.mark.parametrize("links", [["self"], ["a", "b"], ["sub/up"]])
+@pytest.mark.parametrize("options", [{}, {"recursiveFileLookup": "true"}])
+def test_links_that_lead_in_circles_are_named_before_they_are_followed(
+    tmp_path: Path, links: list[str], options: dict[str, str]
+) -> None:
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    (tmp_path / "in" / "a.csv").touch()
+    for link in links:
+        (tmp_path / "in" / link).symlink_to(tmp_path / "in")
+    with pytest.raises(InputCircular) as refused:
+        list_source(source(str(tmp_path / "in"), **options))
+    assert refused.value.path in [tmp_path / "in" / link for link in links]
+
+
+def test_a_link_that_leads_to_nothing_but_itself_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "a")
+    with pytest.raises(InputCircular) as refused:
+        list_source(source(str(tmp_path)))
+    assert refused.value.path == tmp_path / "a"
+
+
+def test_a_chain_of_folders_that_each_link_twice_to_the_next_ends(tmp_path: Path) -> None:
+    folders = [tmp_path / "in", *(tmp_path / f"{n}" for n in range(30))]
+    for folder in folders:
+        folder.mkdir()
+    for folder, following in zip(folders, folders[1:], strict=False):
+        (folder / "left").symlink_to(following)
+        (folder / "right").symlink_to(following)
+    with pytest.raises(InputCircular):
+        list_source(source(str(tmp_path / "in")))
+
+
+def test_a_folder_that_two_links_lead_to_is_read_by_both_as_spark_does(tmp_path: Path) -> None:
+    for name in ("in", "day"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "day" / "a.csv").touch()
+    for link in ("first", "second"):
+        (tmp_path / "in" / link).symlink_to(tmp_path / "day")
+    found = list_source(source(str(tmp_path / "in"), recursiveFileLookup="true")).files
+    assert [file.path.relative_to(tmp_path) for file in found] == [
+        Path("in/first/a.csv"),
+        Path("in/second/a.csv"),
     ]

@@ -1,0 +1,132 @@
+"""Walking the folder of a file source: whatever cannot be listed is an error, never an empty folder.
+
+An error that is swallowed here would be said as "nothing new since the last run", for ever.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from glob import has_magic
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+
+# One folder may be linked to from several others; this many paths to it are no order of files.
+MOST_PATHS = 100
+
+
+class InputUnreadable(Refused):
+    """A file or folder of a source is there and cannot be read; carries `path` and `field`."""
+
+
+class InputCircular(Refused):
+    """Links lead back to a folder that they lie in, so Spark's list has no end; carries `path`."""
+
+
+@contextmanager
+def readable(field: str) -> Iterator[None]:
+    """Name what cannot be read, and the spec's field that asks for it.
+
+    Args:
+        field: Such as `sources.orders.path`.
+
+    Raises:
+        InputUnreadable: in the place of any `OSError`.
+        InputCircular: where the system itself gave up following links.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _circular(Path(error.filename), field) from error
+        raise InputUnreadable(
+            f"{field}: {error.filename} cannot be read ({error.strerror}), so nobody can tell what "
+            "arrived there.",
+            remedy=f"Mount its disk, or let user {os.geteuid()} read it (chmod, chgrp); or move it "
+            "out of the source's directory.",
+            path=str(error.filename),
+            field=field,
+        ) from error
+
+
+def files_below(place: Path, field: str) -> Iterator[Path]:
+    """Every file that a recursive listing of Spark's meets, without hidden ones.
+
+    Args:
+        place: A folder, or one file.
+        field: Of the spec, for errors.
+
+    Raises:
+        OSError: a folder cannot be listed.
+        InputCircular: a folder lies, by way of links, within itself, or is reached by too many
+            paths; Spark would list it again and again.
+    """
+    if place.is_file():
+        if not _hidden(place.name):
+            yield place
+        return
+    reached: Counter[tuple[int, int]] = Counter()
+    waiting: list[tuple[Path, frozenset[tuple[int, int]]]] = [(place, frozenset())]
+    while waiting:
+        folder, above = waiting.pop()
+        try:
+            status = folder.stat()
+            entries = [entry for entry in os.scandir(folder) if not _hidden(entry.name)]
+        except (FileNotFoundError, NotADirectoryError):
+            # Taken away since its name was read.
+            continue
+        identity = status.st_dev, status.st_ino
+        reached[identity] += 1
+        if identity in above or reached[identity] > MOST_PATHS:
+            raise _circular(folder, field)
+        for entry in entries:
+            if entry.is_dir():
+                waiting.append((folder / entry.name, above | {identity}))
+            else:
+                yield folder / entry.name
+
+
+def paths_matching(pattern: str) -> Iterator[Path]:
+    """What exists that an absolute glob matches, hidden names too, as Hadoop's `*` does.
+
+    `glob` takes a folder that it may not list for an empty one.
+
+    Raises:
+        OSError: a folder cannot be listed.
+    """
+    root, *names = Path(pattern).parts
+    found = [Path(root)]
+    for name in names:
+        if has_magic(name):
+            inside = (path / entry for path in found for entry in _names(path))
+            found = [path for path in inside if fnmatchcase(path.name, name)]
+        else:
+            found = [path / name for path in found]
+    yield from (path for path in found if os.path.lexists(path))
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _hidden(name: str) -> bool:
+    half_copied = name.endswith("._COPYING_")
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or half_copied
+
+
+def _circular(path: Path, field: str) -> InputCircular:
+    return InputCircular(
+        f"{field}: {path} leads by links to a folder that it lies in, or that {MOST_PATHS} other "
+        "paths lead to, so a list of its files has no end.",
+        remedy=f"Remove the link (find '{path.parent}' -type l shows those there).",
+        path=path,
+        field=field,
+    )
