@@ -50,6 +50,8 @@ class FileSource(BaseSource):
         too_old: What to do when a file is older than `maxFileAge` lets Spark see.
         redelivered: What to do when a name that was read arrives anew with other content.
         same_content: What to do when content that was read arrives under another name.
+        vanished: What to do when files were read, and none of them is there any more, as when the
+            disk is not mounted. Files that `cleanSource` put away are not missed.
         other_schema: What to do when a file lacks a column or has another type for it, of which
             Spark would make nulls or other values (parquet, orc, avro).
         part_read: What to do when Spark would read only a part of a file without a word: one that
@@ -74,6 +76,7 @@ class FileSource(BaseSource):
     too_old: Rating = Rating.HOLD
     redelivered: Rating = Rating.HOLD
     same_content: Rating = Rating.WARN
+    vanished: Rating = Rating.HOLD
     other_schema: Rating = Rating.HOLD
     part_read: Rating = Rating.HOLD
 

@@ -138,7 +138,7 @@ def ingest(
     late += lateness.count(say, earliest_ms(reports, planned.rows)) if lateness else []
     mine = {batch.batch for batch in written}
     before = [batch for batch in batches if batch.batch not in mine]
-    files = report_files(pipeline.spec, before, written, say)
+    files = report_files(pipeline, before, written, say)
     if pipeline.generation is None:
         # Beside one that is being built a live run may have copied what no batch names yet.
         _forget_copies(generation, pins, [*before, *written])

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.source import Rating
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.batch import Batch
@@ -27,12 +29,12 @@ def refuse_held_files(spec: Spec, looks: Sequence[Look]) -> None:
 
 
 def report_files(
-    spec: Spec, before: Sequence[Batch], run: Sequence[Batch], say: Callable[[str], None]
+    pipeline: Pipeline, before: Sequence[Batch], run: Sequence[Batch], say: Callable[[str], None]
 ) -> list[Look]:
     """After a query: what it read of every file source, and what is there now.
 
     Args:
-        spec: The pipeline's.
+        pipeline: Whose sources they are.
         before: The batches before the run.
         run: Those of the run.
         say: Gets a line for each problem that the spec rates `warn`.
@@ -42,8 +44,8 @@ def report_files(
         InputRedelivered: the same of one that another has taken the place of.
     """
     reports = [
-        report(name, source, before, run)
-        for name, source in spec.sources.items()
+        report(name, source, pipeline.layout, before, run)
+        for name, source in pipeline.spec.sources.items()
         if isinstance(source, FileSource)
     ]
     for found in reports:
@@ -56,16 +58,19 @@ def report_files(
     return reports
 
 
-def report(name: str, source: FileSource, before: Sequence[Batch], run: Sequence[Batch]) -> Look:
+def report(
+    name: str, source: FileSource, layout: Layout, before: Sequence[Batch], run: Sequence[Batch]
+) -> Look:
     """What a run made of a source's files, and what is there after it.
 
     Args:
         name: The source's.
         source: Where it lists files.
+        layout: Of the pipeline.
         before: The batches before the run.
         run: Those of the run.
     """
-    after = look(name, source, [*before, *run])
+    after = look(name, source, [*before, *run], layout)
     earlier = {f.sha256: f.path for batch in before for f in batch.inputs if f.source == name}
     read = [file for batch in run for file in batch.inputs if file.source == name]
     copies = _copies(read, {key: path for key, path in earlier.items() if key is not None})

@@ -10,31 +10,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.input_problems import problems_of_content, problems_of_scan
 from spark_jobs.ledger.look import Look, refuse_held
 from spark_jobs.ledger.scan import Scan, scan
+from spark_jobs.ledger.vanished import problems_of_vanished
 
 # Paths of a kind that a report names; the numbers count all.
 NAMED = 10
 
 
-def look(name: str, source: FileSource, batches: Sequence[Batch]) -> Look:
+def look(name: str, source: FileSource, batches: Sequence[Batch], layout: Layout) -> Look:
     """What waits in a source's directory, and what Spark would pass over or misread there.
 
     Args:
         name: The source's, in the spec.
         source: Where it lists files.
         batches: All of the generation.
+        layout: Of the pipeline.
 
     Raises:
-        InputMissing: as for `scan`.
-        InputMixed: as for `scan`.
+        Refused: as for `scan`: it cannot be listed as Spark would list it.
     """
     found = scan(name, source, batches)
-    problems = problems_of_scan(name, source, found)
+    problems = problems_of_vanished(name, source, found, layout)
+    problems += problems_of_scan(name, source, found)
     problems += problems_of_content(name, source, [file.path for file in found.new])
     return Look(
         name,

@@ -41,7 +41,7 @@ def look_at(
 ) -> Look:
     """A look at one source."""
     if isinstance(source, FileSource):
-        return inputs.look(name, source, batches)
+        return inputs.look(name, source, batches, pipeline.layout)
     if isinstance(source, KafkaSource):
         from spark_jobs.ledger import kafka_look
 

@@ -5,7 +5,8 @@ becomes of it. So these are told apart, from a listing and the ledger, without S
 
 - *changed*: the file that was read was written to since (same inode, other size or time);
 - *re-delivered*: another file has taken its path (other inode), or, with `fileNameOnly`, its name;
-- *the same content under another name*: Spark reads it, and its rows are there twice.
+- *the same content under another name*: Spark reads it, and its rows are there twice;
+- *gone*: the file that was read is not there any more.
 
 A file whose content is known to be what was read is none of them, whatever its time says.
 """
@@ -46,6 +47,8 @@ class Scan:
         same_content: New file -> the path of one with the same content.
         too_old: Files that Spark will pass over for their age.
         overlooked: Files that Spark will pass over for the directory they lie in.
+        known: How many of the files that were read are there.
+        gone: Batch and file, of files that were read and are not listed any more.
         last_arrival: The newest file's time; None where nothing ever arrived.
     """
 
@@ -56,6 +59,8 @@ class Scan:
     same_content: Mapping[Found, str]
     too_old: tuple[Found, ...]
     overlooked: tuple[Found, ...]
+    known: int
+    gone: tuple[tuple[Batch, InputFile], ...]
     last_arrival: datetime | None
 
     @property
@@ -114,6 +119,7 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
             new.append(file)
     if source.fileNameOnly:
         redelivered += _namesakes(new)
+    gone = _gone(name, source, listing, batches)
     times = [file.modified_ms for file in read.values()]
     times += [file.modified_ms for file in listing.files]
     compared = () if source.same_content is Rating.IGNORE else new
@@ -125,8 +131,27 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
         same_content=_same_content(compared, read.values()),
         too_old=tuple(too_old),
         overlooked=overlooked,
+        known=len(read) - len({file.path for _, file in gone}),
+        gone=gone,
         last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
     )
+
+
+def _gone(
+    name: str, source: FileSource, listing: Listing, batches: Sequence[Batch]
+) -> tuple[tuple[Batch, InputFile], ...]:
+    there = {_identity(file.path, source) for file in (*listing.files, *listing.overlooked)}
+    return tuple(
+        (batch, file)
+        for batch in batches
+        for file in batch.inputs
+        if file.source == name and _identity(file.on_disk, source) not in there
+    )
+
+
+def _identity(path: Path, source: FileSource) -> str:
+    """What Spark knows a file by."""
+    return path.name if source.fileNameOnly else str(path)
 
 
 def _is_what_was_read(now: Found, then: InputFile) -> bool:

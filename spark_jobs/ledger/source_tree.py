@@ -1,4 +1,4 @@
-"""Walking the folder of a file source: whatever cannot be listed is an error, never an empty folder.
+"""Walking the folder of a file source: what cannot be listed is an error, never an empty folder.
 
 An error that is swallowed here would be said as "nothing new since the last run", for ever.
 """
@@ -103,16 +103,16 @@ def paths_matching(pattern: str) -> Iterator[Path]:
     found = [Path(root)]
     for name in names:
         if has_magic(name):
-            inside = (path / entry for path in found for entry in _names(path))
+            inside = [path for folder in found for path in _inside(folder)]
             found = [path for path in inside if fnmatchcase(path.name, name)]
         else:
             found = [path / name for path in found]
     yield from (path for path in found if os.path.lexists(path))
 
 
-def _names(folder: Path) -> list[str]:
+def _inside(folder: Path) -> list[Path]:
     try:
-        return os.listdir(folder)
+        return list(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
 

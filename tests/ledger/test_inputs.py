@@ -32,7 +32,7 @@ def source_of(history: History) -> FileSource:
 
 
 def looked(history: History) -> Look:
-    return look("orders", source_of(history), history.ledger.batches())
+    return look("orders", source_of(history), history.ledger.batches(), history.layout)
 
 
 def problems(found: Look) -> dict[str, tuple[Rating, Any]]:
@@ -193,7 +193,7 @@ def test_after_a_run_the_report_says_what_it_read(tmp_path: Path) -> None:
     history.batch(rows(1), inputs=[copy, history.arrive("b.csv", "id,at\n22,\n")])
     waits = history.arrive("c.csv", "id,at\n333,\n")
     run: list[Batch] = history.ledger.batches(first=1)
-    found = report("orders", source_of(history), before, run)
+    found = report("orders", source_of(history), history.layout, before, run)
     assert (found.new, found.backlog_bytes) == (1, waits.stat().st_size)
     assert (found.facts["seen"], found.facts["read"]) == (4, 2)
     assert found.facts["read_twice"] == [str(copy)]

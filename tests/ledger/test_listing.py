@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -197,7 +198,7 @@ def test_a_chain_of_folders_that_each_link_twice_to_the_next_ends(tmp_path: Path
     folders = [tmp_path / "in", *(tmp_path / f"{n}" for n in range(30))]
     for folder in folders:
         folder.mkdir()
-    for folder, following in zip(folders, folders[1:], strict=False):
+    for folder, following in pairwise(folders):
         (folder / "left").symlink_to(following)
         (folder / "right").symlink_to(following)
     with pytest.raises(InputCircular):

@@ -1,0 +1,91 @@
+"""Files that were read and are gone: all of a source's, or all of a sub-folder's.
+
+A disk that is not mounted looks like this: its mount point is an empty folder, of which "nothing
+new" would be said for ever. A source from which some files were removed does not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.source import Rating
+from spark_jobs.ledger.batches import Batch, Ledger
+from spark_jobs.ledger.input_file import InputFile
+from spark_jobs.ledger.look import Problem
+from spark_jobs.ledger.scan import Scan
+from spark_jobs.ledger.source_tree import readable
+
+# A start is known by its generation and epoch.
+StartId = tuple[str, int]
+
+
+class InputVanished(Refused):
+    """Files were read, and none of them is there any more; carries `files` and `folder`."""
+
+
+def problems_of_vanished(
+    name: str, source: FileSource, scan: Scan, layout: Layout
+) -> list[Problem]:
+    """What the spec's `vanished` rates; an emptied sub-folder is only warned of.
+
+    Args:
+        name: The source's.
+        source: How the spec rates it.
+        scan: Of its directory.
+        layout: Of the pipeline, whose starts say which files were to be put away.
+    """
+    if source.vanished is Rating.IGNORE or source.cleanSource != "off" or not scan.gone:
+        return []
+    with readable(f"sources.{name}.path"):
+        return _problems(name, source, scan, layout)
+
+
+def _problems(name: str, source: FileSource, scan: Scan, layout: Layout) -> list[Problem]:
+    cleaning = _cleaning_starts(name, [batch for batch, _ in scan.gone], layout)
+    gone = [file for batch, file in scan.gone if (batch.generation, batch.start) not in cleaning]
+    if gone and not scan.known and not any(file.on_disk.exists() for file in gone):
+        return [_problem(name, source.vanished, source.directory, gone)]
+    return [
+        _problem(name, Rating.WARN, folder, [f for f in gone if folder in f.on_disk.parents])
+        for folder in _emptied_folders(gone, source.directory)
+    ]
+
+
+def _problem(name: str, rating: Rating, folder: Path, gone: list[InputFile]) -> Problem:
+    text = (
+        f"sources.{name}: none of the {len(gone)} files that were read from {folder} is there any "
+        f"more ({gone[0].path} was one)."
+    )
+    remedy = (
+        f"Mount the disk of {folder}, or put the files back. If they were removed on purpose, set "
+        f"sources.{name}.vanished: ignore."
+    )
+    files = [file.path for file in gone]
+    return Problem(rating, InputVanished(text, remedy=remedy, files=files, folder=folder))
+
+
+def _cleaning_starts(name: str, batches: list[Batch], layout: Layout) -> set[StartId]:
+    """The starts whose files were to be put away after they were published."""
+    return {
+        (generation, start.epoch)
+        for generation in {batch.generation for batch in batches}
+        for start in Ledger(layout, generation).starts()
+        if name in start.cleans
+    }
+
+
+def _emptied_folders(gone: list[InputFile], directory: Path) -> list[Path]:
+    """The sub-folders that files were read from, that are there, and in which nothing lies.
+
+    A folder that is gone itself was removed; what is left of one that is not mounted is empty.
+    """
+    nearest = {_nearest_existing(folder) for folder in {file.on_disk.parent for file in gone}}
+    below = [folder for folder in nearest if directory in folder.parents]
+    return sorted(folder for folder in below if not any(folder.iterdir()))
+
+
+def _nearest_existing(folder: Path) -> Path:
+    return next(one for one in (folder, *folder.parents) if one.exists())
