@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from spark_jobs.contract.docs_policy import WITHIN_AIRFLOW
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import root
@@ -17,18 +18,7 @@ if TYPE_CHECKING:
 # within Airflow's own origin these would act as the user. They read well without any script.
 HEADERS = {
     "Cache-Control": "private, no-store",
-    "Content-Security-Policy": "; ".join(
-        (
-            "default-src 'none'",
-            "style-src 'self' 'unsafe-inline' https:",
-            "font-src 'self' https:",
-            "img-src 'self' data: https:",
-            "form-action 'none'",
-            "base-uri 'none'",
-            "frame-ancestors 'self'",
-            "sandbox allow-same-origin allow-popups",
-        )
-    ),
+    "Content-Security-Policy": "; ".join(WITHIN_AIRFLOW),
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }

@@ -25,6 +25,7 @@ from great_expectations.data_context.types.resource_identifiers import (  # noqa
     ValidationResultIdentifier,
 )
 
+from spark_jobs.gate import docs_view
 from spark_jobs.gate.suite import Suite
 
 KEPT_PAGES = 50
@@ -101,8 +102,12 @@ def _open_site(docs: Path) -> AbstractDataContext:
                 "show_how_to_buttons": False,
                 "store_backend": _folder(docs),
                 "site_section_builders": {
+                    "expectations": _rendered_by("SuitePage"),
                     # By default a run with "profiling" in its name gets no page.
-                    "validations": {"run_name_filter": {"not_includes": "/"}},
+                    "validations": {
+                        "run_name_filter": {"not_includes": "/"},
+                        **_rendered_by("ResultsPage"),
+                    },
                     "profiling": "None",
                 },
             }
@@ -110,6 +115,19 @@ def _open_site(docs: Path) -> AbstractDataContext:
         analytics_enabled=False,
     )
     return gx.get_context(mode="ephemeral", project_config=config)
+
+
+def _rendered_by(renderer: str) -> dict[str, Any]:
+    """How a section of the site is rendered.
+
+    Args:
+        renderer: A class of `docs_view`.
+    """
+    here = docs_view.__name__
+    return {
+        "renderer": {"module_name": here, "class_name": renderer},
+        "view": {"module_name": here, "class_name": docs_view.PageView.__name__},
+    }
 
 
 def _folder(path: Path) -> dict[str, Any]:

@@ -103,6 +103,8 @@ def test_no_script_of_a_page_runs_in_airflows_origin(api: Any, docs: Path) -> No
     assert not [part for part in policy if part[0].startswith("script-src")]
     sandbox = next(part for part in policy if part[0] == "sandbox")
     assert "allow-scripts" not in sandbox
+    assert ["img-src", "'self'", "data:"] in policy
+    assert not [word for part in policy for word in part if word in ("https:", "http:", "*")]
 
 
 @pytest.mark.airflow
