@@ -20,6 +20,7 @@ from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.layout import PIPELINE_NAME
 from spark_jobs.contract.model import Disagreement
 from spark_jobs.contract.spec import Spec
+from spark_jobs.contract.yaml_size import MOST_NODES, first_too_large
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _TEXT_KEYS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "merge", "value"))
@@ -77,16 +78,30 @@ def lines_of(text: str, path: Path) -> dict[Location, int]:
     """Location in the document, such as `("output", "mode")`, -> 1-based line.
 
     Raises:
-        SpecError: the text is not YAML, or a key is given twice or is no text.
+        SpecError: the text is not YAML, its aliases spell out to too much, or a key is given twice
+            or is no text.
     """
     lines: dict[Location, int] = {}
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is not None:
+            _refuse_too_large(node, path)
             _index(node, (), lines, path)
     except (yaml.YAMLError, RecursionError) as error:
         raise _not_yaml(error, path) from error
     return lines
+
+
+def _refuse_too_large(root: yaml.Node, path: Path) -> None:
+    node = first_too_large(root)
+    if node is not None:
+        raise _error(
+            path,
+            node.start_mark.line + 1,
+            None,
+            f"spells out to more than {MOST_NODES:,} values here, its aliases (*name) included",
+            "Write the values out, or use fewer aliases of aliases.",
+        )
 
 
 def _index(node: yaml.Node, at: Location, lines: dict[Location, int], path: Path) -> None:

@@ -87,7 +87,7 @@ def load_suite(path: Path) -> Suite:
             remedy="Write one there, or name another in the spec's gate.suite.",
             path=path,
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SuiteError(f"{path} is no JSON: {error}.", remedy="Mend it.", path=path) from error
     if not isinstance(raw, dict) or not isinstance(raw.get("expectations"), list):
         raise SuiteError(

@@ -143,6 +143,36 @@ def test_what_the_yaml_reader_stumbles_over_is_refused_too(text: str) -> None:
     refused(text)
 
 
+def multiplied(levels: int, *, merged: bool = False) -> str:
+    """Aliases of aliases: each level spells out to twice the one before it."""
+    first, next_one = ("{x: 1}", "{{<<: [*a{0}, *a{0}]}}") if merged else ("[x]", "[*a{0}, *a{0}]")
+    lines = [f"a0: &a0 {first}"]
+    lines += [f"a{n}: &a{n} {next_one.format(n - 1)}" for n in range(1, levels)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_aliases_that_multiply_are_refused_at_their_line_however_many(merged: bool) -> None:
+    refusals = [refused(multiplied(levels, merged=merged)) for levels in (20, 2_000)]
+    assert [error.line for error in refusals] == [refusals[0].line] * 2
+    assert refusals[0].line is not None
+    assert 10 < refusals[0].line < 20
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]\n", "a: &a {b: *a}\n", "a: &a {<<: *a}\n"])
+def test_an_alias_within_what_it_names_is_refused(text: str) -> None:
+    assert refused(text).line == 1
+
+
+def test_an_alias_stands_for_what_it_names() -> None:
+    more = "    options: &comma {sep: ','}\n    row_rules: {}\nevent_time:"
+    other = "  others:\n    kind: file\n    format: csv\n    path: /in/others\n"
+    other += "    schema: id string, at timestamp\n    options: *comma\nevent_time:"
+    text = MINIMAL.replace("event_time:", more).replace("event_time:", other)
+    sources = parse(text).sources
+    assert sources["others"].options == sources["orders"].options == {"sep": ","}
+
+
 @pytest.mark.parametrize(
     "text",
     [
