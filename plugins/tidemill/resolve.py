@@ -17,7 +17,9 @@ from airflow.sdk import DAG, chain
 from spark_jobs.contract.errors import SpecError, TidemillError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.spec import Spec
+from spark_jobs.ledger.approval import forget_approval
 from spark_jobs.ledger.request import RunRequest
+from tidemill.approval import approve, approved, assigned_users, conditions, require_root
 from tidemill.dag_page import resolve_page
 from tidemill.forms import ACTIONS, resolve_form
 from tidemill.notify import StateNotice
@@ -31,7 +33,7 @@ from tidemill.tasks import ALONE, beginning, default_args, tasks
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-APPROVE = "approve"
+ASK = "approve"
 # Who has not answered by then has not approved.
 PATIENCE = timedelta(days=7)
 # A question is no work: it is asked at once, whatever the pipelines are at.
@@ -63,18 +65,33 @@ class ApproveOperator(ApprovalOperator):
             request = resolution_of(context)
             self.subject = f"{pipeline.name}: {in_words(request, pipeline.spec.timezone)}"
             self.body = question(pipeline, request)
+            require_root(pipeline)
         except TidemillError as error:
             raise as_airflow(error) from error
+        forget_approval(pipeline.layout.run(context["run_id"]))
+        self.assigned_users = assigned_users(pipeline.spec.decisions)
         return super().execute(context)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
+        answer = super().execute_complete(context, event)
+        if answer["chosen_options"] == [self.APPROVE]:
+            try:
+                approve(open_pipeline(self.pipeline), context, answer)
+            except TidemillError as error:
+                raise as_airflow(error) from error
+        return answer
 
 
 class ResolveDoctorOperator(DoctorOperator):
     """The doctor of a run that does what a person approved."""
 
     def wanted(self, pipeline: Pipeline, context: Context) -> RunRequest:
-        answer = context["ti"].xcom_pull(task_ids=APPROVE)
-        user = (answer or {}).get("responded_by_user") or {}
-        return resolution_of(context, by=user.get("name") or user.get("id"))
+        """What was approved, in the name of who approved it.
+
+        Raises:
+            NotApproved: nobody approved it, whatever state the task `approve` has.
+        """
+        return approved(pipeline, context)
 
 
 def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
@@ -105,8 +122,8 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         params=resolve_form(),
         default_args=default_args(spec),
     ) as dag:
-        approve = ApproveOperator(
-            task_id=APPROVE,
+        ask = ApproveOperator(
+            task_id=ASK,
             pipeline=name,
             pool=POOL_OF_QUESTIONS,
             execution_timeout=None,
@@ -118,7 +135,7 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         ingest = IngestOperator(
             task_id="ingest", pipeline=name, conn_id=spec.spark.conn_id, **ALONE
         )
-        chain(approve, *tasks(name, spec, notice, [ingest], doctor=ResolveDoctorOperator))
+        chain(ask, *tasks(name, spec, notice, [ingest], doctor=ResolveDoctorOperator))
     return dag
 
 
@@ -153,6 +170,7 @@ def question(pipeline: Pipeline, request: RunRequest) -> str:
     ]
     if request.role in OF_ONE_INCREMENT and request.increment is not None:
         lines += [f"- {line}" for line in _known(pipeline, request.increment)]
+    lines += [f"- {line}" for line in conditions(pipeline.spec.decisions)]
     lines += ["", "Approve to have it done. Reject, and nothing is; so it is after a week."]
     return "\n".join(lines)
 

@@ -121,7 +121,7 @@ def _publish_agrees(spec: Spec) -> None:
 
 
 def _sink_agrees(spec: Spec) -> None:
-    meant = {"publish", "gate", "backfill"} & spec.model_fields_set
+    meant = {"publish", "gate", "backfill", "decisions"} & spec.model_fields_set
     if meant:
         msg = f"'{min(meant)}' and 'sink' exclude each other: Spark's sinks have no gate"
         raise Disagreement(msg, min(meant))

@@ -22,6 +22,7 @@ from pydantic import (
 
 from spark_jobs.contract.agreement import refuse_disagreement
 from spark_jobs.contract.backfill import Backfill
+from spark_jobs.contract.decisions import Decisions
 from spark_jobs.contract.event_time import EventTime
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.kafka_source import KafkaSource
@@ -138,6 +139,7 @@ class Spec(Model):
     output: Output = Output()
     gate: Gate = Gate()
     backfill: Backfill = Backfill()
+    decisions: Decisions = Decisions()
     publish: Annotated[tuple[Target, ...], Field(min_length=1)] = (DeltaTarget(),)
     sink: Sink | None = None
     notify: Notify | None = None

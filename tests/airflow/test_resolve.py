@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,7 @@ from airflow.sdk.exceptions import AirflowFailException, TaskAwaitingInput
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increments, Sealed, Verdict
-from spark_jobs.ledger.request import read_request
+from spark_jobs.ledger.request import LIVE, read_request
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
@@ -75,13 +76,21 @@ def approve() -> Any:
     return build_resolve_dag(NAME, parse(minimal()), PATH).get_task("approve")
 
 
-def context(params: dict[str, Any], answer: dict[str, Any] | None = None) -> Context:
-    ti = SimpleNamespace(id="ti", xcom_pull=lambda task_ids: answer)
-    return context_of("manual", params=params, by="ada", task_instance=ti, ti=ti)
+def context(
+    params: dict[str, Any], xcom: dict[str, Any] | None = None, starter: str | None = "ada"
+) -> Context:
+    ti = SimpleNamespace(id="ti", xcom_pull=lambda task_ids: xcom)
+    return context_of("manual", params=params, by=starter, task_instance=ti, ti=ti)
 
 
-def answer(option: str) -> dict[str, Any]:
-    user = {"id": "2", "name": "bob"}
+def rewrite(project: Path, decisions: str) -> None:
+    """Give the small project's spec conditions for decisions."""
+    spec = project / "dags" / "specs" / f"{NAME}.yaml"
+    spec.write_text(f"{spec.read_text()}decisions: {decisions}\n")
+
+
+def answer(option: str, by: str | None = "bob") -> dict[str, Any]:
+    user = None if by is None else {"id": "2", "name": by}
     now = datetime.now(UTC)
     return {
         "chosen_options": [option],
@@ -114,7 +123,7 @@ def test_nobody_is_asked_about_what_cannot_be(
     assert asked == []
 
 
-def test_what_was_not_approved_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_approved_is_skipped(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     skipped: list[str] = []
 
     def skip(self: object, ti: object, tasks: Iterator[Any]) -> None:
@@ -122,24 +131,105 @@ def test_what_was_not_approved_is_skipped(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(ApproveOperator, "skip", skip)
     task = approve()
-    run = context_of("manual", params=RELEASE, task=task, ti=None)
+    run = context_of("manual", params=RELEASE, by="ada", task=task, ti=None)
     task.execute_complete(run, answer("Approve"))
     assert skipped == []
     task.execute_complete(run, answer("Reject"))
     assert skipped == ["doctor"]
 
 
-@pytest.mark.parametrize(
-    ("answered", "by"), [(answer("Approve"), "bob"), (None, "ada"), ({**answer("Approve")}, "bob")]
-)
-def test_it_is_done_in_the_name_of_who_approved_it(
-    layout: Layout, answered: dict[str, Any] | None, by: str
-) -> None:
-    doctor = ResolveDoctorOperator(task_id="doctor", pipeline=NAME)
-    doctor.command = leaving(layout.runs, report_of("doctor", Outcome.DONE))
-    doctor.execute(context(RELEASE, answered))
+def approved(run: Context, option: str = "Approve", by: str | None = "bob") -> None:
+    """Have the task `approve` of a run get its answer, as Airflow hands it over."""
+    approve().execute_complete(run, answer(option, by))
+
+
+def doctor(layout: Layout) -> ResolveDoctorOperator:
+    task = ResolveDoctorOperator(task_id="doctor", pipeline=NAME)
+    task.command = leaving(layout.runs, report_of("doctor", Outcome.DONE))
+    return task
+
+
+def test_it_is_done_in_the_name_of_who_approved_it(layout: Layout) -> None:
+    run = context(RELEASE)
+    approved(run)
+    doctor(layout).execute(run)
     request = read_request(layout.run("run-1"))
-    assert (request.role, request.increment, request.by) == ("release", 3, by)
+    assert (request.role, request.increment, request.by) == ("release", 3, "bob")
+
+
+@pytest.mark.parametrize("written", [None, answer("Approve"), answer("Reject")])
+def test_a_task_marked_successful_and_an_xcom_that_somebody_wrote_approve_nothing(
+    layout: Layout, written: dict[str, Any] | None
+) -> None:
+    with pytest.raises(AirflowFailException, match="NotApproved"):
+        doctor(layout).execute(context(RELEASE, written))
+    assert read_request(layout.run("run-1")) == LIVE
+
+
+def test_what_was_approved_is_done_whatever_the_run_is_asked_later(layout: Layout) -> None:
+    approved(context(RELEASE))
+    doctor(layout).execute(context({**RELEASE, "increment": 4}))
+    assert read_request(layout.run("run-1")).increment == 3
+
+
+def test_a_question_that_is_put_again_takes_the_earlier_answer_back(
+    asked: list[dict[str, Any]], held: None, layout: Layout
+) -> None:
+    run = context(RELEASE)
+    approved(run)
+    with pytest.raises(TaskAwaitingInput):
+        approve().execute(run)
+    with pytest.raises(AirflowFailException, match="NotApproved"):
+        doctor(layout).execute(run)
+
+
+def test_an_approval_of_nobody_is_none(layout: Layout) -> None:
+    with pytest.raises(AirflowFailException, match="NotApproved"):
+        approved(context(RELEASE), by=None)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "by", "allowed"),
+    [
+        ("{approvers: [ann, bob]}", "bob", True),
+        ("{approvers: [ann, bob]}", "ada", False),
+        ("{four_eyes: true}", "bob", True),
+        ("{four_eyes: true}", "ada", False),
+        ("{approvers: [ada, bob], four_eyes: true}", "ada", False),
+    ],
+)
+def test_the_spec_says_who_may_approve(
+    project: Path, layout: Layout, decisions: str, by: str, allowed: bool
+) -> None:
+    rewrite(project, decisions)
+    run = context(RELEASE)
+    if allowed:
+        approved(run, by=by)
+        doctor(layout).execute(run)
+        return
+    with pytest.raises(AirflowFailException, match="ApproverNotAllowed"):
+        approved(run, by=by)
+    with pytest.raises(AirflowFailException, match="NotApproved"):
+        doctor(layout).execute(run)
+
+
+def test_where_nobody_knows_who_asked_two_people_cannot_be_told_apart(
+    project: Path, layout: Layout
+) -> None:
+    rewrite(project, "{four_eyes: true}")
+    with pytest.raises(AirflowFailException, match="ApproverNotAllowed"):
+        approved(context(RELEASE, starter=None))
+
+
+def test_airflow_itself_turns_away_who_is_no_approver(
+    asked: list[dict[str, Any]], held: None, project: Path
+) -> None:
+    rewrite(project, "{approvers: [ann, bob]}")
+    with pytest.raises(TaskAwaitingInput):
+        approve().execute(context(RELEASE))
+    (question,) = asked
+    assert question["assigned_users"] == [{"id": name, "name": name} for name in ("ann", "bob")]
+    assert "may approve: ann, bob" in question["body"]
 
 
 @pytest.fixture
@@ -152,14 +242,29 @@ def dag(database: None, project: Any, layout: Layout, spark: FakeSpark) -> Itera
     forget(resolve_id(NAME))
 
 
+def states(ended: Any) -> dict[str, str]:
+    return {ti.task_id: str(ti.state) for ti in ended.get_task_instances()}
+
+
 @pytest.mark.airflow
 def test_an_approved_release_goes_through_every_step_and_starts_no_spark(
-    dag: DAG, layout: Layout, spark: FakeSpark
+    dag: DAG, layout: Layout, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answered(self: ApproveOperator, context: Context) -> Any:
+        return self.execute_complete(context, answer("Approve"))
+
+    monkeypatch.setattr(ApproveOperator, "execute", answered)
+    ended = dag.test(run_conf=RELEASE)
+    assert states(ended) == dict.fromkeys(RESOLVE_STEPS, "success")
+    request = read_request(layout.run(ended.run_id))
+    assert (request.role, request.increment, request.by) == ("release", 3, "bob")
+    assert not spark.called
+
+
+@pytest.mark.airflow
+def test_a_run_whose_question_somebody_marked_answered_ends_at_its_doctor(
+    dag: DAG, layout: Layout
 ) -> None:
     ended = dag.test(run_conf=RELEASE, mark_success_pattern="approve")
-    states = {ti.task_id: str(ti.state) for ti in ended.get_task_instances()}
-    assert states == dict.fromkeys(RESOLVE_STEPS, "success")
-    request = read_request(layout.run(ended.run_id))
-    assert (request.role, request.increment) == ("release", 3)
-    assert request.by
-    assert not spark.called
+    assert states(ended)["doctor"] == "failed"
+    assert read_request(layout.run(ended.run_id)) == LIVE
