@@ -10,6 +10,7 @@ from spark_jobs.contract.report import Report, Step
 from tidemill.command import launched_by_this_task
 from tidemill.outcome import ReportWatch
 from tidemill.processes import StepProcess
+from tidemill.step_environment import step_environment
 
 StepCommand = Callable[[Step, str, str], Sequence[str]]
 
@@ -39,7 +40,11 @@ class ChildStep:
         self._watch = ReportWatch(pipeline.layout.run(run_id), step)
         self._process = StepProcess(
             command(step, pipeline.name, run_id),
-            {**os.environ, **launched_by_this_task(os.environ), **secrets},
+            {
+                **step_environment([pipeline.spec], os.environ),
+                **launched_by_this_task(os.environ),
+                **secrets,
+            },
             say,
         )
 

@@ -39,6 +39,7 @@ from tidemill.group import applications, conclude_group, members_with_work
 from tidemill.outcome import ReportWatch, as_airflow, conclude
 from tidemill.processes import end_session
 from tidemill.request import DECIDED
+from tidemill.step_environment import step_environment
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -52,6 +53,7 @@ class SparkStepHook(SparkSubmitHook):
     """spark-submit in its own session, so that a kill reaches JVM and Python workers alike.
 
     Args:
+        environ: The environment of spark-submit; the provider would give it all of Airflow's.
         secrets: Variables for the environment of the driver, and for no command line.
         **kwargs: The provider's own.
 
@@ -61,9 +63,11 @@ class SparkStepHook(SparkSubmitHook):
 
     exit_code: int | None = None
 
-    def __init__(self, *, secrets: Mapping[str, str], **kwargs: Any) -> None:
+    def __init__(
+        self, *, environ: Mapping[str, str], secrets: Mapping[str, str], **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
-        self._secrets = dict(secrets)
+        self._environ = {**environ, **(self._env_vars or {}), **secrets}
         if self._driver_is_elsewhere and secrets:
             raise AirflowFailException(
                 f"Connection '{self._conn_id}' has deploy-mode cluster: the driver would run on "
@@ -72,7 +76,7 @@ class SparkStepHook(SparkSubmitHook):
             )
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
-        kwargs.update(start_new_session=True, encoding="utf-8", errors="replace")
+        kwargs.update(env=self._environ, start_new_session=True, encoding="utf-8", errors="replace")
         try:
             return super().submit(application, **kwargs)
         except BaseException:
@@ -92,10 +96,8 @@ class SparkStepHook(SparkSubmitHook):
 
     def _build_spark_submit_command(self, application: str) -> list[str]:
         command = list(super()._build_spark_submit_command(application))
-        if not self._driver_is_elsewhere:
-            # The provider puts all variables onto the command line where the master is YARN or
-            # Kubernetes, though in client mode the driver inherits spark-submit's environment.
-            self._env = {**(self._env_vars or {}), **self._secrets}
+        # What the provider puts here it adds to the whole of the task's environment.
+        self._env = None
         return command
 
     def _end(self) -> None:
@@ -179,6 +181,7 @@ class SparkStepOperator(SparkSubmitOperator):
         self.conf = dict(spark_conf(pipelines, run_id))
         names = [pipeline.name for pipeline in pipelines]
         self._hook = SparkStepHook(
+            environ=step_environment([pipeline.spec for pipeline in pipelines], os.environ),
             secrets=secrets,
             conf=self.conf,
             conn_id=self._conn_id,

@@ -31,7 +31,17 @@ pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 
 TOPIC = "canary-orders"
 ROWS = 5
-TRANSFORM = "def transform(orders):\n    return orders\n"
+# It writes down the names of the variables that it sees.
+TRANSFORM = """\
+import os
+from pathlib import Path
+
+
+def transform(orders):
+    names = "\\n".join(sorted(os.environ))
+    Path(os.environ["TIDEMILL_ROOT"], f"variables-{os.getpid()}.txt").write_text(names)
+    return orders
+"""
 PLANTED = "PlantedInTheMine42"
 # Both connections can hold it, and no server is ever asked for it.
 UNUSED = "SingingInTheExtra42"
@@ -170,6 +180,16 @@ def test_the_search_finds_a_leak_in_each_place(
     assert report in files_with(PLANTED, mill.root)
     assert log in files_with(PLANTED, home)
     assert "xcom" in tables_with(PLANTED, home / "airflow.db")
+
+
+def test_a_transform_sees_the_connections_of_its_pipeline_and_nothing_else_of_airflows(
+    mill: Mill, airflow: Airflow
+) -> None:
+    seen = [set(path.read_text().split()) for path in mill.root.glob("variables-*.txt")]
+    own = [{f"AIRFLOW_CONN_{name.upper()}" for name in PIPELINES[one]} for one in PUBLISHING]
+    found = [{name for name in names if name.startswith("AIRFLOW")} for names in seen]
+    assert found
+    assert all(names in own for names in found)
 
 
 def test_no_password_is_anywhere(
