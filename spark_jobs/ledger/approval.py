@@ -38,9 +38,12 @@ def record_approval(run_folder: Path, approval: Approval) -> None:
     Args:
         run_folder: `Layout.run(run_id)`.
         approval: The answer.
+
+    Raises:
+        AlreadyWritten: another process is answering the same question.
     """
     forget_approval(run_folder)
-    documents.put_if_absent(_path(run_folder), approval)
+    documents.put(_path(run_folder), approval)
 
 
 def forget_approval(run_folder: Path) -> None:
