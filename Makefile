@@ -56,6 +56,10 @@ test-one: setup jars ## Run the tests of one pipeline: make test-one P=retail
 	@[ -n "$(P)" ] || { echo 'Say which pipeline: make test-one P=retail' >&2; exit 2; }
 	@$(RUN) pytest -k '$(P)'
 
+.PHONY: chaos
+chaos: setup ## Let every system call of publish, seal, ledger and repair fail; CASE=, FAULT=, POINT= play one
+	@$(RUN) tests.faults $(if $(CASE),--case $(CASE)) $(if $(FAULT),--fault $(FAULT)) $(if $(POINT),--point $(POINT))
+
 .PHONY: check lint types imports unit
 check: lint types imports unit ## Lint, types, import contracts, unit and DAG-integrity tests; no JVM
 

@@ -44,6 +44,7 @@ SHIPPED = {path.stem for path in (REPOSITORY / "dags" / "specs").glob("*.yaml")}
 ELSEWHERE = {
     "make test",
     "make test-long",
+    "make chaos",
     "make help",
     "make kafka",
     "make env",
