@@ -24,6 +24,7 @@ if sys.path and Path(sys.path[0]) == Path(__file__).resolve().parent:
 from spark_jobs.contract.errors import ExitCode, TidemillError
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Report, Step
+from spark_jobs.ledger.lease import leave_on_loss
 from spark_jobs.steps.step import Run, StepFunction, perform
 
 
@@ -112,4 +113,5 @@ def _leave(_number: int, _frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
+    leave_on_loss()
     sys.exit(main())

@@ -28,6 +28,7 @@ from spark_jobs.cli import (
 )
 from spark_jobs.cli.screen import Screen, json_asked_for
 from spark_jobs.contract.errors import TidemillError
+from spark_jobs.ledger.lease import leave_on_loss
 
 
 class Commands(TyperGroup):
@@ -80,4 +81,5 @@ app.add_typer(state.state, name="state")
 
 def main() -> None:
     """The entry point of the console script; leaves with an `ExitCode`."""
+    leave_on_loss()
     app()

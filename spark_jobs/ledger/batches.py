@@ -62,10 +62,13 @@ class Ledger:
         self.sink = layout.sink(generation)
         self.checkpoint = layout.checkpoint(generation)
         self._paths: set[Path] | None = None
+        self._latest: int | None = None
 
     def latest(self) -> int:
         """The last batch written down, -1 where there is none."""
-        return max((number for number, _ in documents.numbered(self.folder)), default=-1)
+        # Asked for several times a second while a query runs: listed once, then gone on from.
+        self._latest = documents.newest(self.folder, self._latest)
+        return -1 if self._latest is None else self._latest
 
     def batches(self, first: int = 0, last: int | None = None) -> list[Batch]:
         """Batches in order, all that are there or those up to `last`.

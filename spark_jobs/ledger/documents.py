@@ -72,7 +72,9 @@ def _link(path: Path, document: BaseModel) -> bool:
         try:
             os.link(draft, path)
         except FileExistsError:
-            return False
+            # NFS repeats a request whose answer was lost, and then finds what it made itself.
+            if draft.stat().st_nlink != 2:
+                return False
         _sync(path.parent)
         return True
     finally:
@@ -108,6 +110,34 @@ def numbered(folder: Path, suffix: str = ".json") -> Iterator[tuple[int, Path]]:
             if entry.name.endswith(suffix) and number.isdecimal():
                 found.append((int(number), folder / entry.name))
     yield from sorted(found)
+
+
+def exists(folder: Path, number: int) -> bool:
+    """Whether a folder has the document of a number.
+
+    Raises:
+        OSError: nobody can tell: the folder's disk does not answer.
+    """
+    try:
+        (folder / f"{number:06d}.json").stat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def newest(folder: Path, known: int | None = None) -> int | None:
+    """The greatest number of a document in a folder, None where there is no document.
+
+    Args:
+        folder: Whose documents are numbered without a gap.
+        known: A number that was there before: only those after it are looked for then, and
+            nothing is listed.
+    """
+    if known is None or not exists(folder, known):
+        return max((number for number, _ in numbered(folder)), default=None)
+    while exists(folder, known + 1):
+        known += 1
+    return known
 
 
 def as_json(document: BaseModel) -> dict[str, Any]:

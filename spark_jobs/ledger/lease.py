@@ -8,21 +8,22 @@ writes are fenced where they happen: every Delta commit carries the epoch and re
 
 from __future__ import annotations
 
-import threading
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from spark_jobs.contract.errors import LeaseHeld, LeaseLost
+from spark_jobs.contract.errors import ExitCode, LeaseHeld, LeaseLost
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.heartbeat import Heartbeat, check_epoch
 from spark_jobs.ledger.process import ProcessId, launcher, this_process
 
-BEAT_SECONDS = 2.0
 TIME_LIMIT_SECONDS = 60.0
 POLL_SECONDS = 0.2
 END_PATIENCE_SECONDS = 10.0
@@ -44,11 +45,16 @@ class Holder(BaseModel):
 
 
 class Released(BaseModel):
-    """The end of an epoch."""
+    """The end of an epoch.
+
+    Attributes:
+        failed_beats: How many heartbeats failed while it was held.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     at: datetime
+    failed_beats: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,26 +63,51 @@ class Lease:
 
     folder: Path
     epoch: int
+    heartbeat: Heartbeat | None = field(default=None, compare=False, repr=False)
 
     def check(self) -> None:
-        """Stop a writer that was fenced out.
+        """Stop a writer that was fenced out; one system call.
 
         Raises:
-            LeaseLost: somebody took a newer epoch.
+            LeaseLost: somebody took a newer epoch, or may have: this process could not beat.
         """
-        newest = newest_epoch(self.folder)
-        if newest > self.epoch:
-            raise LeaseLost(
-                f"Epoch {self.epoch} of the lease was taken over by epoch {newest}.",
-                remedy="Nothing to do: the newer run carries on.",
-                epoch=self.epoch,
-                newer=newest,
-            )
+        if self.heartbeat is not None:
+            self.heartbeat.check()
+        check_epoch(self.folder, self.epoch)
 
 
-def newest_epoch(folder: Path) -> int:
-    """The number of the newest epoch, 0 where there was none."""
-    return max((number for number, _ in documents.numbered(folder)), default=0)
+def leave(lost: LeaseLost) -> None:
+    """End this process at once: whatever it still did would be lost, or somebody else's."""
+    sys.stderr.write(f"tidemill: {lost.code}: {lost}\n")
+    sys.stderr.flush()
+    os._exit(int(ExitCode.FAILED))
+
+
+def _stay(_: LeaseLost) -> None:
+    """Go on to the next `Lease.check()`, which raises."""
+
+
+_on_loss: Callable[[LeaseLost], None] = _stay
+
+
+def leave_on_loss() -> None:
+    """Let this process leave when a step learns that its lease is lost.
+
+    For processes that do nothing else than steps; anybody who calls a step in a process of their
+    own stays, and the step ends where it checks its lease next.
+    """
+    global _on_loss
+    _on_loss = leave
+
+
+def newest_epoch(folder: Path, known: int | None = None) -> int:
+    """The number of the newest epoch, 0 where there was none.
+
+    Args:
+        folder: `Layout.lease`.
+        known: An epoch that was there before; nothing is listed then.
+    """
+    return documents.newest(folder, known) or 0
 
 
 def current_holder(folder: Path) -> Holder | None:
@@ -96,9 +127,9 @@ def end_outlived(folder: Path) -> Holder | None:
     return holder
 
 
-def _look(folder: Path) -> tuple[int, Holder | None]:
+def _look(folder: Path, known: int | None = None) -> tuple[int, Holder | None]:
     """The newest epoch and who holds it: whoever takes over takes the epoch after *this* one."""
-    epoch = newest_epoch(folder)
+    epoch = newest_epoch(folder, known)
     if epoch == 0 or (folder / f"{epoch:06d}.released").exists():
         return epoch, None
     return epoch, documents.read(folder / f"{epoch:06d}.json", Holder)
@@ -112,7 +143,7 @@ def hold(
     run_id: str,
     patience: float = 30.0,
     time_limit: float = TIME_LIMIT_SECONDS,
-    on_loss: Callable[[], None] | None = None,
+    on_loss: Callable[[LeaseLost], None] | None = None,
 ) -> Iterator[Lease]:
     """Hold the lease while a step writes.
 
@@ -125,32 +156,37 @@ def hold(
         run_id: For which run.
         patience: Seconds to wait for a live holder on this host; one elsewhere is watched for at
             least `time_limit`.
-        time_limit: Seconds without a beat after which a holder on another host is dead.
-        on_loss: Called from the beating thread when a newer epoch appears.
+        time_limit: Seconds without a beat after which a holder on another host is dead. A holder
+            gives up after half of it.
+        on_loss: Called from the beating thread when the lease is lost. Where not given, the process
+            leaves if `leave_on_loss` was called.
 
     Raises:
         LeaseHeld: a live holder did not end in time; transient.
     """
-    lease = _acquire(folder, step, run_id, patience, time_limit)
-    done = threading.Event()
-    beat = threading.Thread(target=_beat, args=(lease, done, on_loss), daemon=True)
-    beat.start()
+    epoch = acquire(folder, step=step, run_id=run_id, patience=patience, time_limit=time_limit)
+    heartbeat = Heartbeat(folder, epoch, time_limit, on_loss or _on_loss)
     try:
-        yield lease
+        with heartbeat:
+            yield Lease(folder, epoch, heartbeat)
     finally:
-        done.set()
-        beat.join()
-        documents.put_if_absent(
-            folder / f"{lease.epoch:06d}.released", Released(at=datetime.now(UTC))
-        )
+        release(folder, epoch, heartbeat.failed)
 
 
-def _acquire(folder: Path, step: str, run_id: str, patience: float, time_limit: float) -> Lease:
+def release(folder: Path, epoch: int, failed_beats: int = 0) -> None:
+    """Close an epoch, so that nobody waits for its holder."""
+    end = Released(at=datetime.now(UTC), failed_beats=failed_beats)
+    documents.put_if_absent(folder / f"{epoch:06d}.released", end)
+
+
+def acquire(folder: Path, *, step: str, run_id: str, patience: float, time_limit: float) -> int:
+    """Take the next epoch, as `hold` does, without a heartbeat."""
     began = time.monotonic()
     watch = _Watch(folder, time_limit)
     ended: set[int] = set()
+    epoch: int | None = None
     while True:
-        epoch, holder = _look(folder)
+        epoch, holder = _look(folder, epoch)
         if holder is None or watch.dead(holder):
             mine = Holder(
                 epoch=epoch + 1,
@@ -161,7 +197,7 @@ def _acquire(folder: Path, step: str, run_id: str, patience: float, time_limit: 
                 since=datetime.now(UTC),
             )
             if documents.put_if_absent(folder / f"{mine.epoch:06d}.json", mine) == mine:
-                return Lease(folder, mine.epoch)
+                return mine.epoch
         elif _outlived(holder) and epoch not in ended:
             ended.add(epoch)
             holder.process.end(END_PATIENCE_SECONDS)
@@ -213,14 +249,3 @@ def _beat_of(folder: Path, epoch: int) -> int:
         return (folder / f"{epoch:06d}.beat").stat().st_mtime_ns
     except FileNotFoundError:
         return 0
-
-
-def _beat(lease: Lease, done: threading.Event, on_loss: Callable[[], None] | None) -> None:
-    while not done.wait(BEAT_SECONDS):
-        (lease.folder / f"{lease.epoch:06d}.beat").touch()
-        try:
-            lease.check()
-        except LeaseLost:
-            if on_loss is not None:
-                on_loss()
-            return

@@ -20,7 +20,6 @@ from spark_jobs.ledger.generations import Birth, last_published, put_birth
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.request import RunRequest
-from spark_jobs.steps.live import leave
 from spark_jobs.steps.step import Ended, Run
 from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished
 
@@ -45,7 +44,7 @@ def fork(run: Run, request: RunRequest) -> Ended:
         QueryChanged: the state means nothing to today's code; only a rebuild can help.
     """
     layout = run.pipeline.layout
-    with hold(layout.lease, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
+    with hold(layout.lease, step="ingest", run_id=run.run_id) as lease:
         birth = fork_generation(run, request, lease)
     supersedes = ", ".join(f"{number:06d}" for number in birth.supersedes) or "no increment"
     facts = {

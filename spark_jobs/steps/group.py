@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.errors import LeaseLost, SpecError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Report, backlog_bytes, read
 from spark_jobs.ledger.lease import hold
@@ -78,16 +78,18 @@ def _ingest(run: Run, shared: SparkSession, leaving: threading.Event) -> Ended:
     from spark_jobs.engine.manner import Manner
     from spark_jobs.engine.session import session_within
 
-    pipeline, lost = run.pipeline, threading.Event()
+    pipeline, lost = run.pipeline, list[LeaseLost]()
 
     def stop() -> str | None:
-        if lost.is_set():
-            return "another process holds the lease"
+        if lost:
+            return "its lease is lost"
         return "the process is to end" if leaving.is_set() else None
 
     manner = Manner(stop=stop)
     # To leave the process, as an ingest of its own does, would end the others too.
-    with hold(pipeline.layout.lease, step="ingest", run_id=run.run_id, on_loss=lost.set) as lease:
+    with hold(
+        pipeline.layout.lease, step="ingest", run_id=run.run_id, on_loss=lost.append
+    ) as lease:
         session = session_within(shared, pipeline)
         found = engine.ingest(session, pipeline, lease, run.run_id, run.say, manner)
         lease.check()

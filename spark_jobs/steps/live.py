@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,7 @@ def ingest_live(run: Run) -> Ended:
 
     pipeline, layout = run.pipeline, run.pipeline.layout
     backlog = reports.backlog_bytes([layout.run(run.run_id)])
-    with hold(layout.lease, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
+    with hold(layout.lease, step="ingest", run_id=run.run_id) as lease:
         session = open_session(pipeline, "ingest", backlog)
         found = engine.ingest(session, pipeline, lease, run.run_id, run.say)
     return ended(found)
@@ -76,8 +75,3 @@ def _left(look: Look) -> dict[str, Any]:
 
 def _number(new: int | None) -> str:
     return "unknown" if new is None else f"{new:,}"
-
-
-def leave() -> None:
-    """End at once: a newer epoch owns the checkpoint, and whatever we still did would be lost."""
-    os._exit(1)

@@ -16,7 +16,7 @@ from spark_jobs.contract.stream_trigger import StreamTrigger, refuse_unsupported
 from spark_jobs.engine.manner import Manner
 from spark_jobs.ledger.lease import STREAM, hold
 from spark_jobs.steps.doctor import FeedOverdue, doctor
-from spark_jobs.steps.live import ended, leave
+from spark_jobs.steps.live import ended
 from spark_jobs.steps.step import Ended, Run
 
 
@@ -48,7 +48,7 @@ def stream(run: Run, manner: Manner) -> Ended:
     from spark_jobs.engine import ingest as engine
     from spark_jobs.engine.session import open_session
 
-    with hold(pipeline.layout.lease, step=STREAM, run_id=run.run_id, on_loss=leave) as lease:
+    with hold(pipeline.layout.lease, step=STREAM, run_id=run.run_id) as lease:
         session = open_session(pipeline, "stream")
         run.say(f"stream of {pipeline.name} with the trigger {trigger}, run {run.run_id}")
         if trigger.continuous:

@@ -14,7 +14,6 @@ from spark_jobs.ledger.generations import current, generation_of
 from spark_jobs.ledger.kafka_position import initial_offsets_file, put_initial_offsets
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.retained import beginning, published_input
-from spark_jobs.steps.live import leave
 from spark_jobs.steps.step import Run
 
 
@@ -35,7 +34,7 @@ def take_in(run: Run, built: Construction) -> None:
     session = open_session(building, "rebuild")
     folder = lease_of(building.layout, built)
     while True:
-        with hold(folder, step="ingest", run_id=run.run_id, on_loss=leave) as lease:
+        with hold(folder, step="ingest", run_id=run.run_id) as lease:
             _begin(building)
             found = engine.ingest(session, building, lease, run.run_id, run.say)
         # A budget bounds one query; here there is one after the other.

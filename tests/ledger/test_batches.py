@@ -12,6 +12,7 @@ import pytest
 from spark_jobs.ledger.batches import LedgerGap, StartUnknown
 from tests.histories import History, reject, row, rows, tree
 from tests.ledger.spark_logs import write_commit
+from tests.system_calls import listings
 
 
 def test_a_batch_knows_what_it_read_and_wrote(history: History) -> None:
@@ -56,6 +57,19 @@ def test_what_is_written_down_is_never_written_again(history: History) -> None:
     before = tree(history.layout.ledger("live-0001"))
     assert history.ledger.complete() == []
     assert tree(history.layout.ledger("live-0001")) == before
+
+
+def test_the_ledger_is_listed_once_by_whoever_follows_a_query(history: History) -> None:
+    history.batch(rows(1))
+    following = history.ledger
+    assert following.latest() == 0
+    for number in (1, 2):
+        # Written down by somebody else, or by this ledger itself.
+        history.batch(rows(2))
+        with listings(following.folder) as listed:
+            assert following.complete() == []
+            assert following.latest() == number
+        assert listed == []
 
 
 def test_only_committed_batches_are_written_down(history: History) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +13,7 @@ import psutil
 import pytest
 
 from spark_jobs.contract.errors import LeaseHeld, LeaseLost, TransientError
-from spark_jobs.ledger import lease
+from spark_jobs.ledger import heartbeat, lease
 from spark_jobs.ledger.lease import Holder, Lease, current_holder, hold, newest_epoch
 from spark_jobs.ledger.process import LAUNCHER_VARIABLE, this_process
 from tests.ledger.holders import elsewhere, holder_of, write
@@ -25,6 +26,27 @@ from spark_jobs.ledger.lease import hold
 with hold(Path(sys.argv[1]), step="ingest", run_id="the other"):
     print("held", flush=True)
     signal.pause()
+"""
+
+# Holds the lease while another host takes it over.
+HOLD_AND_LOSE = """
+import signal, sys
+from pathlib import Path
+from spark_jobs.contract.errors import LeaseLost
+from spark_jobs.ledger import heartbeat, lease
+from tests.ledger.holders import elsewhere, holder_of, write
+from tests.processes import wait_for
+heartbeat.BEAT_SECONDS = 0.01
+if sys.argv[2] == "to leave":
+    lease.leave_on_loss()
+with lease.hold(Path(sys.argv[1]), step="ingest", run_id="r") as held:
+    print("held", flush=True)
+    write(Path(sys.argv[1]), holder_of(elsewhere(), epoch=2))
+    wait_for(lambda: not held.heartbeat._thread.is_alive())
+    try:
+        held.check()
+    except LeaseLost:
+        print("the step ends")
 """
 
 # Enters and leaves the lease again and again; two at once would meet in `inside`.
@@ -205,24 +227,52 @@ def test_a_writer_that_was_fenced_out_is_told(folder: Path) -> None:
 def test_the_beat_goes_on_and_notices_the_loss(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
-    lost = threading.Event()
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.01)
+    losses: list[LeaseLost] = []
     beat = folder / "000001.beat"
-    with hold(folder, step="ingest", run_id="r", on_loss=lost.set):
+    with hold(folder, step="ingest", run_id="r", on_loss=losses.append):
         wait_for(beat.exists)
         first = beat.stat().st_mtime_ns
         wait_for(lambda: beat.stat().st_mtime_ns != first)
-        assert not lost.is_set()
+        assert not losses
         write(folder, holder_of(elsewhere(), epoch=2))
-        assert lost.wait(20)
+        wait_for(lambda: losses)
+    assert [lost.newer for lost in losses] == [2]
 
 
 def test_the_beat_of_a_released_lease_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.01)
     threads = threading.active_count()
     with hold(folder, step="ingest", run_id="r"):
         assert threading.active_count() == threads + 1
     assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize("told", ["to leave", "nothing"])
+def test_only_a_process_that_was_told_to_leaves_when_its_lease_is_lost(
+    folder: Path, told: str
+) -> None:
+    with child(HOLD_AND_LOSE, folder, told) as process:
+        said = process.communicate()[0]
+    left = (1, ["held", "LeaseLost"]) if told == "to leave" else (0, ["held", "the step ends"])
+    words = [line.removeprefix("tidemill: ").partition(":")[0] for line in said.splitlines()]
+    assert (process.returncode, words) == left, said
+
+
+def test_a_link_that_was_made_though_its_answer_was_lost_is_our_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # NFS repeats the request, and is told that the name is taken.
+    link = os.link
+
+    def answer_lost(draft: Path, path: Path) -> None:
+        link(draft, path)
+        link(draft, path)
+
+    monkeypatch.setattr(os, "link", answer_lost)
+    with hold(folder, step="gate", run_id="r", patience=0) as held:
+        assert held.epoch == 1
+    assert current_holder(folder) is None
 
 
 def test_a_lease_can_be_checked_before_it_is_lost(folder: Path) -> None:

@@ -1,0 +1,130 @@
+"""The heartbeat of a lease: to others the proof that its holder lives, to the holder that it holds.
+
+A beat costs two system calls, however many epochs there were: the time of `<epoch>.beat` is set,
+and `<epoch + 1>.json`, which only a successor writes, is looked for.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from spark_jobs.contract.errors import LeaseLost
+from spark_jobs.ledger import documents
+
+BEAT_SECONDS = 2.0
+# Several beats must fit into the time after which others take a silent holder for dead.
+BEATS_WITHIN_LIMIT = 10
+
+log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """Beats in a thread of its own while its `with` block runs.
+
+    A beat that fails is tried again: the share may be back in a second. A holder that had no beat
+    for half the time limit gives up first, so that it has left when others find it dead.
+
+    Args:
+        folder: `Layout.lease`.
+        epoch: The one that this process holds.
+        time_limit: Seconds without a beat after which others take it for dead.
+        on_loss: Called in the beating thread, once, when the lease is lost.
+
+    Attributes:
+        failed: How many beats failed so far.
+    """
+
+    def __init__(
+        self, folder: Path, epoch: int, time_limit: float, on_loss: Callable[[LeaseLost], None]
+    ) -> None:
+        self.folder = folder
+        self.epoch = epoch
+        self.failed = 0
+        self._beat_file = folder / f"{epoch:06d}.beat"
+        self._most_silence = time_limit / 2
+        self._pause = min(BEAT_SECONDS, time_limit / BEATS_WITHIN_LIMIT)
+        self._on_loss = on_loss
+        self._last_beat = time.monotonic()
+        self._gave_up = False
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        """Stop a holder that could not beat; no system call but for the time.
+
+        Raises:
+            LeaseLost: nothing was heard of this process for half the time limit.
+        """
+        silent = time.monotonic() - self._last_beat
+        if self._gave_up or silent > self._most_silence:
+            self._gave_up = True
+            raise LeaseLost(
+                f"Epoch {self.epoch} of the lease had no heartbeat for more than "
+                f"{self._most_silence:g} seconds ({self.failed} beats failed), so that another "
+                "process may hold it by now.",
+                remedy=f"Find out why {self.folder} could not be written to, or who paused this "
+                "process; the retry begins anew.",
+                epoch=self.epoch,
+                newer=None,
+                failed=self.failed,
+            )
+
+    def _run(self) -> None:
+        while not self._done.wait(self._pause):
+            try:
+                self._beat()
+            except LeaseLost as lost:
+                self._on_loss(lost)
+                return
+
+    def _beat(self) -> None:
+        # Before it may beat again, a process that was paused must know that it was.
+        self.check()
+        before = time.monotonic()
+        try:
+            self._beat_file.touch()
+            check_epoch(self.folder, self.epoch)
+        except OSError as error:
+            self.failed += 1
+            log.warning(
+                "heartbeat of epoch %d failed (%s), %d so far", self.epoch, error, self.failed
+            )
+        else:
+            self._last_beat = before
+
+
+def check_epoch(folder: Path, epoch: int) -> None:
+    """Stop a writer that was fenced out; one system call.
+
+    Args:
+        folder: `Layout.lease`.
+        epoch: The one that the writer holds.
+
+    Raises:
+        LeaseLost: somebody took a newer epoch.
+    """
+    if not documents.exists(folder, epoch + 1):
+        return
+    newer = documents.newest(folder, known=epoch + 1)
+    raise LeaseLost(
+        f"Epoch {epoch} of the lease was taken over by epoch {newer}.",
+        remedy="Nothing to do: the newer run carries on.",
+        epoch=epoch,
+        newer=newer,
+    )
