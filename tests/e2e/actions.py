@@ -110,6 +110,11 @@ class Actions(Mill):
         )
         return Counter(rows.fetchall())
 
+    def assert_whole(self) -> None:
+        """The counts are those of all input, and of each file one event is rejected."""
+        assert self.counts() == self.batch_query()
+        assert sum(self.rejected().values()) == len(list(self.input.iterdir()))
+
     def forget_commit(self, batch: int) -> None:
         """Leave things as a driver does that is killed between a manifest and its commit."""
         commit = self.checkpoint / "commits" / str(batch)
