@@ -36,6 +36,8 @@ from spark_jobs.ledger.keyed_rows import KeyedFile
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
 from spark_jobs.ledger.partition_values import is_rejected, partition_values
+from spark_jobs.ledger.spark_files import with_checksums
+from spark_jobs.ledger.sync import sync
 
 
 def write(
@@ -122,6 +124,7 @@ class Attempts:
         )
         files = tuple(_files(folder))
         refuse_irreplaceable(_good(folder, files), rows.schema, self.output, batch)
+        sync(with_checksums(folder / file.path for file in files), self.pipeline.layout.root)
         self.lease.check()
         manifest = self._manifest(planned, attempt, files)
         # If another driver was faster with the same input: which of the two, is all the same.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import uuid
 from datetime import UTC, datetime
@@ -30,6 +29,7 @@ from spark_jobs.ledger.note import (
     writes_of,
 )
 from spark_jobs.ledger.reading import readings_of
+from spark_jobs.ledger.sync import make_folder, put_whole
 from spark_jobs.ledger.written import written_by
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -78,10 +78,8 @@ def bind(
     conf.set(SHUFFLE_PARTITIONS, str(note.shuffle_partitions or conf.get(SHUFFLE_PARTITIONS)))
     if generation.checkpoint.query_id is None:
         # Spark takes the id it finds here, so note and checkpoint are bound from the first moment.
-        note.checkpoint.mkdir(parents=True, exist_ok=True)
-        draft = note.checkpoint.parent / f".{generation.name}.metadata.{os.getpid()}"
-        draft.write_text(json.dumps({"id": note.query_id}), encoding="utf-8")
-        draft.replace(note.checkpoint / "metadata")
+        make_folder(note.checkpoint)
+        put_whole(note.checkpoint / "metadata", json.dumps({"id": note.query_id}))
     return note
 
 

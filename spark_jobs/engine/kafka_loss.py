@@ -10,11 +10,9 @@ runs that one batch (trigger `once`), state and watermark included, and every la
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -35,6 +33,7 @@ from spark_jobs.ledger.kafka_position import initial_offsets_file
 from spark_jobs.ledger.kafka_range import Range, as_offsets, between, merged
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.metadata_log import read_log_file
+from spark_jobs.ledger.sync import put_whole
 
 Say = Callable[[str], None]
 
@@ -107,7 +106,8 @@ def _pass_over(
     lease.check()
     if look.read.batch is None:
         # No batch has read this source: then it is its beginning that lies in the ranges.
-        _put(initial_offsets_file(layout, generation.name, look.source), f"\0v1\n{_json(after)}")
+        begins = initial_offsets_file(layout, generation.name, look.source)
+        put_whole(begins, f"\0v1\n{_json(after)}")
         batch = None
     else:
         if generation.unfinished and generation.written > generation.committed:
@@ -145,7 +145,7 @@ def _plan_batch(generation: Generation, source: str, after: Offsets) -> int:
     for line in known.lines[1:]:
         name, _, _ = line.partition(":")
         lines.append(f"{source}:{_json(after)}" if name == source else line)
-    _put(entry.with_name(str(batch)), "\n".join([f"v{known.version}", *lines]))
+    put_whole(entry.with_name(str(batch)), "\n".join([f"v{known.version}", *lines]))
     return batch
 
 
@@ -187,14 +187,3 @@ def _json(offsets: Offsets) -> str:
         topic: {str(n): offset for n, offset in ends.items()} for topic, ends in offsets.items()
     }
     return json.dumps(text, separators=(",", ":"))
-
-
-def _put(file: Path, text: str) -> None:
-    """Put an entry of Spark's in place whole; a checksum of the one before would brick it."""
-    draft = file.with_name(f".{file.name}.tidemill")
-    with draft.open("w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
-    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-    draft.replace(file)

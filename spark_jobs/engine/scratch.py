@@ -23,6 +23,8 @@ from spark_jobs.ledger.note import Note, keys_of, writes_of
 from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.reading import readings_of
 from spark_jobs.ledger.sink_log import SinkFile
+from spark_jobs.ledger.spark_files import with_checksums
+from spark_jobs.ledger.sync import sync
 from spark_jobs.ledger.written import PARQUET, Written, written_by
 
 LETTERS = 8
@@ -87,6 +89,9 @@ def write_down(
         sink = pipeline.layout.sink(place.generation)
         good = [KeyedFile(sink / f.path, f.partition) for f in files if not f.rejected and f.rows]
         refuse_irreplaceable(good, planned.rows.schema, spec.output, place.last)
+    layout = pipeline.layout
+    written = (layout.sink(place.generation) / file.path for file in files)
+    sync(with_checksums(written), layout.root)
     start = Start(
         epoch=epoch,
         run_id=run_id,

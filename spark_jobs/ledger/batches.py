@@ -28,7 +28,9 @@ from spark_jobs.ledger.input_file import taken_in
 from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.sink_log import SinkFile
+from spark_jobs.ledger.spark_files import spark_files, with_checksums
 from spark_jobs.ledger.static_pin import StaticPin
+from spark_jobs.ledger.sync import sync
 from spark_jobs.ledger.written import Written
 
 __all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
@@ -159,6 +161,7 @@ class Ledger:
         ]
         known = self._known_paths(latest)
         starts = self.starts()
+        sync(spark_files(checkpoint, self.sink, missing), self.layout.root)
         written = []
         for number in missing:
             files = log.files_of(number, known)
@@ -173,6 +176,7 @@ class Ledger:
                 batch = _waking(batch)
             if self._inspect is not None:
                 self._inspect(batch.inputs)
+            sync(with_checksums(file.path for file in files), self.layout.root)
             known.update(file.path for file in files)
             written.append(documents.put_if_absent(self.folder / f"{number:06d}.json", batch))
         return written

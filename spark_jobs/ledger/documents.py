@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from spark_jobs.contract.errors import Refused, TransientError
+from spark_jobs.ledger.sync import make_folder, sync_folder
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -61,7 +62,7 @@ def put_if_absent(path: Path, document: Document) -> Document:
 
 def _link(path: Path, document: BaseModel) -> bool:
     """Write a document unless one is there; whether this call wrote it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.draft")
     try:
         with draft.open("x", encoding="utf-8") as file:
@@ -75,7 +76,9 @@ def _link(path: Path, document: BaseModel) -> bool:
             # NFS repeats a request whose answer was lost, and then finds what it made itself.
             if draft.stat().st_nlink != 2:
                 return False
-        _sync(path.parent)
+        finally:
+            # Also of one who may have died between its link and this.
+            sync_folder(path.parent)
         return True
     finally:
         draft.unlink(missing_ok=True)
@@ -143,11 +146,3 @@ def newest(folder: Path, known: int | None = None) -> int | None:
 def as_json(document: BaseModel) -> dict[str, Any]:
     """Plain data for `--json` and for commit metadata."""
     return document.model_dump(mode="json")
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -24,6 +24,7 @@ from spark_jobs.ledger.generation import Generation, GenerationUnbound
 from spark_jobs.ledger.kafka_loss import PassedLoss
 from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
 from spark_jobs.ledger.sink_log import METADATA_DIRECTORY
+from spark_jobs.ledger.sync import sync
 
 # An entry of the sink's log that names no file.
 NO_FILES = "v1"
@@ -51,6 +52,9 @@ def fork_off(pipeline: Pipeline, generation: Generation, name: str, first: int) 
     if first and note is not None:
         _begin_sink(generation, note, layout.sink(name), first)
     cut(generation.checkpoint, layout.checkpoint(name), first, query_id, kafka)
+    # Once it has taken over, nothing else has this.
+    built = (layout.ledger(name), layout.sink(name), layout.checkpoint(name))
+    sync((path for folder in built for path in folder.rglob("*") if path.is_file()), layout.root)
     if not first:
         # With nothing to go on from it is born like a first one, when its query starts.
         return

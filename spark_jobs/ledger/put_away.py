@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from spark_jobs.ledger.input_file import InputFile, sha256_of
+from spark_jobs.ledger.sync import make_folder, sync_folder
 
 Check = Callable[[], None]
 
@@ -62,7 +63,7 @@ def archive(file: InputFile, within: Path, to: Path, check: Check) -> None:
         return
     claim = _claim(file, within, check)
     check()
-    to.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(to.parent)
     try:
         _link(claim, to)
     except FileExistsError:
@@ -70,7 +71,7 @@ def archive(file: InputFile, within: Path, to: Path, check: Check) -> None:
             _put_back(claim, file.on_disk)
             why = f"{to} is there already"
             raise Kept(why) from None
-    _sync(to.parent)
+    sync_folder(to.parent)
     claim.unlink()
 
 
@@ -134,11 +135,3 @@ def _is_copy(found: Path, claim: Path) -> bool:
     if found.samefile(claim):
         return True
     return found.stat().st_size == claim.stat().st_size and sha256_of(found) == sha256_of(claim)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

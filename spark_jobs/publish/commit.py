@@ -14,6 +14,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from spark_jobs.contract.errors import LeaseLost, TransientError
+from spark_jobs.publish.table_sync import sync_table
 from spark_jobs.publish.turn import Turn
 
 LEASE_TRANSACTION = "tidemill.lease"
@@ -103,6 +104,8 @@ def _once(
 ) -> bool:
     table = load(path)
     if turn.has(table):
+        # Committed by one that may have died over it.
+        sync_table(path, turn.layout.root)
         return False
     turn.check(table)
     fence = table.transaction_version(LEASE_TRANSACTION) if table else None
@@ -121,6 +124,9 @@ def _once(
         if _is_conflict(error) or _newest(path) > seen:
             raise SnapshotStale(str(error)) from error
         raise
+    finally:
+        # Also what came before a `SnapshotStale`: without it nobody could read the next version.
+        sync_table(path, turn.layout.root, seen + 1)
     return True
 
 

@@ -15,10 +15,7 @@ from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Sc
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from spark_jobs.publish.commit import SnapshotStale
-
-LOG = "_delta_log"
-# Of a version in the name of a log file.
-DIGITS = 20
+from spark_jobs.publish.table_sync import DIGITS, LOG
 
 
 def replace_all(
@@ -88,8 +85,6 @@ def _put_if_absent(log: Path, root: Path, name: str) -> None:
     with entry.open("x", encoding="utf-8") as file:
         # It says where the table is.
         file.write(written.replace(log.parent.as_uri(), root.as_uri()))
-        file.flush()
-        os.fsync(file.fileno())
     try:
         os.link(entry, root / LOG / name)
     except FileExistsError as error:

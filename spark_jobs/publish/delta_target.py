@@ -25,6 +25,7 @@ from spark_jobs.publish.live_files import live_files
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.statistics import delta_statistics
 from spark_jobs.publish.table_schema import new_columns
+from spark_jobs.publish.table_sync import sync_table
 from spark_jobs.publish.target import HeadUnexplained
 from spark_jobs.publish.turn import Turn
 
@@ -46,8 +47,11 @@ class DeltaTarget:
     name: str = "delta"
 
     def find(self, event: Event) -> int | None:
-        has = self._turn(event).has(commit.load(self.layout.table))
-        return self._version(event) if has else None
+        if not self._turn(event).has(commit.load(self.layout.table)):
+            return None
+        # Committed by one that may have died over it.
+        sync_table(self.layout.table, self.layout.root)
+        return self._version(event)
 
     def apply(self, event: Event, payload: Payload) -> int:
         def publish(table: DeltaTable | None) -> None:

@@ -7,7 +7,6 @@ judged and published as it is.
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from spark_jobs.ledger.input_file import sha256_of
 from spark_jobs.ledger.keyed_rows import KeyedFile, last_of_each, rows_at
 from spark_jobs.ledger.output_file import OutputFile
 from spark_jobs.ledger.row_chunks import row_chunks
+from spark_jobs.ledger.sync import make_folder, sync
 from spark_jobs.publish.table_schema import born_schema, check_file, together
 
 
@@ -73,14 +73,12 @@ def write_net_payload(
     if first is None:
         return ()
     path = folder / f"payload-{epoch:06d}-{uuid.uuid4().hex[:12]}" / "part-00000.parquet"
-    path.parent.mkdir(parents=True)
-    with path.open("xb") as file:
-        with pq.ParquetWriter(file, schema) as writer:
-            writer.write_batch(first)
-            for chunk in rows:
-                writer.write_batch(chunk)
-        file.flush()
-        os.fsync(file.fileno())
+    make_folder(path.parent)
+    with path.open("xb") as file, pq.ParquetWriter(file, schema) as writer:
+        writer.write_batch(first)
+        for chunk in rows:
+            writer.write_batch(chunk)
+    sync([path], path.parent)
     return (_described(path, folder),)
 
 

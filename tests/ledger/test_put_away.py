@@ -162,7 +162,7 @@ class Died(BaseException):
     """The process is gone."""
 
 
-@pytest.mark.parametrize("step", ["link", "unlink", "_sync"])
+@pytest.mark.parametrize("step", ["link", "unlink", "sync_folder"])
 def test_a_crash_is_taken_up_where_it_was_left(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -178,7 +178,7 @@ def test_a_crash_is_taken_up_where_it_was_left(
         elif step == "unlink":
             patched.setattr(Path, "unlink", die)
         else:
-            patched.setattr(put_away, "_sync", die)
+            patched.setattr(put_away, "sync_folder", die)
         with pytest.raises(Died):
             archive(file, source, to, free)
     assert not (source / "a.csv").exists()
