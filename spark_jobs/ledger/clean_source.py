@@ -5,27 +5,32 @@ step: for each batch that consumers see, what is to become of its files is writt
 (`cleaned/<batch>.json` in the ledger's folder), then done, then written down as done, so that any
 file is found where it lies, also halfway. Files of batches that were read while the spec did not
 ask for it stay where they are.
+
+`journal/000007.cleaned` says that all of this was done up to event 7, so that a publish looks only
+at the events after it. It only informs: without it all events are looked at, with the same result.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import owner
 from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.journal import Event, Journal, event_file
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.put_away import Kept, archive, claim_of, delete
 
@@ -74,6 +79,14 @@ class Cleaned(BaseModel):
     at: datetime
 
 
+class CleanedUpTo(BaseModel):
+    """That the input of an event and of all before it was put away."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: datetime
+
+
 def cleaned_sources(spec: Spec) -> tuple[str, ...]:
     """The sources whose files are put away once they are published."""
     return tuple(
@@ -101,17 +114,22 @@ def clean_sources(pipeline: Pipeline, lease: Lease, say: Say) -> dict[str, int]:
     today = set(cleaned_sources(pipeline.spec))
     if not today:
         return {}
+    cleaner = _Cleaner(pipeline, today, lease, say)
     journal = Journal(pipeline.layout.journal)
-    published = journal.published()
-    for event in journal.events():
+    upto = before = _newest_mark(pipeline.layout)
+    published = journal.published(after=before)
+    unbroken = True
+    for event in journal.events(after=before):
         if event.seq in published:
-            ledger = Ledger(pipeline.layout, event.generation)
-            due = [*_due(ledger, event.first, event.last)]
-            asked = {start.epoch: start.cleans for start in ledger.starts()} if due else {}
-            for batch in due:
-                wanted = today.intersection(asked.get(batch.start, ()))
-                files = {file.path: file for file in batch.inputs if file.source in wanted}
-                total += _clean(pipeline.spec, ledger, batch.batch, files, lease, say)
+            counts, all_done = cleaner.clean(event)
+            total += counts
+            unbroken = unbroken and all_done
+        else:
+            unbroken = False
+        if unbroken:
+            upto = event.seq
+    if upto > before:
+        documents.put_if_absent(_mark(journal.folder, upto), CleanedUpTo(at=datetime.now(UTC)))
     return {what: total[what] for what in ("archived", "deleted", "kept")}
 
 
@@ -134,11 +152,71 @@ def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
     return next((place for place in places if file.is_at(place)), None)
 
 
-def _due(ledger: Ledger, first: int, last: int) -> Iterator[Batch]:
-    done = {number for number, _ in documents.numbered(ledger.folder / "cleaned", ".done")}
-    for number in range(first, last + 1):
-        if number not in done:
-            yield from ledger.batches(number, number)
+class _Generation:
+    """The batches of a generation that need nothing more, listed once."""
+
+    def __init__(self, layout: Layout, name: str) -> None:
+        self.ledger = Ledger(layout, name)
+        folder = self.ledger.folder / "cleaned"
+        self.done = {number for number, _ in documents.numbered(folder, ".done")}
+
+    @cached_property
+    def cleans(self) -> dict[int, tuple[str, ...]]:
+        """Start -> the sources that the spec asked to clean then."""
+        return {start.epoch: start.cleans for start in self.ledger.starts()}
+
+
+@dataclass
+class _Cleaner:
+    """Puts away the input of events, for one publish step.
+
+    Args:
+        today: The sources that the spec asks to clean.
+    """
+
+    pipeline: Pipeline
+    today: set[str]
+    lease: Lease
+    say: Say
+
+    def __post_init__(self) -> None:
+        self.generations: dict[str, _Generation] = {}
+
+    def clean(self, event: Event) -> tuple[Counter[str], bool]:
+        """What was done with an event's files, and whether nothing is left to do."""
+        name = event.generation
+        if name not in self.generations:
+            self.generations[name] = _Generation(self.pipeline.layout, name)
+        of = self.generations[name]
+        total: Counter[str] = Counter()
+        all_done = True
+        for number in range(event.first, event.last + 1):
+            if number not in of.done:
+                (batch,) = of.ledger.batches(number, number)
+                cleaned = self.today.intersection(of.cleans.get(batch.start, ()))
+                files = {file.path: file for file in batch.inputs if file.source in cleaned}
+                total += _clean(self.pipeline.spec, of.ledger, number, files, self.lease, self.say)
+                if _done(of.ledger, number).exists():
+                    of.done.add(number)
+                else:
+                    all_done = False
+        return total, all_done
+
+
+def _newest_mark(layout: Layout) -> int:
+    """The event up to which all was done, 0 if that is not known.
+
+    A ledger that was restored from before it is not believed to be done.
+    """
+    for number, _ in reversed([*documents.numbered(layout.journal, ".cleaned")]):
+        event = documents.read(event_file(layout.journal, number), Event)
+        if event and _done(Ledger(layout, event.generation), event.last).exists():
+            return number
+    return 0
+
+
+def _mark(journal: Path, seq: int) -> Path:
+    return journal / f"{seq:06d}.cleaned"
 
 
 def _clean(

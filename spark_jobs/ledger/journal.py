@@ -102,8 +102,10 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def events(self) -> list[Event]:
-        found = (documents.read(path, Event) for _, path in documents.numbered(self.folder))
+    def events(self, after: int = 0) -> list[Event]:
+        """The events in order: all, or those with a greater number."""
+        numbered = documents.numbered(self.folder)
+        found = (documents.read(path, Event) for number, path in numbered if number > after)
         return [event for event in found if event is not None]
 
     def append(self, event: Event) -> None:
@@ -124,12 +126,17 @@ class Journal:
         numbers = [number for number, _ in documents.numbered(self.folder)]
         return [number for number in numbers if f"{number:06d}.{target}.json" not in names]
 
-    def published(self) -> dict[int, Applied]:
-        """The events that consumers see -> what the head target made of them."""
+    def published(self, after: int = 0) -> dict[int, Applied]:
+        """The events that consumers see -> what the head target made of them.
+
+        Args:
+            after: Only of events with a greater number.
+        """
         found: dict[int, Applied] = {}
         for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
             number, _, target = path.name.removesuffix(".json").partition(".")
-            if number.isdecimal() and target and path.suffix == ".json":
+            of_target = target and path.suffix == ".json"
+            if of_target and number.isdecimal() and int(number) > after:
                 applied = documents.read(path, Applied)
                 if applied is not None and applied.head:
                     found.setdefault(applied.seq, applied)
