@@ -22,6 +22,7 @@ if sys.path and Path(sys.path[0]) == Path(__file__).resolve().parent:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from spark_jobs.contract.errors import ExitCode, TidemillError
+from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Report, Step
 from spark_jobs.ledger.lease import leave_on_loss
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-spark", action="store_true", help="never start a JVM")
     given = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, _leave)
+    keep_from_others()
     try:
         if len(given.pipelines) > 1:
             if given.step != "ingest":

@@ -74,6 +74,15 @@ def settings_of_one_test(pytestconfig: pytest.Config) -> Iterator[None]:
             session.conf.set(name, value)
 
 
+@pytest.fixture(autouse=True)
+def umask_of_one_test() -> Iterator[None]:
+    """An operator that ran in this process has set that of its task."""
+    before = os.umask(0o022)
+    os.umask(before)
+    yield
+    os.umask(before)
+
+
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
     """One Kafka for all tests that do not stop it; each keeps to topics of its own."""

@@ -10,6 +10,7 @@ from airflow.sdk.configuration import conf
 
 from spark_jobs.contract.decisions import Decisions
 from spark_jobs.contract.errors import Refused, UsageError
+from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.approval import Approval, read_approval, record_approval
 from spark_jobs.ledger.request import RunRequest
@@ -72,6 +73,7 @@ def approve(pipeline: Pipeline, context: Context, answer: Mapping[str, Any]) -> 
             run_id=run_id,
         )
     require_root(pipeline)
+    keep_from_others()
     asked_by = starter(context)
     _refuse_who_may_not(pipeline.spec.decisions, user, asked_by)
     record_approval(

@@ -25,6 +25,7 @@ from rich.table import Table
 
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import ExitCode, UsageError
+from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.contract.report import Outcome
@@ -56,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=REPOSITORY, help="where all is kept")
     kept = Kept(parser.parse_args(argv).folder.resolve())
     console = Console()
+    keep_from_others()
     os.environ.update(kept.environment())
     try:
         refuse_if_up(kept)

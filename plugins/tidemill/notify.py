@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import SpecError, TidemillError
+from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import root
 from spark_jobs.contract.report import Outcome, Report, Step
@@ -121,6 +122,8 @@ class StateNotice:
             self._change(context, "ok", report.reason)
 
     def _change(self, context: Context, state: State, message: str) -> None:
+        # Airflow calls this in a process of its own where it killed the task's.
+        keep_from_others()
         layout = _layout(context)
         notices = Notices(layout.notices)
         before = notices.all()

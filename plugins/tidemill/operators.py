@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator, BaseOperatorLink
 
 from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.request import RunRequest, fix_request
@@ -43,6 +44,7 @@ class DoctorOperator(BaseOperator):
         self._child: ChildStep | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
+        keep_from_others()
         try:
             pipeline = open_pipeline(self.pipeline)
             self.fix(pipeline, context)

@@ -22,6 +22,8 @@ from airflow.sdk.log import mask_secret
 
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.file_mode import keep_from_others
+from spark_jobs.contract.loopback import loopback_variables
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.contract.session_conf import FAIR, JARS, driver_java_options, session_conf
@@ -67,7 +69,8 @@ class SparkStepHook(SparkSubmitHook):
         self, *, environ: Mapping[str, str], secrets: Mapping[str, str], **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self._environ = {**environ, **(self._env_vars or {}), **secrets}
+        own = {**environ, **(self._env_vars or {}), **secrets}
+        self._environ = {**own, **loopback_variables(self._connection["master"] or "", own)}
         if self._driver_is_elsewhere and secrets:
             raise AirflowFailException(
                 f"Connection '{self._conn_id}' has deploy-mode cluster: the driver would run on "
@@ -137,6 +140,7 @@ class SparkStepOperator(SparkSubmitOperator):
         self.pipeline = pipeline
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+        keep_from_others()
         try:
             pipeline = open_pipeline(self.pipeline)
             report, exit_code = self.run_step(pipeline, context)
@@ -254,6 +258,7 @@ class GroupIngestOperator(SparkStepOperator):
         self.members = tuple(members)
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+        keep_from_others()
         run_id = context["run_id"]
         try:
             pipelines = members_with_work(self.members, run_id)

@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 
 from spark_jobs.contract.errors import ExitCode, UsageError
+from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.project import REPOSITORY
 from tidemill.environment import DEFAULT_PORT, Kept
 from tidemill.processes import end_session
@@ -32,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=REPOSITORY, help="where all is kept")
     given = parser.parse_args(argv)
     kept = Kept(given.folder.resolve())
+    keep_from_others()
     environ = kept.environment(given.port)
     os.environ.update(environ)
     try:

@@ -28,6 +28,7 @@ from spark_jobs.cli import (
 )
 from spark_jobs.cli.screen import Screen, json_asked_for
 from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.ledger.lease import leave_on_loss
 
 
@@ -82,4 +83,5 @@ app.add_typer(state.state, name="state")
 def main() -> None:
     """The entry point of the console script; leaves with an `ExitCode`."""
     leave_on_loss()
+    keep_from_others()
     app()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from spark_jobs.contract.file_mode import HADOOP_UMASK
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.jars import jars_of
 from spark_jobs.contract.kafka_source import KafkaSource
@@ -75,6 +76,8 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
 def session_conf(spec: Spec, environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
     """Every setting of a session, as text: the spec's own, under the engine's.
 
+    What a session creates is kept from users outside the group, unless the spec says otherwise.
+
     Args:
         spec: Of the pipeline.
         environ: For `TIDEMILL_JARS`, which is looked at where the pipeline needs jars.
@@ -87,7 +90,7 @@ def session_conf(spec: Spec, environ: Mapping[str, str] = os.environ) -> Mapping
     if sets:
         ours = (str(path) for path in jars_of(*sets, environ=environ))
         own[JARS] = ",".join(filter(None, (own.get(JARS), *ours)))
-    return {**own, **engine_conf(spec)}
+    return {**HADOOP_UMASK, **own, **engine_conf(spec)}
 
 
 def jar_sets(spec: Spec) -> tuple[str, ...]:

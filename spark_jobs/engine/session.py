@@ -9,7 +9,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.contract.file_mode import HADOOP_UMASK
 from spark_jobs.contract.java import java_home
+from spark_jobs.contract.loopback import loopback_variables
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.session_conf import FAIR, JARS, driver_java_options, session_conf
 
@@ -25,7 +27,7 @@ def open_group_session(pipelines: Sequence[Pipeline], backlog_bytes: int | None)
     """
     jars = (session_conf(pipeline.spec).get(JARS, "") for pipeline in pipelines)
     each = dict.fromkeys(jar for given in jars for jar in given.split(",") if jar)
-    conf = {**FAIR, **({JARS: ",".join(each)} if each else {})}
+    conf = {**HADOOP_UMASK, **FAIR, **({JARS: ",".join(each)} if each else {})}
     return _open(f"tidemill ingest of {len(pipelines)} pipelines", conf, backlog_bytes)
 
 
@@ -67,7 +69,9 @@ def _open(name: str, conf: Mapping[str, str], backlog_bytes: int | None) -> Spar
     builder = SparkSession.builder.appName(name)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(java_home(os.environ))
-        builder = builder.master(os.environ.get("TIDEMILL_MASTER", "local[*]"))
+        master = os.environ.get("TIDEMILL_MASTER", "local[*]")
+        os.environ.update(loopback_variables(master, os.environ))
+        builder = builder.master(master)
         options = driver_java_options(backlog_bytes)
         if options:
             builder = builder.config("spark.driver.extraJavaOptions", options)

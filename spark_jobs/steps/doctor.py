@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.errors import Refused, TidemillError
+from spark_jobs.contract.file_mode import open_to_others
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.source import Rating
@@ -57,6 +58,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     """
     pipeline, layout = run.pipeline, run.pipeline.layout
     _check_root(layout.root)
+    _warn_of_readers(run)
     outlived = end_outlived(layout.lease)
     if outlived is not None:
         run.say(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
@@ -114,6 +116,15 @@ def _check_root(root: Path) -> None:
             f"TIDEMILL_ROOT '{root}' does not exist or cannot be written to.",
             remedy=f"mkdir -p '{root}', or correct TIDEMILL_ROOT.",
             root=root,
+        )
+
+
+def _warn_of_readers(run: Run) -> None:
+    layout = run.pipeline.layout
+    if open_to_others(layout.root, layout.home):
+        run.say(
+            f"warning: every user of this machine can read {layout.home}, rejected rows and "
+            f"samples too; chmod -R o-rwx '{layout.home}' leaves it to owner and group"
         )
 
 

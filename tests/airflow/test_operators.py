@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
@@ -110,6 +111,47 @@ def test_the_driver_knows_who_started_it_and_where_everything_is(
     assert environ["TIDEMILL_ROOT"] == str(layout.root)
     assert environ["PYSPARK_PYTHON"] == environ["PYSPARK_DRIVER_PYTHON"] == sys.executable
     assert environ["JAVA_HOME"] == "/java"
+
+
+LOOPBACK = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("master", "listens"),
+    [
+        ("local", LOOPBACK),
+        ("local[2]", LOOPBACK),
+        ("spark://host", {}),
+        ("yarn", {}),
+    ],
+)
+def test_only_a_local_driver_listens_on_the_loopback_interface(
+    spark: FakeSpark,
+    layout: Layout,
+    context: Context,
+    monkeypatch: pytest.MonkeyPatch,
+    master: str,
+    listens: dict[str, str],
+) -> None:
+    connection = {"conn_type": "spark", "host": master}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
+    spark.leaves(report_of("ingest", Outcome.DONE))
+    ingest().execute(context)
+    assert {name: spark.call["env"].get(name) for name in LOOPBACK} == {
+        **dict.fromkeys(LOOPBACK),
+        **listens,
+    }
+    # On no command line, where it would go over what spark-defaults.conf says.
+    assert "spark.driver.host" not in spark.conf
+
+
+def test_an_address_that_somebody_gave_a_local_driver_stays(
+    spark: FakeSpark, layout: Layout, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_IP", "10.0.0.1")
+    spark.leaves(report_of("ingest", Outcome.DONE))
+    ingest().execute(context)
+    assert spark.call["env"]["SPARK_LOCAL_IP"] == "10.0.0.1"
 
 
 def test_a_small_backlog_asks_for_a_quick_start(spark: FakeSpark, layout: Layout) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.contract.file_mode import HADOOP_UMASK
 from spark_jobs.contract.jars import JarsMissing, all_sets
 from spark_jobs.contract.session_conf import (
     JARS,
@@ -48,6 +49,7 @@ def test_a_spec_adds_settings_and_never_changes_the_engines() -> None:
     merged = session_conf(spec)
     assert merged.items() >= engine_conf(spec).items()
     assert {k: v for k, v in merged.items() if k not in engine_conf(spec)} == {
+        **HADOOP_UMASK,
         "spark.executor.memory": "2g",
         "spark.x": "true",
     }

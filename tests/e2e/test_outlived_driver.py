@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -67,6 +68,14 @@ def drivers(mill: Mill) -> set[int]:
     return found
 
 
+def _mode_of(path: Path) -> int:
+    """Its permissions; none of a file that went meanwhile."""
+    try:
+        return path.lstat().st_mode
+    except FileNotFoundError:
+        return 0
+
+
 @pytest.fixture
 def runner(mill: Mill) -> Iterator[list[subprocess.Popen[bytes]]]:
     started: list[subprocess.Popen[bytes]] = []
@@ -105,11 +114,22 @@ def test_an_immediate_retry_ends_the_driver_that_was_left_and_loses_nothing(
     runner[0].kill()
     runner[0].wait()
     left = drivers(mill)
+    (driver,) = map(psutil.Process, left)
+    listening = {
+        one.laddr.ip for one in driver.net_connections() if one.status == psutil.CONN_LISTEN
+    }
+    # The driver is alive, and its executors have written data, logs and checkpoint.
+    written = set(mill.layout.home.rglob("*"))
+    open_to_others = {path for path in written if _mode_of(path) & 0o007}
     runner.append(start(mill))
     assert runner[1].wait(timeout=300) == 0
     census.end()
 
     assert len(left) == 1
+    assert listening
+    assert listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    assert {path.suffix for path in written} >= {".parquet", ".crc"}
+    assert open_to_others == set()
     assert len(census.seen) == 2
     assert census.most == 1
     assert mill.run("after")["publish"].outcome is Outcome.DONE

@@ -1,0 +1,23 @@
+"""Where a driver listens: one that runs all by itself need not be reached from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LOOPBACK = "127.0.0.1"
+
+
+def loopback_variables(master: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables that have Spark listen on the loopback interface, for a local master.
+
+    Spark heeds them less than its settings: `spark.driver.host` and `spark.driver.bindAddress` of
+    a spec or of `spark-defaults.conf` win.
+
+    Args:
+        master: Spark's, such as `local[*]`.
+        environ: Variables of the same names in it are left as they are.
+    """
+    if master != "local" and not master.startswith("local["):
+        return {}
+    variables = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_LOCAL_HOSTNAME": LOOPBACK}
+    return {name: value for name, value in variables.items() if name not in environ}
