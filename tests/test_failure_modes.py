@@ -1,0 +1,52 @@
+"""The page of failure modes names tests that exist, in rows that are all there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+
+import pytest
+
+from spark_jobs.contract.project import REPOSITORY
+
+PAGE = REPOSITORY / "docs" / "failure-modes.md"
+ROW = re.compile(r"^\| ([KJ]?\d+) \|(.*)\|(.*)\|(.*)\|$", re.MULTILINE)
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+# What it shows is known, and nothing shows it yet.
+OPEN = {
+    *("2", "23", "25", "29", "31", "32", "K4"),
+    *("J2", "J3", "J4", "J6", "J10", "J12", "J13", "J16", "J17", "J18", "J19", "J20", "J21"),
+    *("J22", "J23", "J24", "J25", "J27", "J31", "J32", "J34"),
+}
+
+ROWS = {number: cells for number, *cells in ROW.findall(PAGE.read_text())}
+
+
+@cache
+def functions_of(path: str) -> set[str]:
+    """The names of the test functions of a file."""
+    tree = ast.parse((REPOSITORY / path).read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def test_there_are_35_failure_modes_and_12_kill_points_in_order() -> None:
+    joints = [number for number in ROWS if number.startswith("J")]
+    assert [*ROWS] == [
+        *(str(number) for number in range(1, 36)),
+        *(f"K{number}" for number in range(1, 13)),
+        *(f"J{number}" for number in range(1, len(joints) + 1)),
+    ]
+    assert joints
+
+
+@pytest.mark.parametrize("number", ROWS)
+def test_a_row_says_what_happens_what_is_done_and_which_tests_show_it(number: str) -> None:
+    happens, done, tests = (cell.strip() for cell in ROWS[number])
+    assert happens
+    assert done.split(":")[0].split()[0].strip(",;") in ("refused", "healed", "said", "harmless")
+    named = TEST.findall(tests)
+    assert TEST.sub("", tests).strip(", ") == ("open" if number in OPEN else "")
+    assert bool(named) is (number not in OPEN)
+    for path, test in named:
+        assert test in functions_of(path), f"{path} has no {test}"
