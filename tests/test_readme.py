@@ -49,6 +49,8 @@ ELSEWHERE = {
     "make kafka",
     "make env",
     "tidemill accept-loss",
+    "tidemill init",
+    "tidemill forget",
     "tidemill redo",
     "tidemill reject",
     "tidemill reinstate",

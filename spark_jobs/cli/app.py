@@ -17,6 +17,7 @@ from spark_jobs.cli import (
     preview,
     release,
     requalify,
+    root,
     rows,
     run,
     schema,
@@ -72,6 +73,8 @@ for command in (
     requalify.requalify,
     asked.rebuild,
     accept_loss.accept_loss,
+    root.init,
+    root.forget,
     flush.flush,
     stream.stream,
 ):

@@ -29,6 +29,7 @@ from spark_jobs.ledger.note import (
     writes_of,
 )
 from spark_jobs.ledger.reading import readings_of
+from spark_jobs.ledger.root_identity import register, root_id_of
 from spark_jobs.ledger.sync import make_folder, put_whole
 from spark_jobs.ledger.written import written_by
 
@@ -70,7 +71,9 @@ def bind(
             spec_hash=hash_of_spec(spec),
             code_hash=hash_of_file(pipeline.transform_file),
             born=datetime.now(UTC),
+            root=root_id_of(layout.root),
         )
+        register(layout)
         note = documents.put_if_absent(layout.note(generation.name), note)
     put_fingerprint(pipeline, note)
     conf.set(STATE_ENCODING, planned.state_encoding)

@@ -164,8 +164,8 @@ def prove_planned(manifest: Manifest, planned: OffsetEntry, sink: Path) -> None:
         raise ManifestForeign(
             f"{folder_of(sink, manifest.batch) / MANIFEST} was written for other input than the "
             f"checkpoint has planned for batch {manifest.batch}: it was lost or set back since.",
-            remedy="Restore the newest backup of the checkpoint, or set the pipeline's folder "
-            "aside to begin anew.",
+            remedy="Restore the newest backup of the checkpoint. To begin anew move the "
+            "pipeline's folder away, then: tidemill forget NAME",
             batch=manifest.batch,
             written=manifest.offsets,
             planned=dict(planned.sources),

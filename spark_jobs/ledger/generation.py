@@ -28,6 +28,7 @@ from spark_jobs.ledger.flush import Flush, read_flush
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.inputs import inspect
 from spark_jobs.ledger.note import Note, read_note
+from spark_jobs.ledger.root_identity import prove_born_here
 
 
 class CheckpointLost(Refused):
@@ -162,6 +163,8 @@ def _read(pipeline: Pipeline, name: str) -> Generation:
             born=note.sink,
             now=sink,
         )
+    if note is not None:
+        prove_born_here(layout, note.root, layout.note(name))
     ledger = Ledger(layout, name, partial(inspect, pipeline.spec))
     return Generation(name, note, checkpoint, read_committed(note, sink), ledger)
 
@@ -196,8 +199,8 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         raise CheckpointLost(
             f"{place} has planned batches up to {planned}, but up to {max(written, committed)} are "
             f"written or committed: it would plan them anew, and {log.sink} would skip them.",
-            remedy=f"Restore {place} from the newest backup, or set {layout.home} aside to begin "
-            "anew.",
+            remedy=f"Restore {place} from the newest backup. To begin anew move {layout.home} "
+            f"away, then: tidemill forget {layout.name}",
             checkpoint=place,
             planned=planned,
             written=written,

@@ -47,6 +47,7 @@ class Note(BaseModel):
         spec_hash: Of the whole spec.
         code_hash: Of the transform's file.
         born: UTC.
+        root: The identity of the root that it was born in (`ledger.root_identity`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,6 +69,7 @@ class Note(BaseModel):
     spec_hash: str
     code_hash: str
     born: datetime
+    root: str | None = None
 
 
 def read_note(layout: Layout, generation: str) -> Note | None:

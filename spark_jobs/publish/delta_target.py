@@ -84,7 +84,8 @@ class DeltaTarget:
             f"{self.layout.table} counts {counted} as published, and no commit in its history "
             "holds these files.",
             remedy="Restore ledger/, increments/ and journal/ from the backup that belongs to this "
-            f"table, or set {self.layout.home} aside to begin anew.",
+            f"table. To begin anew move {self.layout.home} away, then: tidemill forget "
+            f"{self.layout.name}",
             path=self.layout.table,
             increment=event.increment,
             head=self._turn(event).head(table),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.errors import Refused, TidemillError
@@ -23,6 +22,7 @@ from spark_jobs.ledger.lease import end_outlived
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
 from spark_jobs.ledger.request import read_request
+from spark_jobs.ledger.root_identity import prove_pipeline, prove_root
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.asked import asked
 from spark_jobs.steps.step import Ended, Run
@@ -57,7 +57,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
         FeedOverdue: the feed stopped arriving.
     """
     pipeline, layout = run.pipeline, run.pipeline.layout
-    _check_root(layout.root)
+    _check_root(run)
     _warn_of_readers(run)
     outlived = end_outlived(layout.lease)
     if outlived is not None:
@@ -110,13 +110,18 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     return Ended(Outcome.SKIPPED, "nothing new since the last run", facts)
 
 
-def _check_root(root: Path) -> None:
+def _check_root(run: Run) -> None:
+    layout, root = run.pipeline.layout, run.pipeline.layout.root
     if not root.is_dir() or not os.access(root, os.W_OK | os.X_OK):
         raise RootUnusable(
             f"TIDEMILL_ROOT '{root}' does not exist or cannot be written to.",
-            remedy=f"mkdir -p '{root}', or correct TIDEMILL_ROOT.",
+            remedy="Mount its disk, or correct TIDEMILL_ROOT. A new root is made by: tidemill init",
             root=root,
         )
+    warning = prove_root(root)
+    if warning is not None:
+        run.say(f"warning: {warning}")
+    prove_pipeline(layout)
 
 
 def _warn_of_readers(run: Run) -> None:

@@ -13,6 +13,7 @@ import pytest
 from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.root_identity import forget
 from tests.histories import NAME, History, reject, rows, tree
 from tests.ledger.spark_logs import write_commit, write_named_offsets
 from tests.steps.looks import look, refused, work
@@ -195,8 +196,8 @@ def test_a_published_file_that_was_compacted_and_removed_is_no_reason_to_refuse(
 
 
 def never_ran(history: History) -> None:
-    shutil.rmtree(history.root)
-    history.root.mkdir()
+    shutil.rmtree(history.layout.home)
+    forget(history.layout)
 
 
 def nothing_new(_: History) -> None: ...
@@ -242,6 +243,8 @@ def torn(history: History) -> None:
 def test_nothing_is_written_but_the_report(
     published: History, happen: Callable[[History], None], outcome: Outcome
 ) -> None:
+    # The first look gives the root its identity.
+    look(published, "first")
     happen(published)
     files, folders = tree(published.home), directories(published.home)
     assert look(published).outcome is outcome
@@ -254,3 +257,17 @@ def test_nothing_is_written_but_the_report(
 
 def directories(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if path.is_dir()}
+
+
+def test_a_root_whose_disk_is_not_mounted_is_no_new_root(published: History) -> None:
+    look(published)
+    published.root.rename(published.home / "disk")
+    published.root.mkdir()
+    assert refused(published)[0] == "RootNotInitialised"
+
+
+def test_a_pipeline_whose_folder_is_gone_is_no_new_pipeline(published: History) -> None:
+    look(published)
+    shutil.rmtree(published.layout.home)
+    code, data = refused(published)
+    assert (code, data["folder"]) == ("PipelineFolderLost", str(published.layout.home))

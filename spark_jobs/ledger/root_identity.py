@@ -1,0 +1,242 @@
+"""Which root this is, and which pipelines were born in it.
+
+A disk that is not mounted leaves an empty folder that can be written to: all input would be taken
+in again, under a new generation. So the root has an identity, `<root>/.tidemill/root.json`, and
+something outside of it knows that: the file `.<name of the root>.tidemill.json` beside the root, or
+`TIDEMILL_ROOT_ID`. A pipeline that was born is listed in `<root>/.tidemill/pipelines/`, so that a
+lost folder is not taken for a new pipeline.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import Refused, UsageError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger import documents
+
+ROOT_ID = "TIDEMILL_ROOT_ID"
+
+
+class RootNotInitialised(Refused):
+    """The folder has no identity, and something outside knows one; carries `root` and `known`."""
+
+
+class RootForeign(Refused):
+    """The folder is another root than it was; carries `root`, `known` and `found`."""
+
+
+class PipelineFolderLost(Refused):
+    """A pipeline was born in this root, and nothing of it is there; carries `folder`."""
+
+
+class PipelineAlive(Refused):
+    """A pipeline is not lost: its folder holds its data; carries `folder`."""
+
+
+class RootIdentity(BaseModel):
+    """What tells one root from another, wherever it is mounted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    made: datetime
+
+
+class Born(BaseModel):
+    """That a pipeline was born in this root."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pipeline: str
+    seen: datetime
+
+
+def identity_file(root: Path) -> Path:
+    return root / ".tidemill" / "root.json"
+
+
+def memory_file(root: Path) -> Path:
+    """What knows the root's identity while its disk is not mounted."""
+    return root.parent / f".{root.name}.tidemill.json"
+
+
+def prove_root(root: Path, environ: Mapping[str, str] = os.environ) -> str | None:
+    """Prove that a folder is the root that it was; one that nobody knows gets an identity.
+
+    Args:
+        root: `TIDEMILL_ROOT`, which exists.
+        environ: With `TIDEMILL_ROOT_ID`, where it is given.
+
+    Returns:
+        A warning where nothing outside the root could be told its identity; else None.
+
+    Raises:
+        RootNotInitialised: the folder has no identity, and should have one.
+        RootForeign: it has another one.
+    """
+    found, known = _identity(root), _known(root, environ)
+    if found is None and known is not None:
+        raise RootNotInitialised(
+            f"TIDEMILL_ROOT '{root}' was root {known} and is an empty folder now, or one that was "
+            "never a root: its disk may not be mounted.",
+            remedy=f"Mount the disk of {root}. Only if all pipelines are to begin anew in it: "
+            "tidemill init",
+            root=root,
+            known=known,
+        )
+    if found is not None and known is not None and found.id != known:
+        raise RootForeign(
+            f"TIDEMILL_ROOT '{root}' was root {known} and is root {found.id} now: another disk may "
+            "be mounted there.",
+            remedy=f"Mount the disk that belongs there. If the change is meant: tidemill init (and "
+            f"correct {ROOT_ID}, where it is set).",
+            root=root,
+            known=known,
+            found=found.id,
+        )
+    own = found or documents.put_if_absent(identity_file(root), _new(None))
+    return None if known is not None else _remember(root, own)
+
+
+def initialise(
+    root: Path, root_id: str | None = None, environ: Mapping[str, str] = os.environ
+) -> RootIdentity:
+    """Make a folder a root, or accept the root that it is now.
+
+    Args:
+        root: `TIDEMILL_ROOT`; made where it is missing.
+        root_id: The identity that it is to have; by default the one that it has, else
+            `TIDEMILL_ROOT_ID`, else a new one.
+        environ: With `TIDEMILL_ROOT_ID`, where it is given.
+
+    Raises:
+        UsageError: `TIDEMILL_ROOT_ID` names another root than this one.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    found, given = _identity(root), environ.get(ROOT_ID)
+    if root_id is not None and found is not None and found.id != root_id:
+        identity_file(root).unlink()
+    own = documents.put_if_absent(identity_file(root), _new(root_id or given))
+    if given and given != own.id:
+        raise UsageError(
+            f"{ROOT_ID} is '{given}', and '{root}' is root {own.id}.",
+            remedy=f"Correct one of them, such as: export {ROOT_ID}={own.id}",
+            given=given,
+            id=own.id,
+        )
+    _remember(root, own)
+    return own
+
+
+def prove_pipeline(layout: Layout) -> None:
+    """Prove that a pipeline that was born here is still here; list it where it is new.
+
+    Raises:
+        PipelineFolderLost: nothing of it is left.
+    """
+    if _has_data(layout):
+        register(layout)
+    elif _register(layout).exists():
+        raise PipelineFolderLost(
+            f"{layout.home} holds no data any more, and pipeline '{layout.name}' was born in this "
+            "root: all its input would be read again.",
+            remedy=f"Restore {layout.home} from a backup. Only if it is to begin anew: "
+            f"tidemill forget {layout.name}",
+            folder=layout.home,
+        )
+
+
+def prove_born_here(layout: Layout, root_id: str | None, note: Path) -> None:
+    """Prove that a generation was born in this root, and not copied from another one.
+
+    Args:
+        layout: Of the pipeline.
+        root_id: What the generation's note says; None where it was born before roots had one.
+        note: Where that stands.
+
+    Raises:
+        RootForeign: it was born in another root.
+    """
+    found = root_id_of(layout.root)
+    if root_id is not None and root_id != found:
+        raise RootForeign(
+            f"{note} was born in root {root_id}, and '{layout.root}' is root {found}: the folder "
+            "may come from another root's backup.",
+            remedy=f"Restore what belongs here. If all of this root is the restored one: tidemill "
+            f"init --id {root_id}",
+            root=layout.root,
+            known=root_id,
+            found=found,
+        )
+
+
+def root_id_of(root: Path) -> str | None:
+    """The identity of a root, None where it has none."""
+    found = _identity(root)
+    return found.id if found else None
+
+
+def register(layout: Layout) -> None:
+    """List a pipeline as born in its root."""
+    if not _register(layout).exists():
+        born = Born(pipeline=layout.name, seen=datetime.now(UTC))
+        documents.put_if_absent(_register(layout), born)
+
+
+def forget(layout: Layout) -> bool:
+    """Let a pipeline that lost its folder begin anew; whether it was known at all.
+
+    Raises:
+        PipelineAlive: its folder holds its data.
+    """
+    if _has_data(layout):
+        raise PipelineAlive(
+            f"{layout.home} holds the data of '{layout.name}', which cannot be forgotten.",
+            remedy=f"To begin anew move it away first: mv '{layout.home}' '{layout.home}.old'",
+            folder=layout.home,
+        )
+    known = _register(layout).exists()
+    _register(layout).unlink(missing_ok=True)
+    return known
+
+
+def _identity(root: Path) -> RootIdentity | None:
+    return documents.read(identity_file(root), RootIdentity)
+
+
+def _known(root: Path, environ: Mapping[str, str]) -> str | None:
+    remembered = documents.read(memory_file(root), RootIdentity)
+    return environ.get(ROOT_ID) or (remembered.id if remembered else None)
+
+
+def _new(root_id: str | None) -> RootIdentity:
+    return RootIdentity(id=root_id or uuid.uuid4().hex[:12], made=datetime.now(UTC))
+
+
+def _remember(root: Path, own: RootIdentity) -> str | None:
+    """Write the memory beside the root; a warning where that cannot be."""
+    try:
+        # What it says may change, so it is no document of the ledger's.
+        memory_file(root).unlink(missing_ok=True)
+        documents.put_if_absent(memory_file(root), own)
+    except OSError as error:
+        return (
+            f"nothing outside of {root} knows its identity ({error}): if its disk is not mounted "
+            f"one day, nobody can tell. Set {ROOT_ID}={own.id} for every process."
+        )
+    return None
+
+
+def _register(layout: Layout) -> Path:
+    return layout.root / ".tidemill" / "pipelines" / f"{layout.name}.json"
+
+
+def _has_data(layout: Layout) -> bool:
+    return any(folder.exists() for folder in (layout.note("x").parent, layout.ledger("x").parent))

@@ -1,0 +1,47 @@
+"""`tidemill init` and `tidemill forget`: the ways on from a root or folder that was lost."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from spark_jobs.contract.errors import ExitCode
+from spark_jobs.contract.report import Outcome
+from tests.cli.conftest import Tidemill
+from tests.histories import History, rows
+from tests.steps.looks import look, refused
+
+
+@pytest.fixture(autouse=True)
+def published(history: History) -> None:
+    history.increment(rows(1))
+    history.publish()
+    look(history)
+
+
+def test_init_accepts_an_empty_folder_as_a_new_root(tidemill: Tidemill, history: History) -> None:
+    history.root.rename(history.home / "disk")
+    history.root.mkdir()
+    assert refused(history)[0] == "RootNotInitialised"
+    answer = tidemill("init", "--json")
+    assert (answer.exit_code, answer.json["root"]) == (ExitCode.DONE, str(history.root))
+    assert look(history).outcome is Outcome.DONE
+
+
+def test_init_says_the_same_identity_each_time(tidemill: Tidemill) -> None:
+    first = tidemill("init", "--json").json
+    assert tidemill("init", "--json").json == first
+    assert tidemill("init", "--id", "other", "--json").json["id"] == "other"
+
+
+def test_forget_lets_a_lost_pipeline_begin_anew(tidemill: Tidemill, history: History) -> None:
+    refusal = tidemill("forget", "orders", "--yes", "--json")
+    assert (refusal.exit_code, refusal.json["code"]) == (ExitCode.REFUSED, "PipelineAlive")
+    shutil.rmtree(history.layout.home)
+    assert refused(history)[0] == "PipelineFolderLost"
+    assert tidemill("forget", "orders", "--yes", "--json").json == {
+        "pipeline": "orders",
+        "known": True,
+    }
+    assert look(history).outcome is Outcome.DONE
