@@ -25,6 +25,7 @@ from spark_jobs.contract.errors import ExitCode, TidemillError
 from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Report, Step
+from spark_jobs.contract.unicode_text import show_any_text
 from spark_jobs.ledger.lease import leave_on_loss
 from spark_jobs.steps.step import Run, StepFunction, perform
 
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--run-id", required=True)
     parser.add_argument("--no-spark", action="store_true", help="never start a JVM")
     given = parser.parse_args(argv)
+    show_any_text()
     signal.signal(signal.SIGTERM, _leave)
     keep_from_others()
     try:

@@ -74,8 +74,7 @@ def refuse_disagreement(members: Sequence[Member], taken: Collection[str] = ()) 
 def members_with_work(members: Sequence[str], run_id: str) -> list[Pipeline]:
     """The pipelines whose doctor found something to do."""
     pipelines = [open_pipeline(name) for name in members]
-    looked = [(one, reports.read(one.layout.run(run_id), "doctor")) for one in pipelines]
-    return [one for one, seen in looked if seen is not None and seen.outcome is Outcome.DONE]
+    return [one for one in pipelines if _idle(one, run_id) is None]
 
 
 def applications(pipelines: Sequence[Pipeline], run_id: str) -> list[list[Pipeline]]:
@@ -104,11 +103,23 @@ class IngestedOperator(BaseOperator):
             pipeline = open_pipeline(self.pipeline)
         except TidemillError as error:
             raise as_airflow(error) from error
-        doctor = reports.read(pipeline.layout.run(run_id), "doctor")
-        if doctor is None or doctor.outcome is not Outcome.DONE:
-            reason = doctor.reason if doctor else "its doctor left no report"
-            raise AirflowSkipException(reason)
+        idle = _idle(pipeline, run_id)
+        if idle is not None:
+            raise AirflowSkipException(idle)
         return conclude("ingest", reports.read(pipeline.layout.run(run_id), "ingest"), None)
+
+
+def _idle(pipeline: Pipeline, run_id: str) -> str | None:
+    """Why a member does not ingest; None where it does.
+
+    A doctor's report that a power cut tore does not keep it from what it may have to do.
+    """
+    folder = pipeline.layout.run(run_id)
+    doctor = reports.read(folder, "doctor")
+    if doctor is not None:
+        return None if doctor.outcome is Outcome.DONE else doctor.reason
+    torn = reports.path_of(folder, "doctor").exists()
+    return None if torn else "its doctor left no report"
 
 
 def conclude_group(found: Sequence[Report]) -> dict[str, Any]:

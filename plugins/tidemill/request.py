@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.spec import Spec
+from spark_jobs.contract.unicode_text import NotUnicode, refuse_no_unicode
 from spark_jobs.ledger.request import LIVE, RunRequest
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def request_of(spec: Spec, context: Context) -> RunRequest:
     Raises:
         RequestRefused: the parameters contradict each other.
     """
-    params = context["params"]
+    params = _params(context)
     mode, backfilled = params.get("mode") or "live", run_type(context) == "backfill"
     start, end = (_moment(params, name, spec.timezone) for name in ("from", "to"))
     if backfilled:
@@ -74,7 +75,7 @@ def resolution_of(context: Context, by: str | None = None) -> RunRequest:
     Raises:
         RequestRefused: the parameters do not go together.
     """
-    params = context["params"]
+    params = _params(context)
     action: Action = params["action"]
     increment, reason = params.get("increment"), params["reason"].strip()
     exclude = tuple(line.strip() for line in params.get("exclude") or () if line.strip())
@@ -128,6 +129,16 @@ def in_words(request: RunRequest, timezone: str) -> str:
     if request.accept_loss:
         said += " whatever the sources no longer hold"
     return said + (f" without {', '.join(request.exclude)}" if request.exclude else "")
+
+
+def _params(context: Context) -> Mapping[str, Any]:
+    """The parameters of a run, from the form or by REST; all text of theirs can be kept."""
+    params: Mapping[str, Any] = context["params"]
+    try:
+        refuse_no_unicode(params)
+    except NotUnicode as error:
+        raise RequestRefused(error.what, remedy=error.remedy, given=error.given) from error
+    return params
 
 
 def _moment(params: Mapping[str, Any], name: str, timezone: str) -> datetime | None:

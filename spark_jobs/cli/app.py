@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from typer import Exit, Typer
@@ -28,20 +29,38 @@ from spark_jobs.cli import (
     where,
 )
 from spark_jobs.cli.screen import Screen, json_asked_for
+from spark_jobs.contract.disk_errors import named
 from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.file_mode import keep_from_others
+from spark_jobs.contract.unicode_text import refuse_no_unicode, show_any_text
 from spark_jobs.ledger.lease import leave_on_loss
+
+_TYPED = "tidemill.typed"
 
 
 class Commands(TyperGroup):
     """The commands; an error of ours is a sentence and an exit code, never a stack trace."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[_TYPED] = [*args]
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
+            refuse_no_unicode(ctx.meta[_TYPED])
             return super().invoke(ctx)
         except TidemillError as error:
-            Screen(json_asked_for(ctx)).error(error)
-            raise Exit(int(error.exit_code)) from error
+            raise _shown(ctx, error) from error
+        except OSError as error:
+            refused = named(error, Path.cwd())
+            if refused is None:
+                raise
+            raise _shown(ctx, refused) from error
+
+
+def _shown(ctx: Any, error: TidemillError) -> Exit:
+    Screen(json_asked_for(ctx) or "--json" in ctx.meta[_TYPED]).error(error)
+    return Exit(int(error.exit_code))
 
 
 app = Typer(
@@ -87,4 +106,5 @@ def main() -> None:
     """The entry point of the console script; leaves with an `ExitCode`."""
     leave_on_loss()
     keep_from_others()
+    show_any_text()
     app()

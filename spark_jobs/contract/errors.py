@@ -32,9 +32,9 @@ class TidemillError(Exception):
     exit_code: ClassVar[ExitCode] = ExitCode.FAILED
 
     def __init__(self, what: str, *, remedy: str, **data: Any) -> None:
-        super().__init__(what)
-        self.what = what
-        self.remedy = remedy
+        self.what = escaped(what)
+        self.remedy = escaped(remedy)
+        super().__init__(self.what)
         self.data = data
         for name, value in data.items():
             setattr(self, name, value)
@@ -103,11 +103,16 @@ class LeaseLost(TransientError):
     """A newer epoch has fenced this process out; carries `epoch` and `newer`."""
 
 
+def escaped(text: str) -> str:
+    """A text with `\\udcff` for each byte that is no UTF-8, so that it can be written and read."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _plain(value: Any) -> Any:
-    if isinstance(value, (str, int, float, bool, type(None))):
+    if isinstance(value, (int, float, bool, type(None))):
         return value
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {escaped(str(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]
-    return str(value)
+    return escaped(str(value))

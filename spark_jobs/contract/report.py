@@ -9,9 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from spark_jobs.contract.errors import ExitCode, Held, Refused, TidemillError
+from spark_jobs.contract.errors import ExitCode, Held, Refused, TidemillError, escaped
 
 Step = Literal["doctor", "ingest", "gate", "publish"]
 
@@ -56,6 +56,12 @@ class Report(BaseModel):
     facts: dict[str, Any] = {}
     error: dict[str, Any] | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _can_be_written(cls, given: Any) -> Any:
+        # A file's name or an exception's text may hold bytes that no JSON can.
+        return _escaped(given)
+
     @property
     def exit_code(self) -> ExitCode:
         if self.error is not None:
@@ -72,6 +78,14 @@ class Report(BaseModel):
         return bool(self.error and self.error["transient"])
 
 
+def _escaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return escaped(value)
+    if isinstance(value, dict):
+        return {_escaped(key): _escaped(item) for key, item in value.items()}
+    return [_escaped(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def path_of(run_folder: Path, step: Step) -> Path:
     return run_folder / f"{step}.json"
 
@@ -81,15 +95,23 @@ def write(report: Report, run_folder: Path) -> Path:
     run_folder.mkdir(parents=True, exist_ok=True)
     target = path_of(run_folder, report.step)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
-    draft.write_text(report.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(report.model_dump_json(indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
     draft.replace(target)
     return target
 
 
 def read(run_folder: Path, step: Step) -> Report | None:
-    """The report of a step, or None where it has not reported."""
-    path = path_of(run_folder, step)
-    return Report.model_validate_json(path.read_bytes()) if path.exists() else None
+    """The report of a step, or None where it has not reported, or what it wrote is damaged.
+
+    A report informs; whether rows were taken in, judged or published, the ledger alone knows.
+    """
+    try:
+        return Report.model_validate_json(path_of(run_folder, step).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
 
 
 def backlog_bytes(run_folders: Iterable[Path]) -> int | None:

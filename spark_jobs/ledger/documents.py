@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from spark_jobs.contract.disk_errors import disk_errors, hard_link
 from spark_jobs.contract.errors import Refused, TransientError
 from spark_jobs.ledger.sync import make_folder, sync_folder
 
@@ -23,6 +24,10 @@ Document = TypeVar("Document", bound=BaseModel)
 
 class TornDocument(Refused):
     """A document of ours cannot be read back; carries `path`."""
+
+
+class NotReadableBack(Refused):
+    """A document would be one that cannot be read; it was not written. Carries `path`, `field`."""
 
 
 class AlreadyWritten(TransientError):
@@ -51,6 +56,10 @@ def put_if_absent(path: Path, document: Document) -> Document:
 
     Raises:
         TornDocument: one is there and cannot be read.
+        NotReadableBack: this one could not be read once it is written.
+        NoHardLinks: the file system cannot keep a second writer out.
+        DiskFull: there is no space left for it.
+        NotPermitted: this user may not write there.
     """
     while True:
         if _link(path, document):
@@ -62,16 +71,37 @@ def put_if_absent(path: Path, document: Document) -> Document:
 
 def _link(path: Path, document: BaseModel) -> bool:
     """Write a document unless one is there; whether this call wrote it."""
+    content = _readable_back(path, document)
+    with disk_errors(path):
+        return _link_content(path, content)
+
+
+def _readable_back(path: Path, document: BaseModel) -> str:
+    content = json.dumps(document.model_dump(mode="json", by_alias=True), indent=1) + "\n"
+    try:
+        type(document).model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise NotReadableBack(
+            f"{path}: {field or 'the document'} could not be read again ({first['msg']}).",
+            remedy="Nothing was written. Give it as plain text: no byte of it may be no UTF-8.",
+            path=path,
+            field=field,
+        ) from error
+    return content
+
+
+def _link_content(path: Path, content: str) -> bool:
     make_folder(path.parent)
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.draft")
     try:
         with draft.open("x", encoding="utf-8") as file:
-            json.dump(document.model_dump(mode="json", by_alias=True), file, indent=1)
-            file.write("\n")
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         try:
-            os.link(draft, path)
+            hard_link(draft, path)
         except FileExistsError:
             # NFS repeats a request whose answer was lost, and then finds what it made itself.
             if draft.stat().st_nlink != 2:
@@ -102,6 +132,14 @@ def read(path: Path, model: type[Document]) -> Document | None:
             remedy="Restore it from a backup of TIDEMILL_ROOT; no program of ours rewrites it.",
             path=path,
         ) from error
+
+
+def read_if_whole(path: Path, model: type[Document]) -> Document | None:
+    """A document that only informs; None where there is none or it is damaged."""
+    try:
+        return read(path, model)
+    except TornDocument:
+        return None
 
 
 def numbered(folder: Path, suffix: str = ".json") -> Iterator[tuple[int, Path]]:

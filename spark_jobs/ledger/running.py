@@ -2,7 +2,8 @@
 
 A streaming process opens no port. It writes where it stands into `streams/<run id>.json`, and ends
 when `streams/<run id>.stop` appears. Whether it still lives is told by its process, never by the
-document, which a killed process leaves behind.
+document, which a killed process leaves behind. It only informs: one that a power cut tore is passed
+over, and the next run takes it away.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def running(layout: Layout) -> list[RunningQuery]:
     found = []
     if layout.streams.is_dir():
         for path in sorted(layout.streams.glob("[!.]*.json")):
-            query = documents.read(path, RunningQuery)
+            query = documents.read_if_whole(path, RunningQuery)
             if query is not None and not query.process.gone:
                 found.append(query)
     return found
@@ -113,9 +114,9 @@ def running_anywhere(root: Path) -> list[RunningQuery]:
 
 def clear_dead(layout: Layout) -> None:
     """Forget queries whose process was killed; under the lease, so that none begins meanwhile."""
-    alive = {query.run_id for query in running(layout)}
+    alive = {Running(layout, query.run_id).document for query in running(layout)}
     if layout.streams.is_dir():
         for path in layout.streams.glob("[!.]*.json"):
-            query = documents.read(path, RunningQuery)
-            if query is not None and query.run_id not in alive:
-                Running(layout, query.run_id).clear()
+            if path not in alive:
+                path.unlink(missing_ok=True)
+                path.with_suffix(".stop").unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.contract import report as reports
+from spark_jobs.contract.disk_errors import disk_errors, named
 from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
@@ -58,7 +59,12 @@ class Unforeseen(TransientError):
 def perform(step: Step, function: StepFunction, run: Run) -> Report:
     """Run a step function and leave its report in the run's folder.
 
-    Errors of ours become a report; anything else becomes one too and is raised again.
+    Errors of ours become a report, and so does what the file system refuses; anything else becomes
+    one too and is raised again.
+
+    Raises:
+        DiskFull: the step is done, and its report cannot be written.
+        NotPermitted: the same.
     """
     started = datetime.now(UTC)
     name = run.pipeline.name
@@ -73,17 +79,17 @@ def perform(step: Step, function: StepFunction, run: Run) -> Report:
             error, pipeline=name, run_id=run.run_id, step=step, started=started
         )
     except Exception as error:
-        kind = type(error).__name__
-        ours = Unforeseen(
-            f"{kind}: {error}",
-            remedy="The log has the stack trace; if it comes again, report it as a defect.",
-            type=kind,
-        )
+        refused = named(error, run.pipeline.layout.home)
         report = reports.of_error(
-            ours, pipeline=name, run_id=run.run_id, step=step, started=started
+            refused or _unforeseen(error),
+            pipeline=name,
+            run_id=run.run_id,
+            step=step,
+            started=started,
         )
-        _leave(report, run)
-        raise
+        if refused is None:
+            _leave(report, run)
+            raise
     else:
         report = Report(
             pipeline=name,
@@ -105,8 +111,18 @@ def _leave(report: Report, run: Run) -> None:
         # Made here, a root whose disk is not mounted would look like one to the next run.
         return
     try:
-        reports.write(report, layout.run(run.run_id))
-    except OSError:
+        with disk_errors(layout.run(run.run_id)):
+            reports.write(report, layout.run(run.run_id))
+    except (OSError, TidemillError):
         # The root cannot be written to: then the exit code and the log are all there is.
         if report.error is None:
             raise
+
+
+def _unforeseen(error: Exception) -> Unforeseen:
+    kind = type(error).__name__
+    return Unforeseen(
+        f"{kind}: {error}",
+        remedy="The log has the stack trace; if it comes again, report it as a defect.",
+        type=kind,
+    )

@@ -90,6 +90,8 @@ def test_the_runs_id_says_nothing_of_its_type() -> None:
         {**JUNE, "from": "the first of June"},
         {**JUNE, "mode": "live"},
         {"dry_run": True},
+        # As `"\\udce9"` in the JSON of a REST call.
+        {**JUNE, "reason": "caf\udce9"},
     ],
 )
 def test_parameters_that_contradict_each_other_end_the_run_before_its_step(
@@ -99,6 +101,15 @@ def test_parameters_that_contradict_each_other_end_the_run_before_its_step(
         doctor.execute(context_of("manual", params={**DEFAULTS, **given}))
     assert isinstance(raised.value.__cause__, RequestRefused)
     assert not layout.runs.exists()
+
+
+@pytest.mark.parametrize(
+    "typed", [{"reason": "caf\udce9"}, {"reason": "late", "exclude": ["fine.csv", "bad\udcff.csv"]}]
+)
+def test_a_decision_typed_in_no_unicode_is_refused(typed: dict[str, Any]) -> None:
+    given = {"action": "redo", "increment": None, **typed}
+    with pytest.raises(RequestRefused):
+        resolution_of(context_of("manual", params=given, by="ada"))
 
 
 @pytest.mark.parametrize("interval", [(None, None), (DAY[0], DAY[0])])

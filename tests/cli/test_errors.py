@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +15,7 @@ from spark_jobs.contract.errors import ExitCode
 from spark_jobs.ledger.lease import hold
 from tests.cli.conftest import Tidemill
 from tests.e2e.mill import Mill
-from tests.histories import History, rows
+from tests.histories import History, rows, tree
 
 pytestmark = pytest.mark.usefixtures("mill")
 
@@ -125,3 +129,51 @@ def test_the_console_script_leaves_with_the_exit_code(mill: Mill) -> None:
     assert (ended.returncode, ended.stdout) == (ExitCode.USAGE, "")
     assert ended.stderr.startswith("UnknownFile: ")
     assert len(ended.stderr.splitlines()) == 1
+
+
+NOT_UTF8 = os.fsdecode(b"caf\xe9 closed")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("release", "orders", "1", "--reason", NOT_UTF8),
+        ("release", "orders", "1", "--reason", "closed", "--by", NOT_UTF8),
+        ("reject", "orders", "1", "--reason", NOT_UTF8),
+        ("reinstate", "orders", "1", "--reason", NOT_UTF8),
+        ("redo", "orders", "--reason", "again", "--exclude", NOT_UTF8),
+        ("rebuild", "orders", "--reason", NOT_UTF8),
+        ("backfill", "orders", "--from", "2024-01-01", "--to", "2024-01-02", "--reason", NOT_UTF8),
+        ("flush", "orders", "--to", "2024-01-01", "--reason", NOT_UTF8),
+        ("accept-loss", "orders", "--reason", NOT_UTF8),
+        ("run", "orders", "--run-id", NOT_UTF8),
+    ],
+)
+def test_what_is_typed_in_no_utf8_is_wrong_usage_and_nothing_is_kept(
+    tidemill: Tidemill, mill: Mill, arguments: tuple[str, ...]
+) -> None:
+    before = tree(mill.layout.root)
+    answer = tidemill(*arguments, "--json")
+
+    assert (answer.exit_code, answer.stderr) == (ExitCode.USAGE, "")
+    assert answer.json["code"] == "NotUnicode"
+    assert "caf\\udce9" in answer.json["data"]["given"]
+    assert tree(mill.layout.root) == before
+
+
+def test_a_folder_that_may_not_be_read_is_named(
+    tidemill: Tidemill, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = os.scandir
+
+    def refuse(folder: str) -> Any:
+        if Path(folder).is_relative_to(history.layout.increments):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        return listed(folder)
+
+    history.increment(rows(1))
+    monkeypatch.setattr(os, "scandir", refuse)
+    answer = tidemill("status", "orders", "--json")
+
+    assert (answer.exit_code, answer.json["code"]) == (ExitCode.REFUSED, "NotPermitted")
+    assert answer.json["data"] == {"path": str(history.layout.increments / "000001")}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import (
@@ -144,8 +144,38 @@ def test_a_field_that_an_error_does_not_carry_is_no_attribute() -> None:
         _ = UsageError("no", remedy="do").path
 
 
-def test_unknown_fields_in_a_report_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [b"", b"{", b"\0" * 64, b'{"pipeline": "orders"}', b"\xff"])
+def test_a_report_that_a_power_cut_tore_says_nothing(tmp_path: Path, damage: bytes) -> None:
+    reports.write(report(), tmp_path).write_bytes(damage)
+    assert reports.read(tmp_path, "gate") is None
+    assert reports.backlog_bytes([tmp_path]) is None
+
+
+def test_a_report_with_unknown_fields_says_nothing(tmp_path: Path) -> None:
     path = reports.write(report(), tmp_path)
     path.write_text(json.dumps({**json.loads(path.read_text()), "extra": 1}))
-    with pytest.raises(ValidationError):
-        reports.read(tmp_path, "gate")
+    assert reports.read(tmp_path, "gate") is None
+
+
+NOT_UTF8 = Path(os.fsdecode(b"/in/bad\xff.csv"))
+
+
+def test_an_error_about_a_file_whose_name_is_no_utf8_is_reported(tmp_path: Path) -> None:
+    error = TidemillError(
+        f"{NOT_UTF8} is odd.", remedy=f"mv {NOT_UTF8}", path=NOT_UTF8, files={str(NOT_UTF8): 1}
+    )
+    written = of(error)
+    reports.write(written, tmp_path)
+    assert reports.read(tmp_path, "ingest") == written
+    assert written.reason == "/in/bad\\udcff.csv is odd."
+    assert written.error is not None
+    assert written.error["data"]["path"] == "/in/bad\\udcff.csv"
+
+
+def test_facts_about_a_file_whose_name_is_no_utf8_are_reported(tmp_path: Path) -> None:
+    name = str(NOT_UTF8)
+    written = report(reason=name, facts={name: [name, {"nested": (name,)}]})
+    reports.write(written, tmp_path)
+    found = reports.read(tmp_path, "gate")
+    assert found is not None
+    assert found.facts == {"/in/bad\\udcff.csv": [r"/in/bad\udcff.csv", {"nested": [found.reason]}]}

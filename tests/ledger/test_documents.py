@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,8 +16,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
+from spark_jobs.contract.disk_errors import DiskFull, NoHardLinks
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.documents import AlreadyWritten, TornDocument
+from spark_jobs.ledger.documents import AlreadyWritten, NotReadableBack, TornDocument
 from tests.processes import child
 
 
@@ -150,3 +153,49 @@ def test_documents_are_json_that_others_can_read(tmp_path: Path) -> None:
     path = tmp_path / "1.json"
     documents.put_if_absent(path, Page(writer="é", text="\u2028", more={"x": [1, None]}))
     assert json.loads(path.read_text("ascii"))["writer"] == "é"
+
+
+NOT_UTF8 = os.fsdecode(b"caf\xe9")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        Page(writer="a", text=NOT_UTF8),
+        Page(writer="a", text="b", more={"path": NOT_UTF8}),
+    ],
+)
+def test_a_document_that_could_not_be_read_back_is_not_written(tmp_path: Path, page: Page) -> None:
+    path = tmp_path / "journal" / "1.json"
+    with pytest.raises(NotReadableBack) as refused:
+        documents.put_if_absent(path, page)
+    assert refused.value.path == path
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS])
+def test_a_file_system_without_hard_links_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def link(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(NoHardLinks) as refused:
+        documents.put_if_absent(tmp_path / "1.json", Page(writer="a", text="b"))
+    assert refused.value.folder == tmp_path
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_document_on_a_full_disk_is_refused_with_the_folder_and_its_free_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fsync(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(DiskFull) as refused:
+        documents.put_if_absent(tmp_path / "deep" / "1.json", Page(writer="a", text="b"))
+    assert refused.value.folder == tmp_path / "deep"
+    assert isinstance(refused.value.free_bytes, int)
+    assert list((tmp_path / "deep").iterdir()) == []

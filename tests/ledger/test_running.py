@@ -61,6 +61,17 @@ def test_a_dead_process_runs_no_query(layout: Layout) -> None:
     assert alive.document.exists()
 
 
+@pytest.mark.parametrize("damage", ["", "{", '{"pipeline": "orders"}', "\0" * 64])
+def test_a_torn_document_stops_nobody_and_goes_with_the_dead(layout: Layout, damage: str) -> None:
+    torn = write(layout, "power cut")
+    torn.document.write_text(damage)
+    torn.ask_to_stop()
+    alive = write(layout, "alive")
+    assert [query.run_id for query in running(layout)] == ["alive"]
+    clear_dead(layout)
+    assert list(layout.streams.iterdir()) == [alive.document]
+
+
 def test_asking_to_stop_reaches_the_run_that_is_asked(layout: Layout) -> None:
     one, other = write(layout, "scheduled__2026-03-01T00:00:00+00:00"), write(layout, "other/run")
     one.ask_to_stop()

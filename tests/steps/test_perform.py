@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,70 @@ def test_a_missing_root_is_not_made_for_the_report(tmp_path: Path) -> None:
 
     assert report.outcome is Outcome.DONE
     assert not history.root.exists()
+
+
+def test_a_step_that_finds_the_disk_full_says_so_and_may_be_tried_again(tmp_path: Path) -> None:
+    run = History(tmp_path).run("r1")
+
+    def step(_: Run) -> Ended:
+        Path("/dev/full").write_text("a row")
+        raise AssertionError
+
+    report = perform("publish", step, run)
+
+    assert (report.outcome, report.transient) == (Outcome.FAILED, True)
+    assert report.error is not None
+    assert report.error["code"] == "DiskFull"
+    assert report.error["data"]["folder"] == str(run.pipeline.layout.root)
+    assert report.error["data"]["free_bytes"] > 0
+    assert reports.read(run.pipeline.layout.run("r1"), "publish") == report
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        OSError(errno.EDQUOT, "Disk quota exceeded", "/root/orders/table"),
+        # As Arrow, delta-rs and the JVM say it.
+        OSError(errno.ENOSPC, "Error writing bytes to file"),
+        RuntimeError("Generic LocalFileSystem error: No space (os error 28)"),
+        RuntimeError("java.io.IOException: No space left on device"),
+    ],
+)
+def test_a_full_disk_has_one_name_whoever_finds_it(tmp_path: Path, said: Exception) -> None:
+    def step(_: Run) -> Ended:
+        raise said
+
+    error = perform("publish", step, History(tmp_path).run("r1")).error
+    assert error is not None
+    assert error["code"] == "DiskFull"
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_what_may_not_be_read_or_written_is_named_and_needs_a_person(
+    tmp_path: Path, number: int
+) -> None:
+    path = tmp_path / os.fsdecode(b"bad\xff")
+
+    def step(_: Run) -> Ended:
+        raise OSError(number, os.strerror(number), str(path))
+
+    report = perform("doctor", step, History(tmp_path).run("r1"))
+
+    assert report.outcome is Outcome.REFUSED
+    assert report.error is not None
+    assert report.error["code"] == "NotPermitted"
+    assert report.error["data"]["path"] == str(tmp_path / "bad\\udcff")
+
+
+def test_an_exception_whose_text_is_no_utf8_leaves_a_report(tmp_path: Path) -> None:
+    run = History(tmp_path).run("r1")
+
+    def step(_: Run) -> Ended:
+        raise ValueError(os.fsdecode(b"bad\xff"))
+
+    with pytest.raises(ValueError, match="bad"):
+        perform("gate", step, run)
+
+    left = reports.read(run.pipeline.layout.run("r1"), "gate")
+    assert left is not None
+    assert left.reason == "ValueError: bad\\udcff"
