@@ -51,6 +51,7 @@ ELSEWHERE = {
     "tidemill accept-loss",
     "tidemill init",
     "tidemill forget",
+    "tidemill lease",
     "tidemill redo",
     "tidemill reject",
     "tidemill reinstate",

@@ -14,6 +14,7 @@ from spark_jobs.cli import (
     check,
     flush,
     late,
+    lease,
     plan,
     preview,
     release,
@@ -100,6 +101,7 @@ for command in (
     app.command()(command)
 app.add_typer(schema.schema, name="schema")
 app.add_typer(state.state, name="state")
+app.add_typer(lease.lease, name="lease")
 
 
 def main() -> None:

@@ -13,7 +13,8 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from spark_jobs.contract.errors import LeaseLost, TransientError
+from spark_jobs.contract.errors import TransientError
+from spark_jobs.publish.fence import fenced_out
 from spark_jobs.publish.table_sync import sync_table
 from spark_jobs.publish.turn import Turn
 
@@ -110,12 +111,7 @@ def _once(
     turn.check(table)
     fence = table.transaction_version(LEASE_TRANSACTION) if table else None
     if fence is not None and fence > epoch:
-        raise LeaseLost(
-            f"{path} was written under epoch {fence}, and this process holds {epoch}.",
-            remedy="Nothing to do: the newer run carries on.",
-            epoch=epoch,
-            newer=fence,
-        )
+        raise fenced_out(turn.layout, str(path), epoch, fence)
     seen = -1 if table is None else table.version()
     try:
         commit(table)

@@ -11,11 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from spark_jobs.contract.errors import LeaseLost, Refused, TransientError
+from spark_jobs.contract.errors import Refused, TransientError
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.targets import DatabaseTarget as Given
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.partitions import Partitions
+from spark_jobs.publish.fence import fenced_out
 from spark_jobs.publish.incoming import Incoming
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.session import Head, Session
@@ -127,13 +128,7 @@ class DatabaseTarget(ABC):
                 pipeline=head.pipeline,
             )
         if head.epoch > self.epoch:
-            raise LeaseLost(
-                f"{self.name} was written under epoch {head.epoch}, and this process holds "
-                f"{self.epoch}.",
-                remedy="Nothing to do: the newer run carries on.",
-                epoch=self.epoch,
-                newer=head.epoch,
-            )
+            raise fenced_out(self.layout, self.name, self.epoch, head.epoch)
         if _is_of(head, event):
             return True
         ours = head.generation in ("", *lineage(self.layout, event.generation))

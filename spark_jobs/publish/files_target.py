@@ -17,12 +17,12 @@ from typing import Any
 from deltalake import Schema
 from pydantic import BaseModel, ConfigDict
 
-from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.journal import Event, EventKind
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.written import Written
+from spark_jobs.publish.fence import fenced_out
 from spark_jobs.publish.payload import Payload, PayloadFile
 from spark_jobs.publish.target import HeadUnexplained, NotOurTurn, SwapUnfit
 
@@ -179,13 +179,8 @@ class FilesTarget:
     def _fence(self, before: PublishedFiles | None) -> None:
         Lease(self.layout.lease, self.epoch).check()
         if before is not None and before.epoch > self.epoch:
-            raise LeaseLost(
-                f"{self.layout.published} was written under epoch {before.epoch}, and this process "
-                f"holds {self.epoch}.",
-                remedy="Nothing to do: the newer run carries on.",
-                epoch=self.epoch,
-                newer=before.epoch,
-            )
+            where = str(self.layout.published)
+            raise fenced_out(self.layout, where, self.epoch, before.epoch)
 
     def _read(self, seq: int) -> PublishedFiles | None:
         return documents.read(self._place(seq), PublishedFiles)

@@ -13,6 +13,7 @@ from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.lease import newest_epoch
 from spark_jobs.publish import targets
+from spark_jobs.publish.fences import all_fences
 from spark_jobs.publish.table_change import TableGone, TableTaken
 from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
 from tests.histories import History, reject, row, rows
@@ -169,6 +170,8 @@ def test_an_older_epoch_is_fenced_out(history: History, warehouse: Warehouse) ->
         apply(history, event, epoch - 1, **changes)
     assert (lost.value.epoch, lost.value.newer) == (epoch - 1, epoch)
     assert warehouse.ids() == [1]
+    fences = {fence.where: fence.epoch for fence in all_fences(history.pipeline)}
+    assert fences[history.pipeline.spec.publish[-1].name] == epoch
 
 
 def test_batches_that_are_counted_and_were_others_are_not_taken_for_published(

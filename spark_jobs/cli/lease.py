@@ -1,0 +1,68 @@
+"""`tidemill lease`: who writes to a pipeline, and a lease that was lost or set back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option, Typer, confirm
+
+from spark_jobs.cli.run import manual_run_id
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.steps.lease import LeaseState, look_at_lease, repair_lease
+
+lease = Typer(help="Look at who writes to a pipeline, and mend its lease.", no_args_is_help=True)
+
+Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
+
+
+@lease.command("show")
+def show(name: PipelineName, json: Json = False) -> None:
+    """Show the newest epoch, who holds it, and which epochs have written to the targets."""
+    screen = Screen(json)
+    found = look_at_lease(open_pipeline(name))
+    if json:
+        screen.document(_document(found))
+        return
+    screen.line(f"epoch {found.epoch}, {_holder(found)}")
+    for fence in found.fences:
+        screen.line(f"  {fence.where} was written under epoch {fence.epoch}")
+    if found.set_back is not None:
+        screen.line(f"it was lost or set back: tidemill lease repair {name}")
+
+
+@lease.command("repair")
+def repair(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
+    """Let a lease that was lost or set back go on after every epoch that has written."""
+    screen, pipeline = Screen(json), open_pipeline(name)
+    found = look_at_lease(pipeline)
+    fence = found.set_back
+    if fence is None:
+        screen.line(f"epoch {found.epoch} is as new as all that was written: nothing to repair")
+    else:
+        screen.line(
+            f"the newest epoch of {pipeline.layout.lease} is {found.epoch}, and {fence.where} was "
+            f"written under epoch {fence.epoch}"
+        )
+        screen.line(f"the epochs up to {fence.epoch} are used up; no row is touched")
+        if not yes:
+            confirm("Go on?", abort=True, err=True)
+        found = repair_lease(pipeline, found, manual_run_id("lease-repair"))
+        screen.line(f"the next writer takes epoch {found.epoch + 1}")
+    if json:
+        screen.document({**_document(found), "repaired": fence is not None})
+
+
+def _document(found: LeaseState) -> dict[str, object]:
+    return {**found.model_dump(mode="json"), "set_back": found.set_back is not None}
+
+
+def _holder(found: LeaseState) -> str:
+    if found.holder is None:
+        return "which nobody holds"
+    process, since = found.holder.process, found.holder.since
+    state = {True: "alive", False: "gone", None: "on another machine"}[found.alive]
+    return (
+        f"held by {found.holder.step} of run {found.holder.run_id} since "
+        f"{since:%Y-%m-%d %H:%M:%S} UTC (process {process.pid} on {process.host}, {state})"
+    )

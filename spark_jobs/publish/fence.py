@@ -1,0 +1,58 @@
+"""A fence: the newest epoch of the lease that something we wrote has seen of its writers.
+
+A writer of an older epoch is refused there. A lease folder that was lost, or restored from an older
+backup, gives out old epochs again: then every writer is refused, though there is no newer one.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.errors import LeaseLost
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.lease import newest_epoch
+
+
+class Fence(BaseModel):
+    """What refuses the writers of older epochs.
+
+    Attributes:
+        where: A folder or a target's name.
+        epoch: The newest that has written there.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    where: str
+    epoch: int
+
+
+def fenced_out(layout: Layout, where: str, epoch: int, fence: int) -> LeaseLost:
+    """The error of a writer that is refused.
+
+    Args:
+        layout: Of the pipeline.
+        where: What it was to write to.
+        epoch: The one that it holds.
+        fence: The newest that has written there.
+    """
+    remedy = "Nothing to do: the newer run carries on."
+    if is_behind(layout, fence):
+        remedy = (
+            f"There is no newer run: {layout.lease} was lost or set back. "
+            f"tidemill lease repair {layout.name}"
+        )
+    return LeaseLost(
+        f"{where} was written under epoch {fence}, and this process holds {epoch}.",
+        remedy=remedy,
+        epoch=epoch,
+        newer=fence,
+    )
+
+
+def is_behind(layout: Layout, fence: int) -> bool:
+    """Whether the lease has not come to an epoch yet (again).
+
+    The epoch's own file is asked for first: NFS may list a folder as it was a minute ago.
+    """
+    return newest_epoch(layout.lease, known=fence) < fence
