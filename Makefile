@@ -78,7 +78,7 @@ unit: $(DONE)-project
 	@JAVA_HOME=/no-jvm-in-make-check $(RUN) pytest -q -n 2 -m 'not jvm and not airflow and not slow'
 
 .PHONY: bench
-bench: setup ## Measure ingest, a whole increment and an idle run against hand-written glue
+bench: setup jars ## Measure ingest, a whole increment and an idle run against hand-written glue
 	@$(RUN) tests.bench
 
 .PHONY: schema

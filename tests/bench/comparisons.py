@@ -1,0 +1,136 @@
+"""What `make bench` compares, one after the other."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from spark_jobs.contract.layout import Layout
+from tests.bench import orders
+from tests.bench.backfill import BackfillSides
+from tests.bench.group import MEMBERS, GroupSides
+from tests.bench.kafka import KafkaSides, kafka_sides
+from tests.bench.measure import Cost, cost_of
+from tests.bench.results import Comparison, Side
+from tests.bench.sides import FileSides
+
+SHORT = 30
+
+
+def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
+    """All that were asked for; what they share is there until the next one is taken.
+
+    Args:
+        home: An empty folder.
+        given: The options of the command.
+    """
+    if given.megabytes:
+        yield from _of_files(FileSides(home / "files"), given.megabytes)
+    if given.group:
+        yield from _of_a_group(GroupSides(home / "group", megabytes=given.group))
+    if given.days:
+        yield from _of_backfills(home / "backfill", given.days, given.day)
+    if given.records:
+        with kafka_sides(home / "kafka", given.records) as sides:
+            yield from _of_kafka(sides, given.records)
+
+
+def _of_files(bench: FileSides, megabytes: float) -> Iterator[Comparison]:
+    yield Comparison(
+        f"ingest of {megabytes:g} MB / hand-written stream",
+        partial(ingest_alone, bench, megabytes),
+    )
+    yield Comparison(
+        "whole small increment / spark-submit, then GX on Spark", partial(small_increment, bench)
+    )
+    yield Comparison("nothing to do / availableNow without data", partial(nothing_to_do, bench))
+
+
+def ingest_alone(bench: FileSides, megabytes: float) -> tuple[Side, Side]:
+    bench.input(megabytes=megabytes, files=8)
+
+    def ours() -> Cost:
+        bench.fresh()
+        return cost_of([bench.ingest(bench.backlog)], bench.environ)
+
+    return ours, lambda: cost_of([bench.hand_written("ingest")], bench.environ)
+
+
+def small_increment(bench: FileSides) -> tuple[Side, Side]:
+    bench.input(megabytes=1, files=1)
+
+    def ours() -> Cost:
+        bench.fresh()
+        return cost_of(bench.whole_run(bench.backlog), bench.environ)
+
+    glue = [bench.hand_written("ingest"), bench.hand_written("quality")]
+    return ours, lambda: cost_of(glue, bench.environ)
+
+
+def nothing_to_do(bench: FileSides) -> tuple[Side, Side]:
+    """Both sides have already taken everything in when they are measured."""
+    bench.input(megabytes=1, files=1)
+    bench.fresh()
+    cost_of(bench.whole_run(bench.backlog), bench.environ)
+    cost_of([bench.hand_written("ingest")], bench.environ)
+    assert Layout(bench.home / "ours", orders.NAME).table.is_dir()
+    return (
+        lambda: cost_of([bench.step("doctor", "again")], bench.environ),
+        lambda: cost_of([bench.hand_written("ingest")], bench.environ),
+    )
+
+
+def _of_a_group(sides: GroupSides) -> Iterator[Comparison]:
+    """All members of a group against one of them in a Spark application of its own."""
+
+    def both(cost: Callable[[int], Cost]) -> tuple[Side, Side]:
+        return partial(cost, MEMBERS), partial(cost, 1)
+
+    for name, cost in (
+        ("ingest", sides.ingest_of),
+        ("whole run", sides.run_of),
+        ("all tasks", sides.tasks_of),
+    ):
+        yield Comparison(f"{name} of a group of {MEMBERS} / of one", partial(both, cost))
+
+
+def _of_backfills(home: Path, days: int, megabytes: float) -> Iterator[Comparison]:
+    """One day out of a long history: against a tenth of it, and against reading all of it."""
+    made: dict[str, BackfillSides] = {}
+
+    def sides(name: str, days: int, *, bound: bool) -> Side:
+        if name not in made:
+            made[name] = BackfillSides(home / name, days=days, megabytes=megabytes, bound=bound)
+        return made[name].one_day
+
+    def long() -> Side:
+        return sides("long", days, bound=True)
+
+    yield Comparison(
+        f"backfill of a day out of {days} / out of {SHORT}, lateness bound in both",
+        lambda: (long(), sides("short", SHORT, bound=True)),
+    )
+    yield Comparison(
+        f"backfill of a day out of {days} with a lateness bound / without",
+        lambda: (long(), sides("unbound", days, bound=False)),
+    )
+
+
+def _of_kafka(sides: KafkaSides, records: int) -> Iterator[Comparison]:
+    """From the topic to files, or to a table that consumers read, and by hand to files."""
+
+    def both(commands: Callable[[], list[list[str]]]) -> tuple[Side, Side]:
+        def ours() -> Cost:
+            sides.fresh()
+            return cost_of(commands(), sides.environ)
+
+        return ours, lambda: cost_of([sides.by_hand()], sides.environ)
+
+    for name, commands in (
+        ("ingest", lambda: [sides.ingest(sides.backlog_bytes)]),
+        ("whole run", lambda: sides.whole_run(sides.backlog_bytes)),
+    ):
+        title = f"Kafka: {name} of {records:,} records / hand-written stream"
+        yield Comparison(title, partial(both, commands), records)
