@@ -32,7 +32,7 @@ class Case:
             that the step publishes.
         step: The step and all that follows it until consumers see its result. It is done again
             after it was done, so it must bear that.
-        net: Whether the output mode is `update`.
+        mode: The output mode.
         source: As in `History`.
         more: As in `History`.
         rest: What must be as in an unharmed run besides, such as archived files.
@@ -41,7 +41,7 @@ class Case:
     build: Callable[[History], object]
     states: Sequence[State]
     step: Callable[[History], Report] = publish
-    net: bool = False
+    mode: str = "append"
     source: str = ""
     more: str = ""
     rest: Callable[[History], Any] = field(default=lambda history: None)
@@ -49,8 +49,9 @@ class Case:
     def open(self, home: Path) -> History:
         """The pipeline below a folder, empty or as an earlier process left it."""
         home.mkdir(parents=True, exist_ok=True)
-        if self.net:
-            return NetHistory(home)
+        if self.mode != "append":
+            keys = ("action", "hour") if self.mode == "update" else ()
+            return NetHistory(home, mode=self.mode, keys=keys)
         return History(home, source=self.source.format(home=home), more=self.more)
 
 

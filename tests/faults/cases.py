@@ -102,6 +102,13 @@ def updated_rows(history: History) -> None:
     history.increment([count("close", 1, 5)])
 
 
+def replaced_results(history: History) -> None:
+    history.increment([count("open", 1, 1), count("open", 2, 1)], [reject("a")])
+    history.publish()
+    history.increment([count("open", 1, 2)], [reject("b")])
+    history.increment([count("open", 1, 3), count("close", 1, 1)])
+
+
 def two_batches_to_seal(history: History) -> None:
     history.increment([count("open", 1, 1)])
     history.publish()
@@ -199,7 +206,16 @@ CASES = {
                 ["a", "b"],
             ),
         ],
-        net=True,
+        mode="update",
+    ),
+    "complete": Case(
+        replaced_results,
+        [
+            ([counted("open", 1, 1), counted("open", 2, 1)], ["a"]),
+            ([counted("open", 1, 2)], ["a", "b"]),
+            ([counted("close", 1, 1), counted("open", 1, 3)], ["a", "b"]),
+        ],
+        mode="complete",
     ),
     "seal": Case(
         two_batches_to_seal,
@@ -208,7 +224,7 @@ CASES = {
             ([counted("close", 1, 1), counted("open", 1, 3)], ["r"]),
         ],
         step=seal_and_publish,
-        net=True,
+        mode="update",
     ),
     "ledger": Case(
         three_batches_that_the_ledger_lacks,
