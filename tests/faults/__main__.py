@@ -99,8 +99,7 @@ def _points(
         (fault, number)
         for fault in ([KINDS[given.fault]] if given.fault else KINDS.values())
         for number in numbers
-        # Anything but a write is not torn: it is as with `kill`.
-        if fault is not Fault.TEAR or given.point or calls[number - 1].startswith("write ")
+        if given.point or _can_hit(fault, calls[number - 1])
     ]
     if given.sample:
         # Spread evenly over all, from a place that the seed chooses.
@@ -111,6 +110,15 @@ def _points(
     for fault, number in every:
         chosen.setdefault(fault, []).append(number)
     return {**chosen}
+
+
+def _can_hit(fault: Fault, call: str) -> bool:
+    if fault is Fault.TEAR:
+        # Anything but a write is not torn: it is as with `kill`.
+        return call.startswith(("write ", "pwrite "))
+    if fault in (Fault.FULL, Fault.FULL_ONCE):
+        return not call.startswith(("unlink ", "rmdir "))
+    return True
 
 
 if __name__ == "__main__":

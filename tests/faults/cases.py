@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from datetime import date
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from spark_jobs.contract.report import Report
 from spark_jobs.ledger.lease import hold
+from spark_jobs.steps.lease import look_at_lease, repair_lease
 from spark_jobs.steps.release import NotHeld, release
 from spark_jobs.steps.seal import seal
 from tests.faults.case import Case
@@ -168,6 +170,18 @@ def where_the_input_lies(history: History) -> Any:
     }
 
 
+def a_lost_lease(history: History) -> None:
+    history.increment(rows(1))
+    history.publish()
+    history.increment(rows(2))
+    shutil.rmtree(history.layout.lease)
+
+
+def repair_lease_and_publish(history: History) -> Report:
+    repair_lease(history.pipeline, look_at_lease(history.pipeline), "repair")
+    return history.publish("repair")
+
+
 def counted(action: str, hour: int, number: int) -> str:
     return f"['{action}', '2024-01-01 0{hour}:00:00+00:00', '{number}']"
 
@@ -234,6 +248,7 @@ CASES = {
     "release": Case(
         a_held_increment, [(ONE, []), (TWO, []), (THREE, [])], step=release_and_publish
     ),
+    "lease-repair": Case(a_lost_lease, [(ONE, []), (TWO, [])], step=repair_lease_and_publish),
     "archive": Case(
         three_files_to_archive,
         [([], []), (["0", "1", "2"], [])],

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.report import Report
+from spark_jobs.contract.disk_errors import DiskFull, named
+from spark_jobs.contract.report import Outcome, Report
 from tests.faults.case import Case, Seen, look, place_of
 from tests.faults.library import Fault, armed
 from tests.faults.processes import Killed, forked
@@ -74,6 +75,7 @@ class Stage:
         after = forked(self._twice)
         problems = [
             self._problem_between(point, between),
+            _misnamed(point, fault),
             *self._problems_after(after),
         ]
         point.problems = [problem for problem in problems if problem]
@@ -112,7 +114,9 @@ class Stage:
                 try:
                     return _ended(self.case.step(history))
                 except Exception as error:  # noqa: BLE001 - it is what is asked about
-                    return {"outcome": "failed", "error": type(error).__name__}
+                    # As the command line does with what no step has named.
+                    name = type(named(error, self.home) or error).__name__
+                    return {"outcome": "failed", "error": name}
 
         try:
             ended = forked(step)
@@ -166,6 +170,14 @@ class Stage:
         if rest != self.unharmed.rest:
             problems.append(f"left {rest} and not {self.unharmed.rest}")
         return problems
+
+
+def _misnamed(point: Point, fault: Fault) -> str | None:
+    """That a full disk came out as anything but itself."""
+    full = fault in (Fault.FULL, Fault.FULL_ONCE)
+    if full and point.ended not in (*Outcome, DiskFull.__name__):
+        return f"a full disk came out as {point.ended}"
+    return None
 
 
 def _import_here(modules: list[str]) -> None:
