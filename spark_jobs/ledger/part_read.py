@@ -8,12 +8,14 @@ tell, and the query fails.)
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
-from pydantic_core import from_json
-
 from spark_jobs.contract.file_source import SELF_DESCRIBING, FileSource
+from spark_jobs.ledger.first_json_value import CHUNK_BYTES, is_followed_by_more
 
 _BLOCKS = frozenset({".snappy", ".lz4"})
 _COMPRESSED = frozenset({*_BLOCKS, ".bz2", ".deflate", ".gz", ".zst"})
@@ -80,14 +82,22 @@ def _varint(head: bytes) -> bytes:
 def _after_the_first_value(path: Path, source: FileSource) -> str | None:
     if any(source.is_on(option) for option in _LENIENT):
         return None
-    encoding = source.reader_option("encoding") or source.reader_option("charset") or "utf-8"
     try:
-        content = path.read_bytes()
-        if encoding.lower().replace("-", "") != "utf8":
-            content = content.decode(encoding).encode()
-        from_json(content)
-    except (ValueError, LookupError) as error:
-        # Whatever else is wrong with it, Spark says by itself.
-        if "trailing characters" in str(error):
+        if is_followed_by_more(_utf8(path, source)):
             return "holds more than one JSON value, and multiLine reads the first one only"
+    except (UnicodeError, LookupError):
+        # Of an encoding that does not fit, Spark says so by itself.
+        return None
     return None
+
+
+def _utf8(path: Path, source: FileSource) -> Iterator[bytes]:
+    """The text of a file in pieces, without the mark that may stand at its beginning."""
+    encoding = source.reader_option("encoding") or source.reader_option("charset") or "utf-8"
+    with path.open("rb") as content:
+        pieces = iter(partial(content.read, CHUNK_BYTES), b"")
+        if encoding.lower().replace("-", "") != "utf8":
+            yield from (piece.encode() for piece in codecs.iterdecode(pieces, encoding))
+            return
+        yield next(pieces, b"").removeprefix(codecs.BOM_UTF8)
+        yield from pieces

@@ -119,7 +119,10 @@ def _content(path: Path) -> Iterator[bytes]:
 def _inflated(content: IO[bytes]) -> Iterator[bytes]:
     inflate = zlib.decompressobj()
     while chunk := content.read(CHUNK_BYTES):
-        yield inflate.decompress(chunk)
+        # What is packed to a thousandth is unpacked in pieces too.
+        while chunk:
+            yield inflate.decompress(chunk, CHUNK_BYTES)
+            chunk = inflate.unconsumed_tail
     yield inflate.flush()
     if not inflate.eof:
         msg = "the compressed content ends early"

@@ -73,6 +73,20 @@ def test_json_after_the_first_value_is_never_read(tmp_path: Path) -> None:
     assert part_read(several, source("json", multiLine=True, allowComments=True)) is None
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf{} {}",
+        b"[" * 5_000 + b"]" * 5_000 + b" {}",
+        b'{"value": "' + b"a" * 100_000 + b'"}\n\n{}',
+    ],
+    ids=["a mark of UTF-8", "deep", "long"],
+)
+def test_what_follows_a_value_is_found_whatever_that_is(tmp_path: Path, content: bytes) -> None:
+    several = file(tmp_path, "a.json", content)
+    assert part_read(several, source("json", multiLine=True)) is not None
+
+
 @pytest.mark.parametrize("content", ['[{"value": "a"},\n {}]\n', '{"value":\n"a"}', "[1, 2", "{x"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
 def test_json_of_one_value_and_json_that_spark_calls_malformed_pass(
