@@ -12,6 +12,7 @@ from spark_jobs.cli import (
     accept_loss,
     asked,
     check,
+    checkpoint,
     flush,
     late,
     lease,
@@ -102,6 +103,7 @@ for command in (
 app.add_typer(schema.schema, name="schema")
 app.add_typer(state.state, name="state")
 app.add_typer(lease.lease, name="lease")
+app.add_typer(checkpoint.checkpoint, name="checkpoint")
 
 
 def main() -> None:

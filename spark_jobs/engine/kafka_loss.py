@@ -134,7 +134,7 @@ def _plan_batch(generation: Generation, source: str, after: Offsets) -> int:
     """
     batch = generation.committed + 1
     entry = generation.checkpoint.offsets.files[generation.committed]
-    known = read_log_file(entry, generation.committed, (1, 2), "Restore it from a backup.")
+    known = read_log_file(entry, generation.committed, (1, 2))
     commit = generation.checkpoint.commits[generation.committed]
     metadata = {
         **known.json(0),

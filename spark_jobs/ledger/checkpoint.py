@@ -11,7 +11,7 @@ from pathlib import Path
 from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger.commit_log import CommitEntry, read_commit
 from spark_jobs.ledger.committed import Committed
-from spark_jobs.ledger.metadata_log import LogEntries, batch_files, torn
+from spark_jobs.ledger.metadata_log import REPAIR, LogEntries, batch_files, torn
 from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
 from spark_jobs.ledger.source_log import SourceFile, files_between, read_file_source_log
 
@@ -160,8 +160,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if query_id is None and (offsets or commits):
         raise CheckpointWithoutMetadata(
             f"{path} has batches but no 'metadata' with the query's id.",
-            remedy=f'Write {{"id":"<query id>"}} into {path / "metadata"}; the query id stands in '
-            f"the generation's note, {path}.json.",
+            remedy=REPAIR,
             checkpoint=path,
         )
     checkpoint = Checkpoint(path, query_id, offsets, commits)
@@ -181,8 +180,7 @@ def _query_id(file: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        repair = "Restore it from a backup, or write the query id of the generation's note into it."
-        raise torn(file, None, "it holds no query id", repair) from error
+        raise torn(file, None, "it holds no query id") from error
 
 
 def first_write_leftovers(path: Path, log: Committed) -> tuple[Path, ...]:

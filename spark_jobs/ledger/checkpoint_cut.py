@@ -64,6 +64,16 @@ def link(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
+def state_missing(checkpoint: Path, version: int) -> Path | None:
+    """A store of a checkpoint's state that cannot be loaded at a version; None where all can."""
+    state = checkpoint / "state"
+    for operator in sorted(state.iterdir()) if state.is_dir() else ():
+        for store, found in _versions(operator).items():
+            if not _loads(found, version):
+                return store
+    return None
+
+
 def _copy_numbered(folder: Path, to: Path, last: int) -> None:
     for path in _files(folder):
         found = NUMBER.fullmatch(path.name)

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.ledger.metadata_log import read_log_file, removal
+from spark_jobs.ledger.metadata_log import read_log_file
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,7 @@ class CommitEntry:
 
 
 def read_commit(file: Path, batch: int) -> CommitEntry:
-    repair = (
-        f"Make sure that the sink's log has batch {batch}, then {removal(file)}: Spark runs the "
-        f"batch again, and the sink skips what it already has."
-    )
-    entry = read_log_file(file, batch, (1, 2, 3), repair)
+    entry = read_log_file(file, batch, (1, 2, 3))
     try:
         return CommitEntry(batch, entry.json(0)["nextBatchWatermarkMs"])
     except KeyError as error:

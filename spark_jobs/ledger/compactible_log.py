@@ -13,7 +13,7 @@ from math import gcd
 from pathlib import Path
 
 from spark_jobs.contract.errors import Refused
-from spark_jobs.ledger.metadata_log import batch_files
+from spark_jobs.ledger.metadata_log import REPAIR, batch_files
 
 COMPACT = ".compact"
 
@@ -80,21 +80,26 @@ class CompactibleLog:
         return batches
 
     def _missing(self, batch: int, gap: type[GapInLog]) -> Refused:
-        if any((batch + 1) % interval == 0 for interval in self._compact_intervals()):
+        if self.compacts(batch) is not False:
             file = self.directory / f"{batch}{COMPACT}"
             return MissingCompactLog(
                 f"{file} is missing; it stood for all batches up to {batch}.",
-                remedy=f"Restore it from a backup of {self.directory.parent}.",
+                remedy=REPAIR,
                 file=file,
                 batch=batch,
             )
         file = self.directory / str(batch)
         return gap(
             f"{file} is missing, though there are later ones.",
-            remedy=f"Restore it from a backup of {self.directory.parent}.",
+            remedy=REPAIR,
             file=file,
             batch=batch,
         )
+
+    def compacts(self, batch: int) -> bool | None:
+        """Whether the entry of a batch is a compact file; None where that cannot be told."""
+        found = {(batch + 1) % interval == 0 for interval in self._compact_intervals()}
+        return found.pop() if len(found) == 1 else None
 
     def _compact_intervals(self) -> list[int]:
         """The intervals that fit the files that are there; Spark writes the interval nowhere."""

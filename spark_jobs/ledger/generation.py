@@ -199,8 +199,9 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         raise CheckpointLost(
             f"{place} has planned batches up to {planned}, but up to {max(written, committed)} are "
             f"written or committed: it would plan them anew, and {log.sink} would skip them.",
-            remedy=f"Restore {place} from the newest backup. To begin anew move {layout.home} "
-            f"away, then: tidemill forget {layout.name}",
+            remedy=f"After a power cut: tidemill checkpoint repair {layout.name}. Else restore "
+            f"{place} from the newest backup. To begin anew move {layout.home} away, then: "
+            f"tidemill forget {layout.name}",
             checkpoint=place,
             planned=planned,
             written=written,
@@ -217,9 +218,10 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         log.prove_planned(generation.checkpoint.offsets)
     if known > committed:
         raise LedgerAhead(
-            f"{place} ends at batch {committed}, the ledger at {known}: the checkpoint was set "
-            "back.",
-            remedy=f"Restore the newest backup of {place}.",
+            f"{place} ends at batch {committed}, the ledger at {known}: a commit was lost, or the "
+            "checkpoint was set back.",
+            remedy=f"The ledger may give it back: tidemill checkpoint repair {pipeline.name} shows "
+            f"how. Where it refuses, restore the newest backup of {place}.",
             committed=committed,
             ledger=known,
         )
@@ -228,7 +230,8 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         raise CommitsLost(
             f"{place} has planned batch {planned} and not committed batch {committed + 1}, which "
             "nobody would then ever miss.",
-            remedy=f"Restore {place / 'commits'} from the newest backup.",
+            remedy=f"After a power cut: tidemill checkpoint repair {pipeline.name}. Else restore "
+            f"{place / 'commits'} from the newest backup.",
             batch=committed + 1,
             planned=planned,
         )
@@ -236,7 +239,8 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         raise SinkLost(
             f"{place} has committed batch {committed}, but {log.sink} holds batches up to "
             f"{written}.",
-            remedy=f"Restore all of {log.sink} from a backup.",
+            remedy=f"After a power cut: tidemill checkpoint repair {pipeline.name}. Else restore "
+            f"all of {log.sink} from a backup.",
             committed=committed,
             written=written,
         )

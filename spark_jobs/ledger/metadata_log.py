@@ -19,6 +19,9 @@ from spark_jobs.contract.errors import Refused
 
 Entry = TypeVar("Entry", covariant=True)
 
+# Whether the ledger can give an entry back, or Spark do it again, only all the logs together tell.
+REPAIR = "`tidemill checkpoint repair NAME` shows how it can be mended, and asks first."
+
 _VERSION = re.compile(r"v([1-9][0-9]*)")
 
 
@@ -39,14 +42,12 @@ class LogFile:
         batch: The id it is named by.
         version: From its first line.
         lines: The lines after the first.
-        repair: What a person does if the entry turns out to be torn.
     """
 
     file: Path
     batch: int
     version: int
     lines: tuple[str, ...]
-    repair: str
 
     def json(self, line: int) -> dict[str, Any]:
         """A line as a JSON object.
@@ -65,18 +66,13 @@ class LogFile:
         return value
 
     def torn(self, reason: str) -> TornLogEntry:
-        return torn(self.file, self.batch, reason, self.repair)
+        return torn(self.file, self.batch, reason)
 
 
-def torn(file: Path, batch: int | None, reason: str, repair: str) -> TornLogEntry:
+def torn(file: Path, batch: int | None, reason: str, remedy: str = REPAIR) -> TornLogEntry:
     return TornLogEntry(
-        f"{file} is torn: {reason}.", remedy=repair, file=file, batch=batch, reason=reason
+        f"{file} is torn: {reason}.", remedy=remedy, file=file, batch=batch, reason=reason
     )
-
-
-def removal(file: Path) -> str:
-    """How to take an entry away: with its checksum left behind, the next run fails."""
-    return f"delete both {file} and {file.with_name(f'.{file.name}.crc').name} beside it"
 
 
 def batch_files(directory: Path, suffix: str = "") -> dict[int, Path]:
@@ -90,14 +86,13 @@ def batch_files(directory: Path, suffix: str = "") -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
-def read_log_file(file: Path, batch: int, versions: Collection[int], repair: str) -> LogFile:
+def read_log_file(file: Path, batch: int, versions: Collection[int]) -> LogFile:
     """Read one entry.
 
     Args:
         file: The entry.
         batch: Its id.
         versions: The format versions that the caller understands.
-        repair: What a person does if the entry is torn.
 
     Raises:
         FileNotFoundError: there is none (any more).
@@ -107,12 +102,12 @@ def read_log_file(file: Path, batch: int, versions: Collection[int], repair: str
     try:
         first, *lines = file.read_text("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
-        raise torn(file, batch, "it is not UTF-8", repair) from error
+        raise torn(file, batch, "it is not UTF-8") from error
     if not first and not lines:
-        raise torn(file, batch, "it is empty", repair)
+        raise torn(file, batch, "it is empty")
     version = _VERSION.fullmatch(first)
     if version is None:
-        raise torn(file, batch, "its first line is no version", repair)
+        raise torn(file, batch, "its first line is no version")
     if int(version[1]) not in versions:
         raise UnsupportedLogVersion(
             f"{file} has the version {first}; known are "
@@ -122,7 +117,7 @@ def read_log_file(file: Path, batch: int, versions: Collection[int], repair: str
             batch=batch,
             version=int(version[1]),
         )
-    return LogFile(file, batch, int(version[1]), tuple(lines), repair)
+    return LogFile(file, batch, int(version[1]), tuple(lines))
 
 
 @dataclass(frozen=True, eq=False)

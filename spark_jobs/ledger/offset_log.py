@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.ledger.metadata_log import read_log_file, removal
+from spark_jobs.ledger.metadata_log import read_log_file
 
 _EPOCH: Mapping[str, Any] = {"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {}}
 
@@ -68,11 +68,7 @@ def plan_empty(folder: Path, last: int, watermark_ms: int, timestamp_ms: int) ->
 
 
 def read_offsets(file: Path, batch: int) -> OffsetEntry:
-    repair = (
-        f"If commits/ has no {batch} and the sink's log has no batch {batch}, {removal(file)}: "
-        f"Spark plans the batch again. Else restore it from a backup."
-    )
-    entry = read_log_file(file, batch, (1, 2), repair)
+    entry = read_log_file(file, batch, (1, 2))
     metadata = _EPOCH if entry.version == 1 and entry.lines[:1] == ("",) else entry.json(0)
     sources = {}
     for number, line in enumerate(entry.lines[1:]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.output import REJECTED
@@ -17,6 +17,8 @@ from spark_jobs.contract.output import REJECTED
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 # What it escapes in the name of a partition's directory (`ExternalCatalogUtils`).
 ESCAPED = frozenset({*map(chr, range(1, 32)), *"\"#%'*/:=?\\{[]^\x7f"})
+# What it does not escape in a URI's path, beside letters and digits (`java.net.URI`).
+_PLAIN = "/_-!.~'()*,;:$&+=@"
 
 
 class NotAPartitionDirectory(Refused):
@@ -41,6 +43,14 @@ def disk_path(uri: str) -> str:
         f"{uri} is not on a local file system.",
         remedy="Give TIDEMILL_ROOT and the sources as local directories.",
         uri=uri,
+    )
+
+
+def uri(path: Path) -> str:
+    """How Spark's logs record a file of the local file system: the opposite of `disk_path`."""
+    # Java leaves letters of other languages as they are.
+    return "file://" + "".join(
+        quote(one, safe=_PLAIN) if one.isascii() else one for one in str(path)
     )
 
 

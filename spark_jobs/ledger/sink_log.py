@@ -14,7 +14,7 @@ from pathlib import Path
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger.compactible_log import GapInSinkLog, compactible_log
-from spark_jobs.ledger.metadata_log import LogEntries, LogFile, read_log_file, removal
+from spark_jobs.ledger.metadata_log import LogEntries, LogFile, read_log_file
 from spark_jobs.ledger.partition_values import disk_path
 
 METADATA_DIRECTORY = "_spark_metadata"
@@ -156,23 +156,26 @@ def read_sink_log(sink: Path) -> SinkLog:
     """
     sink = Path(os.path.abspath(sink))  # noqa: PTH100 - `resolve` would leave the recorded name
     log = compactible_log(sink / METADATA_DIRECTORY)
-    parse = partial(_read_entry, sink=sink)
+    parse = partial(read_sink_entry, sink=sink)
     single, compact = LogEntries(log.plain, parse), LogEntries(log.compact, parse)
     if log.compacted_upto is not None:
-        _read_entry(log.compact[log.compacted_upto], log.compacted_upto, sink, last_line_only=True)
+        read_sink_entry(
+            log.compact[log.compacted_upto], log.compacted_upto, sink, last_line_only=True
+        )
     for batch in log.tail(GapInSinkLog):
         single[batch]
     return SinkLog(sink, log.latest, log.compacted_upto, single, compact)
 
 
-def _read_entry(
+def read_sink_entry(
     file: Path, batch: int, sink: Path, *, last_line_only: bool = False
 ) -> tuple[SinkFile, ...]:
-    repair = (
-        f"If the checkpoint has no commits/{batch}, {removal(file)}: Spark writes the batch again. "
-        f"Else restore it from a backup of {sink}."
-    )
-    entry = read_log_file(file, batch, (1,), repair)
+    """The files of one entry, of a compact one those of all before it too.
+
+    Raises:
+        TornLogEntry: it is empty or cut off.
+    """
+    entry = read_log_file(file, batch, (1,))
     lines = range(len(entry.lines))
     return tuple(_files(entry, lines[-1:] if last_line_only else lines, sink))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_jobs.ledger.compactible_log import GapInSourceLog, compactible_log
-from spark_jobs.ledger.metadata_log import read_log_file, removal
+from spark_jobs.ledger.metadata_log import REPAIR, read_log_file
 from spark_jobs.ledger.partition_values import disk_path
 
 
@@ -50,10 +50,10 @@ def read_file_source_log(
     log = compactible_log(checkpoint / "sources" / str(source))
     found: dict[int, list[SourceFile]] = defaultdict(list)
     if log.compacted_upto is not None:
-        for file in _read_entry(log.compact[log.compacted_upto], log.compacted_upto):
+        for file in read_source_entry(log.compact[log.compacted_upto], log.compacted_upto):
             found[file.log_offset].append(file)
     for offset in log.tail(GapInSourceLog):
-        found[offset] = list(_read_entry(log.plain[offset], offset))
+        found[offset] = list(read_source_entry(log.plain[offset], offset))
     return {offset: tuple(found[offset]) for offset in sorted(found)}
 
 
@@ -69,19 +69,24 @@ def files_between(
         if not log.get(offset):
             raise GapInSourceLog(
                 f"The file source's log in {checkpoint} has no files for offset {offset}.",
-                remedy=f"Restore {checkpoint} from a backup.",
+                remedy=REPAIR,
                 file=checkpoint,
                 batch=offset,
             )
     return tuple(file for offset in range(after + 1, upto + 1) for file in log[offset])
 
 
-def _read_entry(file: Path, offset: int) -> Iterator[SourceFile]:
-    repair = (
-        f"If no file in the checkpoint's offsets/ has the logOffset {offset}, {removal(file)}: "
-        f"Spark lists its files again. Else restore it from a backup."
-    )
-    entry = read_log_file(file, offset, (1,), repair)
+def read_source_entry(file: Path, offset: int) -> tuple[SourceFile, ...]:
+    """The files of one entry, of a compact one those of all before it too.
+
+    Raises:
+        TornLogEntry: it is empty or cut off.
+    """
+    return tuple(_files(file, offset))
+
+
+def _files(file: Path, offset: int) -> Iterator[SourceFile]:
+    entry = read_log_file(file, offset, (1,))
     for number in range(len(entry.lines)):
         line = entry.json(number)
         try:

@@ -97,6 +97,6 @@ def read_all(query: Query) -> None:
 
 
 def remove_entry(file: Path) -> None:
-    """What every remedy of a torn entry says: the entry and its checksum."""
+    """What a repair does with a batch that nobody knows: the entry goes, and its checksum."""
     file.unlink(missing_ok=True)
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)

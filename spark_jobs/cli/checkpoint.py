@@ -1,0 +1,44 @@
+"""`tidemill checkpoint`: Spark's own logs of a pipeline, after a power cut."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option, Typer, confirm
+
+from spark_jobs.cli.run import manual_run_id
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.ledger.repairs.plan import planned_repairs
+from spark_jobs.steps.checkpoint_repair import repair_checkpoint
+
+checkpoint = Typer(help="Mend Spark's own logs after a power cut.", no_args_is_help=True)
+
+Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
+
+
+@checkpoint.callback()
+def _group() -> None:
+    """A group, although it has one command only."""
+
+
+@checkpoint.command("repair")
+def repair(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
+    """Write torn or lost entries anew that the ledger knows, and let Spark redo the others."""
+    screen, pipeline = Screen(json), open_pipeline(name)
+    found = planned_repairs(pipeline)
+    if not found:
+        screen.line(f"{name}: no entry of Spark's logs is torn or missing")
+    else:
+        screen.table(
+            pipeline.layout.home.as_posix(),
+            ("", "file", "why"),
+            ((o.action, o.file.relative_to(pipeline.layout.home), o.why) for o in found),
+        )
+        if not yes:
+            confirm("Go on?", abort=True, err=True)
+        found = repair_checkpoint(pipeline, found, manual_run_id("checkpoint-repair"))
+        screen.line(f"done; to go on: tidemill run {name}")
+    if json:
+        repairs = [one.as_dict() for one in found]
+        screen.document({"pipeline": name, "repairs": repairs, "repaired": bool(found)})

@@ -1,0 +1,46 @@
+"""All that is to be done to a generation's logs so that its parts agree again."""
+
+from __future__ import annotations
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.generations import generation_of
+from spark_jobs.ledger.note import read_note
+from spark_jobs.ledger.repairs.by_batch import KnownBatches
+from spark_jobs.ledger.repairs.by_file import file_repairs
+from spark_jobs.ledger.repairs.repair import Repair
+from spark_jobs.ledger.repairs.tail import Tail
+
+
+class NothingBound(Refused):
+    """A pipeline has no generation whose logs could be repaired; carries `note`."""
+
+
+def planned_repairs(pipeline: Pipeline) -> list[Repair]:
+    """What a repair would do now; nothing is changed.
+
+    Args:
+        pipeline: The pipeline, of which no query runs.
+
+    Raises:
+        NothingBound: its query was never started.
+        EntryUnknown: something is torn or missing that nothing else tells.
+    """
+    layout, name = pipeline.layout, generation_of(pipeline)
+    note = read_note(layout, name)
+    if note is None:
+        raise NothingBound(
+            f"{layout.note(name)} is missing: nothing binds a checkpoint to {pipeline.name}.",
+            remedy=f"Where it was run before, restore it from a backup; else: tidemill run "
+            f"{pipeline.name}.",
+            note=layout.note(name),
+        )
+    ledger = Ledger(layout, name)
+    files = [n for n, source in pipeline.spec.sources.items() if isinstance(source, FileSource)]
+    return [
+        *file_repairs(ledger, note),
+        *KnownBatches(ledger, note).repairs(),
+        *Tail(ledger, note, files).repairs(),
+    ]

@@ -1,0 +1,55 @@
+"""One file of one of Spark's logs that is written anew or taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.ledger.sync import put_whole, sync_folder
+
+
+class EntryUnknown(Refused):
+    """Nothing tells what stood in a file of Spark's; carries `file` and `why`."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What is done to a file.
+
+    Args:
+        file: The file; its checksum goes with it, for Spark would compare it.
+        why: What is wrong with the file.
+        text: What it will hold; None where it is removed.
+    """
+
+    file: Path
+    why: str
+    text: str | None = None
+
+    @property
+    def action(self) -> str:
+        return "remove" if self.text is None else "write"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"file": str(self.file), "action": self.action, "why": self.why}
+
+
+def unknown(file: Path, why: str, remedy: str) -> EntryUnknown:
+    """That a file cannot be written anew."""
+    return EntryUnknown(f"{file} cannot be written anew: {why}.", remedy=remedy, file=file, why=why)
+
+
+def carry_out(repairs: Iterable[Repair]) -> None:
+    """Do all of it, in order; what was done survives a kill, and the rest is found again."""
+    for repair in repairs:
+        if repair.text is not None:
+            repair.file.parent.mkdir(parents=True, exist_ok=True)
+            put_whole(repair.file, repair.text)
+            continue
+        # The checksum first: left alone, it would end a run of Spark's.
+        repair.file.with_name(f".{repair.file.name}.crc").unlink(missing_ok=True)
+        repair.file.unlink(missing_ok=True)
+        sync_folder(repair.file.parent)

@@ -1,0 +1,52 @@
+"""Repair of Spark's logs after a power cut: shown first, then done under the lease."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.generation import open_generation
+from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.repairs.plan import planned_repairs
+from spark_jobs.ledger.repairs.repair import Repair, carry_out
+
+# A person waits at the other end.
+PATIENCE_SECONDS = 5.0
+
+
+class RepairChanged(Refused):
+    """The logs are no longer as they were when a repair was shown; carries `shown` and `now`."""
+
+
+def repair_checkpoint(pipeline: Pipeline, shown: Sequence[Repair], run_id: str) -> list[Repair]:
+    """Do what a person was shown, and prove that the generation's parts agree.
+
+    Args:
+        pipeline: Whose logs.
+        shown: What `planned_repairs` said.
+        run_id: Under which the lease is held.
+
+    Returns:
+        What was done, in order.
+
+    Raises:
+        RepairChanged: something else is torn by now; nothing was done.
+        EntryUnknown: something is torn or missing that nothing else tells; nothing was done.
+        LeaseHeld: a step is writing to this pipeline.
+        Refused: the parts do not agree even so.
+    """
+    patience = PATIENCE_SECONDS
+    with hold(pipeline.layout.lease, step="repair", run_id=run_id, patience=patience) as lease:
+        now = planned_repairs(pipeline)
+        if now != list(shown):
+            raise RepairChanged(
+                f"Spark's logs of {pipeline.name} have changed since the repair was shown.",
+                remedy=f"Look again: tidemill checkpoint repair {pipeline.name}.",
+                shown=[one.as_dict() for one in shown],
+                now=[one.as_dict() for one in now],
+            )
+        lease.check()
+        carry_out(now)
+        open_generation(pipeline)
+    return now
