@@ -10,10 +10,8 @@ import re
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 
-_TOKEN = re.compile(
-    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `(?P<quoted>[^`]*)` | (?P<word>[^\W\d]\w*) | \S""",
-    re.VERBOSE,
-)
+from spark_jobs.contract.sql_text import tokens
+
 _ALMOST = 0.8
 # Words of the language that stand where a column could; functions are told by their bracket.
 _LANGUAGE = frozenset(
@@ -52,10 +50,10 @@ def misspelt_columns(expression: str, columns: Collection[str]) -> list[tuple[st
 
 
 def _names(expression: str) -> Iterator[str]:
-    tokens = list(_TOKEN.finditer(expression))
-    texts = ["", *(token[0] for token in tokens), ""]
-    for token, before, after in zip(tokens, texts, texts[2:], strict=False):
-        word = token["quoted"] or token["word"]
+    parts = [*tokens(expression)]
+    texts = ["", *(part.text for part in parts), ""]
+    for part, before, after in zip(parts, texts, texts[2:], strict=False):
+        word = part.name
         if not word or word.lower() in _LANGUAGE:
             continue
         # A function, a typed literal, a field of a struct, an alias.

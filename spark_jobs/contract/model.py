@@ -8,6 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
+from spark_jobs.contract.sql_text import without_java
+
 # Columns that begin so are the engine's own.
 ENGINE_PREFIX = "_"
 
@@ -28,6 +30,8 @@ def _stays_inside(name: str) -> str:
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Column = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+# Spark SQL over the columns of a row, or an aggregate over those of many.
+Expression = Annotated[str, StringConstraints(min_length=1), AfterValidator(without_java)]
 PlainName = Annotated[str, AfterValidator(_stays_inside), StringConstraints(min_length=1)]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
 from spark_jobs.contract.file_options import writer_option_refused
 from spark_jobs.contract.file_source import FileFormat
-from spark_jobs.contract.model import Column, Disagreement, Model
+from spark_jobs.contract.model import Column, Disagreement, Expression, Model
 from spark_jobs.contract.source import OptionValue, as_text
 
 REJECTED = "_rejected"
@@ -49,7 +49,7 @@ class Output(Model):
     mode: OutputMode = OutputMode.APPEND
     format: FileFormat = "parquet"
     options: dict[str, OptionValue] = {}
-    partition_by: dict[Column, Annotated[str, StringConstraints(min_length=1)]] = {}
+    partition_by: dict[Column, Expression] = {}
     maxRecordsPerFile: Annotated[int, Field(ge=0)] = 0
     keys: tuple[Column, ...] = ()
     max_rows: Annotated[int, Field(gt=0)] = 1_000_000

@@ -9,7 +9,7 @@ from pydantic import StringConstraints, field_validator, model_validator
 
 from spark_jobs.contract.ddl import column_names
 from spark_jobs.contract.event_time import EventTime
-from spark_jobs.contract.model import ENGINE_PREFIX, Model, Name, doubled_in
+from spark_jobs.contract.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in
 
 Ddl = Annotated[str, StringConstraints(min_length=1)]
 OptionValue = str | bool | int
@@ -34,7 +34,7 @@ class BaseSource(Model):
 
     options: dict[str, OptionValue] = {}
     event_time: EventTime | None = None
-    row_rules: dict[Name, Annotated[str, StringConstraints(min_length=1)]] = {}
+    row_rules: dict[Name, Expression] = {}
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ never move a row to another interval.
 
 from __future__ import annotations
 
-import re
 from datetime import date, timedelta
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -26,10 +25,11 @@ from spark_jobs.contract.decisions import Decisions
 from spark_jobs.contract.event_time import EventTime
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.model import Model, Name, PlainName
+from spark_jobs.contract.model import Disagreement, Expression, Model, Name, PlainName
 from spark_jobs.contract.output import Output
 from spark_jobs.contract.python_source import PythonSource
 from spark_jobs.contract.quantities import Duration, Size
+from spark_jobs.contract.secret_setting import SECRET, is_secret
 from spark_jobs.contract.sink import Sink
 from spark_jobs.contract.state import State
 from spark_jobs.contract.static import Static
@@ -43,7 +43,6 @@ Source = Annotated[
     FileSource | KafkaSource | PythonSource | RateSource | RateMicroBatchSource | SocketSource,
     Field(discriminator="kind"),
 ]
-SECRET = re.compile(r"passw|secret|token|api_?key|credential", re.IGNORECASE)
 
 
 def _zone(name: str) -> str:
@@ -99,6 +98,18 @@ class Spark(Model):
     conn_id: PlainName = "tidemill_spark"
     conf: dict[str, str | bool | int] = {}
 
+    @model_validator(mode="after")
+    def _names_no_secret(self) -> Self:
+        secret = next((name for name, value in self.conf.items() if is_secret(name, value)), None)
+        if secret is not None:
+            msg = (
+                f"'{secret}' would put a secret into a file, onto a command line and into logs; "
+                "name an Airflow connection (conn_id of a source or target) where that will do, "
+                "else put it into spark-defaults.conf, which only Airflow's user can read"
+            )
+            raise Disagreement(msg, "conf", secret)
+        return self
+
 
 class Airflow(Model):
     """What the DAG says about itself to Airflow."""
@@ -132,7 +143,7 @@ class Spec(Model):
     event_time: EventTime | None = None
     multipleWatermarkPolicy: Literal["min", "max"] = "min"
     state: State = State()
-    row_rules: dict[Name, Annotated[str, StringConstraints(min_length=1)]] = {}
+    row_rules: dict[Name, Expression] = {}
     transform: Name | None = None
     observe: Metrics = {}
     listeners: tuple[Listener, ...] = ()

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from spark_jobs.contract.model import Column
+from spark_jobs.contract.model import Column, Expression
 
 # `module:Class` in the project's `spark_jobs/listeners/module.py`, or a class of an installed
 # package, `package.module:Class`.
 Listener = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
 # Metric -> an aggregate over the transform's result, in SQL.
-Metrics = dict[Column, Annotated[str, StringConstraints(min_length=1)]]
+Metrics = dict[Column, Expression]

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.sql_text import RUN_JAVA, java_call
 from spark_jobs.engine.catalyst import Catalyst, analysed, items
 
 PLACE = re.compile(r"\(?\bline (\d+),? pos (\d+)\)?")
@@ -26,6 +27,9 @@ NO_QUERIES = (
     f"{LOGICAL}.ParsedStatement",
     f"{LOGICAL}.CompoundPlanStatement",
 )
+
+# What Spark says of a function that the session does not have; the second of its whole name.
+NO_FUNCTION = ("UNRESOLVED_ROUTINE", "REQUIRES_SINGLE_PART_NAMESPACE")
 
 
 class SqlRefused(SpecError):
@@ -82,6 +86,8 @@ class SqlTransform:
         place = f"{self.path}:{line}" if line else str(self.path)
         condition = error.getCondition()
         remedy = "Mend it."
+        if condition in NO_FUNCTION and java_call(text) is not None:
+            remedy = f"It may not call {java_call(text)}(), which could run any method of Java."
         if condition == "TABLE_OR_VIEW_NOT_FOUND":
             remedy = f"It can read {', '.join(views)}, and nothing else."
         return SqlRefused(
@@ -95,12 +101,25 @@ class SqlTransform:
 
 
 def _copy_of(session: SparkSession) -> Any:
-    """A session of the JVM's with the same settings and functions, in which no view is known."""
+    """A session of the JVM's with the same settings, in which no view is known.
+
+    Its functions are the same too, but for those that run Java.
+    """
     copy: Any = session._jsparkSession.cloneSession()
     copy.sessionState().catalog().clearTempTables()
+    for name in RUN_JAVA:
+        _drop_function(copy, name)
     # SELECT … FROM parquet.`/path` would read what nobody has pinned.
     copy.conf().set("spark.sql.runSQLOnFiles", "false")
     return copy
+
+
+def _drop_function(session: Any, name: str) -> None:
+    """Take a function of Spark's own out of a session; however it is named, it is not there."""
+    jvm: Any = SparkSession.active()._jvm
+    parts = (jvm.scala.Some(part) for part in ("builtin", "system"))
+    identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name, *parts)
+    session.sessionState().functionRegistry().dropFunction(identifier)
 
 
 def _plain(plan: Any, catalyst: Catalyst) -> Any:

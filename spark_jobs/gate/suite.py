@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.sql_text import java_call
 from spark_jobs.gate.judgement import Scope, Severity
 
 COLUMN_ARGUMENTS = ("column", "column_A", "column_B", "column_list", "column_set")
@@ -133,7 +134,22 @@ def _expectation(path: Path, raw: Any) -> Expectation:
             expectation=kind,
         )
     kwargs = raw.get("kwargs") or {}
+    called = next(filter(None, map(java_call, _sql_of(kwargs))), None)
+    if called is not None:
+        raise SuiteError(
+            f"{path}: {kind} calls {called}(), which could run any method of Java.",
+            remedy="Compute it in the transform, and expect something of the column.",
+            path=path,
+            expectation=kind,
+        )
     return Expectation(kind, kwargs, severity, scope, raw)
+
+
+def _sql_of(kwargs: Mapping[str, Any]) -> Iterator[str]:
+    """The arguments that Spark would run: conditions as text, and queries."""
+    for name, value in kwargs.items():
+        if isinstance(value, str) and (name == "row_condition" or "query" in name):
+            yield value
 
 
 def _condition_columns(condition: Any) -> list[str]:

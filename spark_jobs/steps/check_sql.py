@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from spark_jobs.contract.sink import ForeachBatchSink, ForeachSink
 from spark_jobs.contract.spec import Spec
+from spark_jobs.contract.sql_text import java_call, tokens
 
-# Texts and comments are passed over, for what they hold is no name.
-_TOKEN = re.compile(
-    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | --[^\n]* | /\*.*?\*/ | `(?P<quoted>[^`]*)`
-    | (?P<word>[^\W\d]\w*) | (?P<end>;)""",
-    re.VERBOSE | re.DOTALL,
-)
 # What a query can begin with.
 _BEGINNINGS = ("select", "with", "from", "table", "values")
+WRITE_PYTHON = "Write the transform in Python."
 
 
 def problems_of_sql(path: Path, spec: Spec) -> Iterator[tuple[str, str]]:
@@ -31,18 +26,20 @@ def problems_of_sql(path: Path, spec: Spec) -> Iterator[tuple[str, str]]:
     except ValueError as error:
         yield f"is no text: {error}", "Save it as UTF-8 text."
         return
-    tokens = [*_TOKEN.finditer(text)]
-    words = [(token["word"] or token["quoted"] or "").lower() for token in tokens]
+    parts = [*tokens(text)]
+    words = [part.name.lower() for part in parts]
     first = next(filter(None, words), "")
     if first not in _BEGINNINGS:
         yield f"is no SELECT, and begins with '{first}'", "Write one SELECT over the sources."
         return
-    ends = [number for number, token in enumerate(tokens) if token["end"]]
+    ends = [number for number, part in enumerate(parts) if part.text == ";"]
     if ends and any(words[ends[0] :]):
         yield "is more than one statement", "Write one SELECT; WITH names what comes before it."
+    called = java_call(text)
+    if called is not None:
+        yield f"calls {called}(), which could run any method of Java", WRITE_PYTHON
     for name in (*spec.sources, *spec.statics):
         if name not in words:
             yield f"does not read '{name}'", "Read it, or remove it from the spec."
     if isinstance(spec.sink, ForeachSink | ForeachBatchSink):
-        remedy = "Write the transform in Python."
-        yield f"has no functions for the sink {spec.sink.kind}", remedy
+        yield f"has no functions for the sink {spec.sink.kind}", WRITE_PYTHON

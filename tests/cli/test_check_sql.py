@@ -42,6 +42,7 @@ def test_a_select_over_the_sources_is_sound(tidemill: Tidemill, mill: Mill, text
         ("", "Write one SELECT over the sources."),
         ("DROP TABLE orders", "Write one SELECT over the sources."),
         ("SELECT 1 FROM orders; SELECT 2", "Write one SELECT; WITH names what comes before it."),
+        ("SELECT `Reflect`('a', 'b') FROM orders", "Write the transform in Python."),
         ("SELECT 1 -- FROM orders", "Read it, or remove it from the spec."),
     ],
 )

@@ -73,6 +73,27 @@ def test_no_view_of_it_is_seen_elsewhere_and_it_sees_none_of_others(
         spark.catalog.dropTempView("somebodys")
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        "reflect",
+        "JAVA_METHOD",
+        "`try_reflect`",
+        "builtin.reflect",
+        "system.builtin.reflect",
+        "IDENTIFIER('ref' || 'lect')",
+    ],
+)
+def test_it_runs_no_java(
+    write: Write, spark: SparkSession, orders: DataFrame, function: str
+) -> None:
+    call = f"{function}('java.lang.System', 'lineSeparator')"
+    with pytest.raises(SqlRefused, match="any method of Java"):
+        write(f"SELECT id, (SELECT {call}) AS what FROM orders")(orders=orders)
+    # A transform in Python is code anyway, and its session is as Spark made it.
+    assert spark.sql(f"SELECT {call}").count() == 1
+
+
 def test_it_reads_no_file_that_nobody_has_pinned(
     write: Write, orders: DataFrame, tmp_path: Path
 ) -> None:

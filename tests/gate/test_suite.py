@@ -122,3 +122,23 @@ print(sorted({"great_expectations", "pyspark", "pandas", "airflow"} & set(sys.mo
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"column": "a", "row_condition": "reflect('a', 'b') = 1", "condition_parser": "spark"},
+        {"unexpected_rows_query": "SELECT * FROM {batch} WHERE java_method('a', 'b') = 1"},
+    ],
+)
+def test_a_condition_or_a_query_that_would_run_java_is_refused(
+    tmp_path: Path, kwargs: dict[str, Any]
+) -> None:
+    with pytest.raises(SuiteError, match="any method of Java"):
+        suite_of(tmp_path, expect("column_values_to_be_unique", **kwargs))
+
+
+def test_a_pattern_that_holds_such_a_name_is_none(tmp_path: Path) -> None:
+    given = {"column": "a", "regex": r"reflect\(.*\)"}
+    suite = suite_of(tmp_path, expect("column_values_to_match_regex", **given))
+    assert suite.expectations[0].kwargs == given
