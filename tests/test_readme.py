@@ -52,6 +52,7 @@ ELSEWHERE = {
     "tidemill init",
     "tidemill forget",
     "tidemill lease",
+    "tidemill checkpoint",
     "tidemill redo",
     "tidemill reject",
     "tidemill reinstate",
