@@ -269,6 +269,7 @@ class History(Seen):
                 reasons=() if outcome == "passed" else ("bad",),
                 run_id=f"run-{number}",
                 judged=judged or datetime.now(UTC),
+                epoch=newest_epoch(self.layout.lease),
             )
         )
 

@@ -36,6 +36,7 @@ class Construction(BaseModel):
         code_hash: Of the transform's file.
         left_out: The hash of what did not count already; with another it is another generation,
             for what it has read it cannot give back.
+        epoch: Of the pipeline's lease; 0 where its writer did not hold it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,6 +49,7 @@ class Construction(BaseModel):
     code_hash: str
     left_out: str
     began: datetime
+    epoch: int = 0
 
 
 def constructions(layout: Layout) -> list[Construction]:
@@ -80,6 +82,7 @@ def construct(
     kind: Literal["fork", "rebuild"],
     run_id: str,
     excludes: Sequence[InputFile] = (),
+    epoch: int = 0,
 ) -> Construction:
     """What a run builds: what it began at an earlier try with the same code, or a new name.
 
@@ -88,6 +91,7 @@ def construct(
         kind: Of the generation.
         run_id: Of the run.
         excludes: Files to leave out; those of the first try stay.
+        epoch: Of the pipeline's lease; 0 where the run does not hold it.
     """
     layout = pipeline.layout
     while True:
@@ -103,6 +107,7 @@ def construct(
             code_hash=hash_of_file(pipeline.transform_file),
             left_out=hash_of_excluded(excluded(layout)),
             began=datetime.now(UTC),
+            epoch=epoch,
         )
         documents.put_if_absent(layout.generations / f"{began.generation}.json", began)
 

@@ -16,7 +16,7 @@ from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.journal import Event, Journal, event_file
+from spark_jobs.ledger.journal import Journal
 
 
 class Birth(BaseModel):
@@ -31,6 +31,7 @@ class Birth(BaseModel):
         excludes: Files that do not count any more from then on.
         by: The person.
         reason: Why.
+        epoch: Of the lease of its writer; 0 where that was not written down yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +46,7 @@ class Birth(BaseModel):
     by: str
     reason: str
     born: datetime
+    epoch: int = 0
 
 
 def births(home: Path) -> list[Birth]:
@@ -112,5 +114,12 @@ def next_generation(layout: Layout) -> str:
 def _counts(home: Path, birth: Birth) -> bool:
     if birth.seq is None:
         return True
-    event = documents.read(event_file(home / "journal", birth.seq), Event)
-    return event is not None and event.kind == "replace" and event.generation == birth.generation
+    journal = Journal(home / "journal")
+    event = journal.event(birth.seq)
+    if event is None or (event.kind, event.generation) != ("replace", birth.generation):
+        return False
+    # One that came after events which it was not computed with goes out nowhere.
+    made = event.made
+    first = None if made is None else next(journal.after(made.seq), None)
+    late = first is not None and first.seq < event.seq
+    return not late or journal.is_published(event.seq)

@@ -15,9 +15,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.documents import AlreadyWritten
 from spark_jobs.ledger.generations import births
+from spark_jobs.ledger.journal import Journal
+from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.sealed import (
     NetFile,
     Rejection,
@@ -71,7 +74,11 @@ class Increment:
 
     @property
     def verdict(self) -> Verdict | None:
-        return self.verdicts[-1] if self.verdicts else None
+        """The verdict that counts: the last under the newest lease.
+
+        A judge that was paused and lost the lease may write its verdict after a newer one.
+        """
+        return sorted(self.verdicts, key=lambda one: one.epoch)[-1] if self.verdicts else None
 
     @property
     def state(self) -> State:
@@ -115,9 +122,19 @@ class Increments:
         return [self._increment(one, superseded) for one in found]
 
     def in_order(self) -> list[Increment]:
-        """Those that go out in the order of batches, in that order, without superseded ones."""
-        found = [one for one in self.all() if one.sealed.in_order and not one.superseded]
+        """Those that go out in the order of batches, in that order, without superseded ones.
+
+        What belongs to a generation that is not live yet, or never will be, is not among them.
+        """
         born = [birth.generation for birth in births(self.folder.parent)]
+        live = {FIRST_GENERATION, *born}
+        found = [
+            one
+            for one in self.all()
+            if one.sealed.in_order
+            and not one.superseded
+            and one.sealed.stands_for.generation in live
+        ]
         return sorted(
             found,
             key=lambda one: (
@@ -140,7 +157,8 @@ class Increments:
                 increment=number,
             )
         later = (documents.read(self._sealed(n), Sealed) for n in self.numbers() if n > number)
-        return self._increment(sealed, self._superseded(one for one in later if one is not None))
+        found = (one for one in (sealed, *later) if one is not None)
+        return self._increment(sealed, self._superseded(found))
 
     def last_sealed(self, generation: str) -> int:
         """The last batch of a generation that some increment stands for; -1 where there is none.
@@ -188,10 +206,27 @@ class Increments:
         return self.folder_of(number) / "sealed.json"
 
     def _superseded(self, sealed: Iterable[Sealed]) -> frozenset[int]:
-        """The numbers of those that others have taken the place of."""
-        made = [one.made.supersedes for one in sealed if one.made is not None]
-        born = [birth.supersedes for birth in births(self.folder.parent)]
-        return frozenset(number for numbers in (*made, *born) for number in numbers)
+        """The numbers of those that others have taken the place of.
+
+        Between a redo and what it was to take the place of, what consumers have seen decides.
+        """
+        found = {number for birth in births(self.folder.parent) for number in birth.supersedes}
+        for one in sealed:
+            if one.made is not None and one.made.supersedes:
+                late = one.made.in_order and self._too_late(one, one.made)
+                found.update([one.increment] if late else one.made.supersedes)
+        return frozenset(found)
+
+    def _too_late(self, redo: Sealed, made: Made) -> bool:
+        """Whether part of what a redo was to take the place of was published before it."""
+        journal = Journal(self.folder.parent / "journal")
+        # What was there when it was computed is none of that.
+        for event in journal.after(made.seq):
+            if event.increment == redo.increment:
+                return False
+            if event.increment in made.supersedes and journal.is_published(event.seq):
+                return True
+        return False
 
     def _increment(self, sealed: Sealed, superseded: frozenset[int]) -> Increment:
         folder = self.folder_of(sealed.increment)

@@ -4,92 +4,37 @@
 what it made of it; `000007.announced` that its asset event was sent. An event is published when the
 head target, the first of the spec, has applied it; that is written down with it, so that readers
 need no spec, and a head target that is named later does not unpublish what was published.
+
+`000007.withdrawn` says that an event does not count, and why. Nobody but this module sees a
+withdrawn event: its number stays taken, and its increment can be put again under another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.made import Made, Place
+from spark_jobs.ledger.event import Announced, Applied, Event, EventKind, Withdrawal
 
-EventKind = Literal["increment", "reject", "swap", "replace"]
+__all__ = ["Announced", "Applied", "Event", "EventKind", "Journal", "Reading", "Withdrawal"]
+
+WITHDRAWN = ".withdrawn"
 
 
-class Event(BaseModel):
-    """One publish event.
+@dataclass(frozen=True)
+class Reading:
+    """The journal at one moment: what a decision about the next event is made on.
 
-    Attributes:
-        kind: `increment` adds the rows of the next batches, `reject` says that they never come,
-            `swap` puts rows in the place of whole partitions, `replace` in the place of all.
-        generation: Of the batches that it stands for.
-        first: The first of them; of a swap 0.
-        last: The last of them.
-        files: Where its files lie, if not in these batches.
-        made: Why it is no run of live batches; None where it is one.
-        rejection: Of a `reject`: who decided it, and why.
+    Args:
+        events: Those that count, in order.
+        last: The number of the last event, be it withdrawn or not; 0 for none.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    seq: int
-    kind: EventKind = "increment"
-    increment: int
-    generation: str
-    first: int
+    events: tuple[Event, ...]
     last: int
-    files: Place | None = None
-    made: Made | None = None
-    rows: int
-    rejected: int
-    files_hash: str
-    verdict: dict[str, Any]
-    release: dict[str, Any] | None
-    rejection: dict[str, Any] | None = None
-    run_id: str
-    at: datetime
-
-    @property
-    def place(self) -> Place:
-        """Where its files lie."""
-        own = Place(generation=self.generation, first=self.first, last=self.last)
-        return self.files or own
-
-    @property
-    def in_order(self) -> bool:
-        """Whether it moves a target's head on to its last batch."""
-        return self.kind in ("increment", "reject")
-
-
-class Applied(BaseModel):
-    """What a target made of an event.
-
-    Attributes:
-        target: Its name.
-        head: Whether it was the one whose head says what consumers see.
-        version: Of the target, after it.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    seq: int
-    target: str
-    head: bool = True
-    version: int
-    run_id: str
-    at: datetime
-
-
-class Announced(BaseModel):
-    """That consumers were told."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    at: datetime
 
 
 class Journal:
@@ -103,16 +48,41 @@ class Journal:
         self.folder = folder
 
     def events(self, after: int = 0) -> list[Event]:
-        """The events in order: all, or those with a greater number."""
-        numbered = documents.numbered(self.folder)
-        found = (documents.read(path, Event) for number, path in numbered if number > after)
-        return [event for event in found if event is not None]
+        """The events that count, in order: all, or those with a greater number."""
+        return [*self.after(after)]
+
+    def after(self, seq: int) -> Iterator[Event]:
+        """As `events`; each is read only when it is asked for."""
+        withdrawn = self._withdrawn()
+        for number, path in documents.numbered(self.folder):
+            if number > seq and number not in withdrawn:
+                event = documents.read(path, Event)
+                if event is not None:
+                    yield event
+
+    def read(self) -> Reading:
+        """The journal as it is now."""
+        # The number first: an event that comes between is then in the way of the next one.
+        last = max((number for number, _ in documents.numbered(self.folder)), default=0)
+        return Reading(tuple(self.events()), last)
+
+    def event(self, seq: int) -> Event | None:
+        """One event, None where there is none that counts."""
+        if self._withdrawal(seq).exists():
+            return None
+        return documents.read(event_file(self.folder, seq), Event)
+
+    def before(self, seq: int) -> int:
+        """The number of the event before one, 0 where that is the first that counts."""
+        withdrawn = self._withdrawn()
+        numbers = (number for number, _ in documents.numbered(self.folder))
+        return max((n for n in numbers if n < seq and n not in withdrawn), default=0)
 
     def append(self, event: Event) -> None:
-        """Add the next event.
+        """Add an event under the number after the last one that it was decided on.
 
         Raises:
-            AlreadyWritten: another writer was first.
+            AlreadyWritten: there is a later one that it was not decided on.
         """
         documents.put(event_file(self.folder, event.seq), event)
 
@@ -124,7 +94,18 @@ class Journal:
         """The numbers of the events that a target has still to apply, in order."""
         names = {path.name for path in self.folder.iterdir()} if self.folder.is_dir() else set()
         numbers = [number for number, _ in documents.numbered(self.folder)]
-        return [number for number in numbers if f"{number:06d}.{target}.json" not in names]
+        settled = (f".{target}.json", WITHDRAWN)
+        return [n for n in numbers if not any(f"{n:06d}{end}" in names for end in settled)]
+
+    def targets_of(self, seq: int) -> list[str]:
+        """The names of the targets that have applied an event."""
+        found = self.folder.glob(f"{seq:06d}.*.json")
+        return sorted(path.name.removesuffix(".json").partition(".")[2] for path in found)
+
+    def is_published(self, seq: int) -> bool:
+        """Whether consumers see an event."""
+        applied = (self.applied(seq, target) for target in self.targets_of(seq))
+        return any(one is not None and one.head for one in applied)
 
     def published(self, after: int = 0) -> dict[int, Applied]:
         """The events that consumers see -> what the head target made of them.
@@ -162,6 +143,26 @@ class Journal:
     def announce(self, seq: int) -> None:
         """Write down that consumers were told of an event, once."""
         documents.put_if_absent(self._announcement(seq), Announced(at=datetime.now(UTC)))
+
+    def withdraw(self, withdrawal: Withdrawal) -> Withdrawal:
+        """Write down that an event does not count, once; what is written down now."""
+        return documents.put_if_absent(self._withdrawal(withdrawal.seq), withdrawal)
+
+    def withdrawals(self) -> list[tuple[Event, Withdrawal]]:
+        """The events that do not count, in order, each with what says so."""
+        found = []
+        for number, path in documents.numbered(self.folder, WITHDRAWN):
+            event = documents.read(event_file(self.folder, number), Event)
+            withdrawal = documents.read(path, Withdrawal)
+            if event is not None and withdrawal is not None:
+                found.append((event, withdrawal))
+        return found
+
+    def _withdrawn(self) -> set[int]:
+        return {number for number, _ in documents.numbered(self.folder, WITHDRAWN)}
+
+    def _withdrawal(self, seq: int) -> Path:
+        return self.folder / f"{seq:06d}{WITHDRAWN}"
 
     def _announcement(self, seq: int) -> Path:
         return self.folder / f"{seq:06d}.announced"

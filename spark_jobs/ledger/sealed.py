@@ -41,6 +41,7 @@ class Sealed(BaseModel):
         net: In modes `update` and `complete` the files that these rows were merged into; None in
             mode `append`, where they are the sink's own.
         made: What it stands for where it was computed again; None for live batches.
+        epoch: Of the lease of its writer; 0 where that was not written down yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -57,6 +58,7 @@ class Sealed(BaseModel):
     made: Made | None = None
     run_id: str
     sealed: datetime
+    epoch: int = 0
 
     @property
     def place(self) -> Place:
@@ -78,7 +80,11 @@ class Sealed(BaseModel):
 
 
 class Verdict(BaseModel):
-    """One judgement of one sealed set."""
+    """One judgement of one sealed set.
+
+    Attributes:
+        epoch: Of the lease of the judge; 0 where that was not written down yet.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -94,6 +100,7 @@ class Verdict(BaseModel):
     judgement: dict[str, Any] = {}
     run_id: str
     judged: datetime
+    epoch: int = 0
 
 
 class Release(BaseModel):
@@ -106,6 +113,7 @@ class Release(BaseModel):
     by: str
     reason: str
     released: datetime
+    epoch: int = 0
 
 
 class Rejection(BaseModel):
@@ -118,6 +126,7 @@ class Rejection(BaseModel):
     by: str
     reason: str
     rejected: datetime
+    epoch: int = 0
 
 
 def hash_of_files(batches: Iterable[Batch], net: Iterable[NetFile] | None = None) -> str:

@@ -12,8 +12,14 @@ from datetime import UTC, datetime
 from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.journal import Applied, Event, Journal
+from spark_jobs.ledger.lease import Lease
 from spark_jobs.publish.outgoing import Outgoing
+from spark_jobs.publish.placing import overtaken
 from spark_jobs.publish.target import Target
+
+
+class EventOvertaken(TransientError):
+    """An event stands in the journal that may not be applied; carries `seq` and `increment`."""
 
 
 class CatchUp:
@@ -53,11 +59,12 @@ class CatchUp:
         """
         done = []
         due = {target.name: set(self.journal.behind(target.name)) for target in self.targets}
-        for event in self.journal.events():
+        events = self.journal.events()
+        for number, event in enumerate(events):
             outgoing = Outgoing(self.pipeline, event, self.epoch)
             for target in self.targets:
                 if event.seq in due[target.name] and not self._waits(target):
-                    applied = self._try(target, outgoing)
+                    applied = self._try(target, outgoing, events[:number])
                     done += [] if applied is None else [(event, applied)]
         if self.failed:
             errors = list(self.failed.values())
@@ -67,19 +74,23 @@ class CatchUp:
     def _waits(self, target: Target) -> bool:
         return target.name in self.failed or self.targets[0].name in self.failed
 
-    def _try(self, target: Target, outgoing: Outgoing) -> Applied | None:
+    def _try(self, target: Target, outgoing: Outgoing, before: Sequence[Event]) -> Applied | None:
         try:
-            return self._apply(target, outgoing)
+            return self._apply(target, outgoing, before)
         except TidemillError as error:
             self.failed[target.name] = error
             self.say(f"{target.name}: {error.code}: {error}")
             return None
 
-    def _apply(self, target: Target, outgoing: Outgoing) -> Applied:
+    def _apply(self, target: Target, outgoing: Outgoing, before: Sequence[Event]) -> Applied:
         event, head = outgoing.event, target is self.targets[0]
         version = target.find(event)
         if version is None:
+            if not self.journal.targets_of(event.seq):
+                self._refuse_overtaken(event, before)
             payload = outgoing.payload
+            # The journal may have been read, or an event put there, before the lease was lost.
+            Lease(self.pipeline.layout.lease, self.epoch).check()
             if head:
                 outgoing.keep_rejected()
             version = target.apply(event, payload)
@@ -95,6 +106,17 @@ class CatchUp:
         )
         self.say(_sentence(event, applied))
         return applied
+
+    def _refuse_overtaken(self, event: Event, before: Sequence[Event]) -> None:
+        why = overtaken(self.pipeline.layout, event, before)
+        if why is not None:
+            raise EventOvertaken(
+                f"Event {event.seq} of the journal, of increment {event.increment:06d}, came too "
+                f"late: {why}.",
+                remedy="Nothing to do: the retry withdraws it.",
+                seq=event.seq,
+                increment=event.increment,
+            )
 
 
 def _sentence(event: Event, applied: Applied) -> str:

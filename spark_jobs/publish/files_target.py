@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.journal import Event, EventKind
+from spark_jobs.ledger.journal import Event, EventKind, Journal
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.written import Written
 from spark_jobs.publish.fence import fenced_out
@@ -107,8 +107,10 @@ class FilesTarget:
             SwapUnfit: files hold rows of several partitions, and those of one are to go.
         """
         head = max((number for number, _ in documents.numbered(self.layout.published)), default=0)
-        before = self._read(event.seq - 1)
-        if event.seq > 1 and before is None:
+        # Numbers between are those of events that were withdrawn.
+        last = Journal(self.layout.journal).before(event.seq)
+        before = self._read(last)
+        if last and before is None:
             raise NotOurTurn(
                 f"Event {event.seq} was offered to {self.layout.published}, whose head is {head}.",
                 remedy="Restore the missing list from a backup; or remove the folder, and the "
@@ -117,9 +119,8 @@ class FilesTarget:
                 first=event.first,
             )
         self._fence(before)
-        documents.put_if_absent(self._place(event.seq), self._list(event, payload))
-        there = self._read(event.seq)
-        if there is None or not _is_of(there, event):
+        there = documents.put_if_absent(self._place(event.seq), self._list(event, payload))
+        if not _is_of(there, event):
             raise HeadUnexplained(
                 f"{self._place(event.seq)} lists other files than increment "
                 f"{event.increment:06d} has.",

@@ -3,10 +3,14 @@
 Events are put there by number and never over one another, so whoever is first is first, and every
 target applies them in that order. A swap that was computed as of event `made.seq` and finds a later
 one in its partitions would take that one's rows away: it is not placed, and is computed again.
+
+A writer that was paused between that look and its event may write the event all the same. So it is
+looked at once more before it is applied, and withdrawn if it came too late.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +19,7 @@ import pyarrow.parquet as pq
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import Increments
-from spark_jobs.ledger.journal import Event, Journal
+from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.partitions import Partitions
 
@@ -23,14 +27,14 @@ from spark_jobs.ledger.partitions import Partitions
 PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_date, pa.types.is_integer)
 
 
-def rival(layout: Layout, made: Made) -> Event | None:
+def rival(layout: Layout, made: Made, events: Iterable[Event]) -> Event | None:
     """The first event that a swap would undo, None where it may take its place.
 
     Args:
         layout: Of the pipeline.
         made: The swap's.
+        events: That come before it, in order.
     """
-    events = Journal(layout.journal).events()
     later = (event for event in events if event.seq > made.seq)
     if made.by_way_of == "rebuild":
         return next(later, None)
@@ -39,6 +43,39 @@ def rival(layout: Layout, made: Made) -> Event | None:
         # It takes nothing away; but a table that was replaced has its rows already.
         return next((event for event in later if event.kind == "replace"), None)
     return next((event for event in later if touches(layout, event, partitions)), None)
+
+
+def overtaken(layout: Layout, event: Event, events: Sequence[Event]) -> str | None:
+    """Why an event that no target has applied can never be: whoever wrote it decided too late.
+
+    Args:
+        layout: Of the pipeline.
+        event: Of its journal.
+        events: That come before it, in order.
+
+    Returns:
+        A phrase; None where it can go out.
+    """
+    if event.in_order:
+        of_same_batches = (one for one in events if one.in_order and _same_batches(one, event))
+        other = next(of_same_batches, None)
+        if other is not None:
+            return f"event {other.seq}, of increment {other.increment:06d}, has its batches"
+    elif event.made is not None:
+        other = rival(layout, event.made, events)
+        if other is not None:
+            return (
+                f"event {other.seq}, of increment {other.increment:06d}, came before it and "
+                "touches what it replaces"
+            )
+    if Increments(layout.increments).get(event.increment).superseded:
+        return f"another has taken the place of increment {event.increment:06d}"
+    return None
+
+
+def _same_batches(one: Event, other: Event) -> bool:
+    overlap = one.first <= other.last and other.first <= one.last
+    return one.generation == other.generation and overlap
 
 
 def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:

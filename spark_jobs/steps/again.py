@@ -101,6 +101,7 @@ def seal_again(run: Run, found: Recomputed, lease: Lease) -> int:
         made=found.made.model_copy(update={"supersedes": supersedes}),
         run_id=run.run_id,
         sealed=datetime.now(UTC),
+        epoch=lease.epoch,
     )
     refuse_repeated_keys(run.pipeline, sealed)
     lease.check()

@@ -78,7 +78,7 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
     if request.exclude:
         generation.ledger.complete()
         excludes = files_read(pipeline, first, generation.ledger.latest(), request.exclude)
-    built = construct(pipeline, "fork", run.run_id, excludes)
+    built = construct(pipeline, "fork", run.run_id, excludes, lease.epoch)
     clear_away(layout, built)
     fork_off(pipeline, generation, built.generation, first)
     # Proved before it is live: afterwards there is no way back.
@@ -95,6 +95,7 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
         by=request.by,
         reason=request.reason,
         born=datetime.now(UTC),
+        epoch=lease.epoch,
     )
     lease.check()
     put_birth(layout, birth)

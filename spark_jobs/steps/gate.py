@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,7 +25,7 @@ from spark_jobs.ledger.increments import (
     hash_of_files,
 )
 from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.request import read_request
 from spark_jobs.ledger.run_increment import read_run_increment, remember
@@ -54,15 +55,25 @@ def gate(run: Run) -> Ended:
         if number is None:
             if not _seals(run):
                 return Ended(Outcome.DONE, "nothing was computed that could be judged")
+            waits = _judge_orphans(run, increments, lease)
+            if waits is not None:
+                return waits
             number = _never_judged(increments) or seal(run.pipeline, lease, run.run_id)
             if number is None:
                 return Ended(Outcome.DONE, "nothing new to judge")
+            lease.check()
             remember(layout.run(run.run_id), number)
-        return judge_own(run, number)
+        return judge_own(run, number, lease)
 
 
-def judge_own(run: Run, number: int) -> Ended:
-    """Judge an increment that nobody has published yet; the caller holds the lease."""
+def judge_own(run: Run, number: int, lease: Lease) -> Ended:
+    """Judge an increment that nobody has published yet.
+
+    Args:
+        run: Whose increment it is.
+        number: Of the increment.
+        lease: Held by the caller.
+    """
     layout = run.pipeline.layout
     increments, journal = Increments(layout.increments), Journal(layout.journal)
     event = journal.of_increment(number)
@@ -70,7 +81,7 @@ def judge_own(run: Run, number: int) -> Ended:
         applied = journal.published().get(event.seq)
         where = f"already in version {applied.version}" if applied else "already in the journal"
         return Ended(Outcome.DONE, where, {"increment": number})
-    return _judge(run, increments, increments.get(number))
+    return _judge(run, increments, increments.get(number), lease)
 
 
 def _seals(run: Run) -> bool:
@@ -79,17 +90,33 @@ def _seals(run: Run) -> bool:
 
 
 def _never_judged(increments: Increments) -> int | None:
-    """An increment whose run was killed between the seal and its verdict.
-
-    What was computed again is judged by the run that was asked for it.
-    """
+    """An increment of live batches whose run was killed between the seal and its verdict."""
     return next(
         (i.number for i in increments.in_order() if i.state is State.SEALED and not i.sealed.made),
         None,
     )
 
 
-def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
+def _judge_orphans(run: Run, increments: Increments, lease: Lease) -> Ended | None:
+    """Judge what other runs computed again and did not live to judge.
+
+    The run that was asked for it judges it too, if it comes back; until then a redo would block all
+    that comes after it.
+
+    Returns:
+        Why it cannot be judged here, None where all is judged.
+    """
+    for increment in increments.all():
+        if increment.sealed.made is not None and increment.state is State.SEALED:
+            its_run = replace(run, run_id=increment.sealed.run_id)
+            ended = _judge(its_run, increments, increment, lease)
+            run.say(f"of run {its_run.run_id}: {ended.reason}")
+            if ended.outcome is Outcome.NEEDS_SPARK:
+                return ended
+    return None
+
+
+def _judge(run: Run, increments: Increments, increment: Increment, lease: Lease) -> Ended:
     pipeline, sealed = run.pipeline, increment.sealed
     if increment.state in (State.RELEASED, State.REJECTED, State.SUPERSEDED):
         return Ended(Outcome.DONE, f"increment {sealed.increment:06d} was {increment.state}")
@@ -138,7 +165,9 @@ def _judge(run: Run, increments: Increments, increment: Increment) -> Ended:
         judgement=judgement,
         run_id=run.run_id,
         judged=datetime.now(UTC),
+        epoch=lease.epoch,
     )
+    lease.check()
     increments.judge(verdict)
     return _ended(run, sealed, verdict, suite)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.clean_source import clean_sources
 from spark_jobs.ledger.increments import Increment, Increments, State
-from spark_jobs.ledger.journal import Applied, Event, EventKind, Journal
+from spark_jobs.ledger.journal import Applied, Event, Journal
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.run_increment import read_run_increment, tries
 from spark_jobs.publish.catch_up import CatchUp
-from spark_jobs.publish.placing import rival
 from spark_jobs.publish.targets import targets_of
+from spark_jobs.publish.withdrawing import withdraw_overtaken
 from spark_jobs.steps.computing import compute_again
+from spark_jobs.steps.entries import Entries
 from spark_jobs.steps.gate import judge_own
 from spark_jobs.steps.step import Ended, Run
 
@@ -50,11 +50,11 @@ def publish(run: Run) -> Ended:
                 return ended
             run.say(ended.reason)
             if tries(folder) + 1 >= UNDER_THE_LEASE:
-                judged = judge_own(run, compute_again(run, lease))
+                judged = judge_own(run, compute_again(run, lease), lease)
                 return judged if judged.outcome is Outcome.HELD else _publish(run, lease)
         number = compute_again(run, None)
-        with hold(layout.lease, step="gate", run_id=run.run_id):
-            judged = judge_own(run, number)
+        with hold(layout.lease, step="gate", run_id=run.run_id) as lease:
+            judged = judge_own(run, number, lease)
         if judged.outcome is Outcome.HELD:
             return judged
 
@@ -62,48 +62,15 @@ def publish(run: Run) -> Ended:
 def _publish(run: Run, lease: Lease) -> Ended:
     layout = run.pipeline.layout
     # Read under the lease: while we waited for it, a gate may have judged one of them again.
-    journal = Journal(layout.journal)
-    _let_out(run, journal)
-    faster = _place_swaps(run, journal)
     targets = targets_of(run.pipeline, lease.epoch, run.say)
+    withdraw_overtaken(run.pipeline, targets, lease, run.run_id, run.say)
+    entries = Entries(run.pipeline, lease)
+    entries.let_out()
+    faster = entries.place_swaps(read_run_increment(layout.run(run.run_id)))
     done = CatchUp(run.pipeline, targets, epoch=lease.epoch, run_id=run.run_id, say=run.say).run()
     cleaned = clean_sources(run.pipeline, lease, run.say)
-    ended = _lost(faster) if faster is not None else _ended(run, journal, done)
+    ended = _lost(faster) if faster is not None else _ended(run, entries.events, done)
     return replace(ended, facts={**ended.facts, "input": cleaned}) if cleaned else ended
-
-
-def _let_out(run: Run, journal: Journal) -> None:
-    """Add to the journal every increment that may go out, up to the first that may not."""
-    gone_out = {event.increment for event in journal.events()}
-    for increment in Increments(run.pipeline.layout.increments).in_order():
-        if increment.number in gone_out:
-            continue
-        if not increment.may_go_out:
-            return
-        _append(run, journal, increment)
-
-
-def _place_swaps(run: Run, journal: Journal) -> Event | None:
-    """Add to the journal what was computed again and has passed, unless somebody was faster.
-
-    Returns:
-        The event that was faster than this run's own; of others' their own runs compute anew.
-    """
-    layout = run.pipeline.layout
-    own = read_run_increment(layout.run(run.run_id))
-    gone_out = {event.increment for event in journal.events()}
-    lost = None
-    for increment in Increments(layout.increments).all():
-        made = increment.sealed.made
-        if made is None or made.in_order or increment.number in gone_out:
-            continue
-        if increment.may_go_out:
-            faster = rival(layout, made)
-            if faster is None:
-                _append(run, journal, increment)
-            elif increment.number == own:
-                lost = faster
-    return lost
 
 
 def _lost(faster: Event) -> Ended:
@@ -112,50 +79,6 @@ def _lost(faster: Event) -> Ended:
         f"increment {faster.increment:06d} went out meanwhile and touches what was computed again",
         {"faster": faster.increment, "seq": faster.seq},
     )
-
-
-def _append(run: Run, journal: Journal, increment: Increment) -> None:
-    seq = max((event.seq for event in journal.events()), default=0) + 1
-    if increment.sealed.made is not None and increment.sealed.made.by_way_of == "rebuild":
-        from spark_jobs.steps.rebuild import take_over
-
-        take_over(run.pipeline, increment, seq)
-    journal.append(_event(run, seq, increment))
-
-
-def _event(run: Run, seq: int, increment: Increment) -> Event:
-    sealed, verdict, release = increment.sealed, increment.verdict, increment.release
-    rejection, place = increment.rejection, increment.sealed.stands_for
-    said = {} if verdict is None else verdict.model_dump(mode="json", exclude={"judgement"})
-    # Publish takes the hash that was judged or decided on, never one it computes here.
-    decided = rejection or release
-    return Event(
-        seq=seq,
-        kind=_kind(increment),
-        increment=sealed.increment,
-        generation=place.generation,
-        first=place.first,
-        last=place.last,
-        files=None if sealed.made is None else sealed.place,
-        made=sealed.made,
-        rows=0 if rejection else sealed.rows,
-        rejected=0 if rejection else sealed.rejected,
-        files_hash=decided.files_hash if decided else said["files_hash"],
-        verdict=said,
-        release=None if release is None else release.model_dump(mode="json"),
-        rejection=None if rejection is None else rejection.model_dump(mode="json"),
-        run_id=sealed.run_id,
-        at=datetime.now(UTC),
-    )
-
-
-def _kind(increment: Increment) -> EventKind:
-    if increment.rejection is not None:
-        return "reject"
-    if increment.sealed.in_order:
-        return "increment"
-    made = increment.sealed.made
-    return "replace" if made is not None and made.by_way_of == "rebuild" else "swap"
 
 
 def _fact(event: Event, applied: Applied) -> dict[str, Any]:
@@ -169,7 +92,7 @@ def _fact(event: Event, applied: Applied) -> dict[str, Any]:
     }
 
 
-def _ended(run: Run, journal: Journal, done: list[tuple[Event, Applied]]) -> Ended:
+def _ended(run: Run, events: Collection[Event], done: Collection[tuple[Event, Applied]]) -> Ended:
     published = [_fact(event, applied) for event, applied in done if applied.head]
     further: dict[str, list[int]] = {}
     for event, applied in done:
@@ -177,7 +100,7 @@ def _ended(run: Run, journal: Journal, done: list[tuple[Event, Applied]]) -> End
             further.setdefault(applied.target, []).append(event.increment)
     facts: dict[str, Any] = {"published": published, "further": further}
     own = read_run_increment(run.pipeline.layout.run(run.run_id))
-    gone_out = {event.increment: event.seq for event in journal.events()}
+    gone_out = {event.increment: event.seq for event in events}
     if own is not None and own not in gone_out:
         first = _in_the_way(run, own, gone_out)
         how = "not judged yet" if first.state is State.SEALED else str(first.state)
@@ -191,7 +114,7 @@ def _ended(run: Run, journal: Journal, done: list[tuple[Event, Applied]]) -> End
     if said:
         return Ended(Outcome.DONE, ", ".join(said), facts)
     if own is not None:
-        version = journal.published()[gone_out[own]].version
+        version = Journal(run.pipeline.layout.journal).published()[gone_out[own]].version
         return Ended(Outcome.DONE, f"already in version {version}", {**facts, "version": version})
     return Ended(Outcome.DONE, "nothing to publish", facts)
 

@@ -133,7 +133,7 @@ def _prove_covered(run: Run, request: RunRequest, built: Construction) -> Part:
     return late
 
 
-def take_over(pipeline: Pipeline, increment: Increment, seq: int) -> None:
+def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) -> None:
     """Write down that a generation takes over with an event of the journal, which comes next.
 
     Until that event is there nothing has changed; from then on the new generation is live, and what
@@ -143,6 +143,7 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int) -> None:
         pipeline: Whose.
         increment: Of a rebuild.
         seq: The event's number.
+        lease: Held by the caller.
 
     Raises:
         ExclusionsChanged: it holds input that does not count any more, or lacks some that does.
@@ -170,6 +171,7 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int) -> None:
             by=made.by,
             reason=made.reason,
             born=datetime.now(UTC),
+            epoch=lease.epoch,
         ),
     )
 

@@ -61,7 +61,7 @@ def redo(run: Run, request: RunRequest) -> Ended:
     session = open_session(pipeline, "redo")
     recomputed = recompute(session, pipeline, made, None, run.run_id, 0, run.say)
     with hold(pipeline.layout.lease, step="redo", run_id=run.run_id) as lease:
-        if {one.number for one in unpublished(pipeline)} < set(made.supersedes):
+        if not {one.number for one in unpublished(pipeline)} >= set(made.supersedes):
             raise NothingToRedo(
                 "Part of the tail was published while it was computed again.",
                 remedy="Look where it stands, and redo what is left: "

@@ -72,7 +72,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
             pipeline_class=str(note.pipeline_class),
             increment=number,
         )
-    with hold(layout.lease, step="reject", run_id=run_id, patience=PATIENCE_SECONDS):
+    with hold(layout.lease, step="reject", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
         increment = increments.get(number)
         must_be_held(pipeline, increment)
         decision = Rejection(
@@ -81,7 +81,9 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
             by=by.strip(),
             reason=reason.strip(),
             rejected=datetime.now(UTC),
+            epoch=lease.epoch,
         )
+        lease.check()
         increments.decide(decision)
         remember(layout.run(run_id), number)
     return decision

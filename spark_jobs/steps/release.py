@@ -44,7 +44,7 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
     increments = Increments(layout.increments)
     # Looked at before the lease too: a wrong number need not wait for a long ingest.
     must_be_held(pipeline, increments.get(number))
-    with hold(layout.lease, step="release", run_id=run_id, patience=PATIENCE_SECONDS):
+    with hold(layout.lease, step="release", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
         increment = increments.get(number)
         must_be_held(pipeline, increment)
         decision = Release(
@@ -53,7 +53,9 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
             by=by.strip(),
             reason=reason.strip(),
             released=datetime.now(UTC),
+            epoch=lease.epoch,
         )
+        lease.check()
         increments.decide(decision)
         remember(layout.run(run_id), number)
     return decision

@@ -69,6 +69,7 @@ def seal_batches(
             made=made,
             run_id=run_id,
             sealed=datetime.now(UTC),
+            epoch=lease.epoch,
         )
     )
     return number

@@ -84,6 +84,10 @@ def find_work(
         elif increment.may_go_out and not behind:
             work.append(Work("publish", f"{name} awaits publishing", increment.number))
         behind = behind or not increment.may_go_out
+    for increment in increments.all():
+        if not increment.sealed.in_order and increment.state is State.SEALED:
+            name = f"increment {increment.number:06d}"
+            work.append(Work("judge", f"{name} awaits its verdict", increment.number))
     for target in targets:
         lag = len(journal.behind(target))
         if lag:

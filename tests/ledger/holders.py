@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.lease import Holder
+from spark_jobs.ledger.lease import Holder, Released, newest_epoch
 from spark_jobs.ledger.process import ProcessId, this_process
 
 
@@ -28,3 +28,11 @@ def elsewhere(**changes: Any) -> ProcessId:
 
 def write(folder: Path, holder: Holder) -> None:
     documents.put(folder / f"{holder.epoch:06d}.json", holder)
+
+
+def take_over(folder: Path) -> int:
+    """What another host does to a paused holder, and ends at once: the epoch that it had."""
+    epoch = newest_epoch(folder) + 1
+    write(folder, holder_of(elsewhere(), epoch=epoch))
+    documents.put(folder / f"{epoch:06d}.released", Released(at=datetime.now(UTC)))
+    return epoch

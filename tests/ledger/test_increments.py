@@ -143,3 +143,12 @@ def test_a_run_remembers_the_first_increment_it_sealed(history: History) -> None
     remember(folder, 3)
     remember(folder, 4)
     assert read_run_increment(folder) == 3
+
+
+def test_the_verdict_of_a_judge_who_lost_the_lease_does_not_count(sealed: History) -> None:
+    for epoch, outcome in ((1, "passed"), (3, "held"), (2, "passed")):
+        with_epoch = {"outcome": outcome, "epoch": epoch}
+        sealed.judge(1)
+        verdict = sealed.increments.get(1).verdicts[-1]
+        sealed.increments.judge(verdict.model_copy(update=with_epoch))
+    assert sealed.increments.get(1).state is State.HELD

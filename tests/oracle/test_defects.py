@@ -17,12 +17,12 @@ from spark_jobs.contract.spec import Spec
 from spark_jobs.engine import ingest, recompute, way
 from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.increments import Increments
-from spark_jobs.publish import rejected
+from spark_jobs.publish import placing, rejected
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.rejected_rest import Rest
 from spark_jobs.publish.turn import Turn
-from spark_jobs.steps import publish
+from spark_jobs.steps.entries import Entries
 from tests.oracle.asked_for import lines as lines_of
 from tests.oracle.asked_for import reports as reports_of
 from tests.oracle.asking import asking
@@ -110,15 +110,15 @@ def delay_the_watermark_by_a_window(patch: Patch) -> None:
 
 
 def publish_out_of_order(patch: Patch) -> None:
-    let_out, in_order = publish._let_out, Increments.in_order
+    let_out, in_order = Entries.let_out, Increments.in_order
 
-    def whatever_has_passed(*args: Any) -> None:
+    def whatever_has_passed(entries: Entries) -> None:
         with Patch.context() as inside:
             passed = lambda found: [one for one in in_order(found) if one.may_go_out]  # noqa: E731
             inside.setattr(Increments, "in_order", passed)
-            let_out(*args)
+            let_out(entries)
 
-    patch.setattr(publish, "_let_out", whatever_has_passed)
+    patch.setattr(Entries, "let_out", whatever_has_passed)
     patch.setattr(Turn, "check", lambda *_: None)
 
 
@@ -142,7 +142,7 @@ def keep_the_first_static_side(patch: Patch) -> None:
 
 
 def ignore_rule_s(patch: Patch) -> None:
-    patch.setattr(publish, "rival", lambda *_: None)
+    patch.setattr(placing, "rival", lambda *_: None)
 
 
 def count_what_was_rejected(patch: Patch) -> None:

@@ -1,0 +1,105 @@
+"""An event of the journal, and what is said of it: that a target applied it, or that none will."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.ledger.made import Made, Place
+
+EventKind = Literal["increment", "reject", "swap", "replace"]
+
+
+class Event(BaseModel):
+    """One publish event.
+
+    Attributes:
+        kind: `increment` adds the rows of the next batches, `reject` says that they never come,
+            `swap` puts rows in the place of whole partitions, `replace` in the place of all.
+        generation: Of the batches that it stands for.
+        first: The first of them; of a swap 0.
+        last: The last of them.
+        files: Where its files lie, if not in these batches.
+        made: Why it is no run of live batches; None where it is one.
+        rejection: Of a `reject`: who decided it, and why.
+        epoch: Of the lease of its writer; 0 where that was not written down yet.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seq: int
+    kind: EventKind = "increment"
+    increment: int
+    generation: str
+    first: int
+    last: int
+    files: Place | None = None
+    made: Made | None = None
+    rows: int
+    rejected: int
+    files_hash: str
+    verdict: dict[str, Any]
+    release: dict[str, Any] | None
+    rejection: dict[str, Any] | None = None
+    run_id: str
+    at: datetime
+    epoch: int = 0
+
+    @property
+    def place(self) -> Place:
+        """Where its files lie."""
+        own = Place(generation=self.generation, first=self.first, last=self.last)
+        return self.files or own
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it moves a target's head on to its last batch."""
+        return self.kind in ("increment", "reject")
+
+
+class Applied(BaseModel):
+    """What a target made of an event.
+
+    Attributes:
+        target: Its name.
+        head: Whether it was the one whose head says what consumers see.
+        version: Of the target, after it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seq: int
+    target: str
+    head: bool = True
+    version: int
+    run_id: str
+    at: datetime
+
+
+class Withdrawal(BaseModel):
+    """That an event does not count: no target has applied it, and none will.
+
+    Attributes:
+        by: The person; empty where publish itself found that the event came too late.
+        reason: Why.
+        epoch: Of the lease that it was written under.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seq: int
+    by: str = ""
+    reason: str
+    run_id: str
+    epoch: int
+    at: datetime
+
+
+class Announced(BaseModel):
+    """That consumers were told."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: datetime

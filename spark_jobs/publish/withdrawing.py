@@ -1,0 +1,68 @@
+"""Taking events back out of the journal, which is possible as long as no target has applied them.
+
+An event that was overtaken could be applied by no target, and all later ones would wait behind it;
+so publish withdraws it. Any other event is withdrawn by a person (`tidemill journal withdraw`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.journal import Event, Journal, Withdrawal
+from spark_jobs.ledger.lease import Lease
+from spark_jobs.publish.placing import overtaken
+from spark_jobs.publish.target import HeadUnexplained, Target
+
+
+def withdraw_overtaken(
+    pipeline: Pipeline,
+    targets: Sequence[Target],
+    lease: Lease,
+    run_id: str,
+    say: Callable[[str], None],
+) -> None:
+    """Withdraw every event that came too late and that no target has applied.
+
+    Args:
+        pipeline: Whose journal it is.
+        targets: Of the pipeline.
+        lease: Held by the caller.
+        run_id: Of the run.
+        say: Gets a line for each of them.
+
+    Raises:
+        LeaseLost: a newer epoch took over.
+        TargetUnreachable: nobody can say whether a target has such an event.
+    """
+    journal = Journal(pipeline.layout.journal)
+    due = set(journal.behind(targets[0].name)) if targets else set()
+    before: list[Event] = []
+    for event in journal.events() if due else ():
+        why = None
+        if event.seq in due and not journal.targets_of(event.seq):
+            why = overtaken(pipeline.layout, event, before)
+        if why is None or holder_of(event, targets) is not None:
+            before.append(event)
+            continue
+        lease.check()
+        journal.withdraw(
+            Withdrawal(
+                seq=event.seq, reason=why, run_id=run_id, epoch=lease.epoch, at=datetime.now(UTC)
+            )
+        )
+        say(f"event {event.seq}, of increment {event.increment:06d}, is withdrawn: {why}")
+
+
+def holder_of(event: Event, targets: Sequence[Target]) -> str | None:
+    """The name of a target that has an event, be it written down or not; None where none has."""
+    return next((target.name for target in targets if _holds(target, event)), None)
+
+
+def _holds(target: Target, event: Event) -> bool:
+    try:
+        return target.find(event) is not None
+    except HeadUnexplained:
+        # It counts the event's batches, and they are others.
+        return False

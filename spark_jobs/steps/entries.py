@@ -1,0 +1,125 @@
+"""What one publish adds to the journal, decided on one reading of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.increments import Increment, Increments
+from spark_jobs.ledger.journal import Event, EventKind, Journal
+from spark_jobs.ledger.lease import Lease
+from spark_jobs.publish import placing
+
+
+class Entries:
+    """The journal with what this publish adds to it.
+
+    An event gets the number after the last one that was read. Where another writer has put one
+    there since, that decision was made on too little, and nothing is added.
+
+    Args:
+        pipeline: Whose journal it is.
+        lease: Held by the caller.
+    """
+
+    def __init__(self, pipeline: Pipeline, lease: Lease) -> None:
+        self.pipeline = pipeline
+        self.lease = lease
+        self.journal = Journal(pipeline.layout.journal)
+        reading = self.journal.read()
+        self.events = [*reading.events]
+        self.last = reading.last
+
+    def let_out(self) -> None:
+        """Add every increment that may go out, up to the first that may not.
+
+        Raises:
+            AlreadyWritten: another writer has added an event since the journal was read.
+            LeaseLost: a newer epoch took over.
+        """
+        gone_out = self._gone_out()
+        for increment in Increments(self.pipeline.layout.increments).in_order():
+            if increment.number in gone_out:
+                continue
+            if not increment.may_go_out:
+                return
+            self._append(increment)
+
+    def place_swaps(self, own: int | None) -> Event | None:
+        """Add what was computed again and has passed, unless somebody was faster.
+
+        Args:
+            own: The increment of this run.
+
+        Returns:
+            The event that was faster than `own`; of others' their own runs compute anew.
+
+        Raises:
+            AlreadyWritten: another writer has added an event since the journal was read.
+            LeaseLost: a newer epoch took over.
+        """
+        layout, gone_out = self.pipeline.layout, self._gone_out()
+        lost = None
+        for increment in Increments(layout.increments).all():
+            made = increment.sealed.made
+            if made is None or made.in_order or increment.number in gone_out:
+                continue
+            if increment.may_go_out:
+                faster = placing.rival(layout, made, self.events)
+                if faster is None:
+                    self._append(increment)
+                elif increment.number == own:
+                    lost = faster
+        return lost
+
+    def _gone_out(self) -> set[int]:
+        return {event.increment for event in self.events}
+
+    def _append(self, increment: Increment) -> None:
+        seq = self.last + 1
+        self.lease.check()
+        if increment.sealed.made is not None and increment.sealed.made.by_way_of == "rebuild":
+            from spark_jobs.steps.rebuild import take_over
+
+            take_over(self.pipeline, increment, seq, self.lease)
+        event = _event(increment, seq, self.lease.epoch)
+        self.lease.check()
+        self.journal.append(event)
+        self.events.append(event)
+        self.last = seq
+
+
+def _event(increment: Increment, seq: int, epoch: int) -> Event:
+    sealed, verdict, release = increment.sealed, increment.verdict, increment.release
+    rejection, place = increment.rejection, increment.sealed.stands_for
+    said = {} if verdict is None else verdict.model_dump(mode="json", exclude={"judgement"})
+    # Publish takes the hash that was judged or decided on, never one it computes here.
+    decided = rejection or release
+    return Event(
+        seq=seq,
+        kind=_kind(increment),
+        increment=sealed.increment,
+        generation=place.generation,
+        first=place.first,
+        last=place.last,
+        files=None if sealed.made is None else sealed.place,
+        made=sealed.made,
+        rows=0 if rejection else sealed.rows,
+        rejected=0 if rejection else sealed.rejected,
+        files_hash=decided.files_hash if decided else said["files_hash"],
+        verdict=said,
+        release=None if release is None else release.model_dump(mode="json"),
+        rejection=None if rejection is None else rejection.model_dump(mode="json"),
+        run_id=sealed.run_id,
+        at=datetime.now(UTC),
+        epoch=epoch,
+    )
+
+
+def _kind(increment: Increment) -> EventKind:
+    if increment.rejection is not None:
+        return "reject"
+    if increment.sealed.in_order:
+        return "increment"
+    made = increment.sealed.made
+    return "replace" if made is not None and made.by_way_of == "rebuild" else "swap"
