@@ -49,6 +49,9 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         # State beyond the JVM's heap, of which each batch uploads what changed, not all of it.
         "spark.sql.streaming.stateStore.providerClass": f"{STATE}.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # A row of the state that is not what was put is an error, never a count. A generation keeps
+        # what it was born with.
+        "spark.sql.streaming.stateStore.rowChecksum.enabled": "true",
         "spark.sql.streaming.multipleWatermarkPolicy": spec.multipleWatermarkPolicy,
         # Spark's logs must outlive whatever one run may commit before our ledger has it.
         "spark.sql.streaming.minBatchesToRetain": str(RETAINED_BATCHES),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter
@@ -19,9 +20,9 @@ from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.output import Output
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine import raised
-from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import ROWS_READ
 from spark_jobs.engine.replaceable import refuse_irreplaceable
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.ledger.attempts import (
     AttemptFile,
     Manifest,
@@ -93,7 +94,7 @@ class Attempts:
         except TidemillError as error:
             raised.keep(self.pipeline.name, error)
             raise
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             # Else every error in here would count as the user's function's.
             raised.keep(self.pipeline.name, of_spark(error))
             raise

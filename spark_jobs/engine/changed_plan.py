@@ -14,7 +14,7 @@ from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.project import Project
 from spark_jobs.engine.plan_shape import shape_today, table_schema
-from spark_jobs.engine.progress import of_spark
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.ledger.change import Change, refuse
 from spark_jobs.ledger.changes import Born, born_of, has_passed, put_passed
 from spark_jobs.ledger.note import Note

@@ -20,9 +20,9 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructType, Varian
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.intervals import Extent
-from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.recompute import Computed, compute
 from spark_jobs.engine.rows import REJECT
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.ledger.published import open_dataset

@@ -22,10 +22,10 @@ from spark_jobs.engine.due import plan_due
 from spark_jobs.engine.kafka_ready import make_ready, prove_unchanged
 from spark_jobs.engine.late import Lateness, earliest_ms
 from spark_jobs.engine.manner import Manner
-from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import Plan, plan
 from spark_jobs.engine.query_run import QueryRun, Ran
 from spark_jobs.engine.refusals import refuse_endless
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.state_figures import StateFigures, state_figures
 from spark_jobs.engine.static import Pins, Statics, pin_statics, read_statics
 from spark_jobs.engine.ungated import Watch, begins_anew

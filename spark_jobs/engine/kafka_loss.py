@@ -20,9 +20,10 @@ from pyspark.sql import SparkSession
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
-from spark_jobs.engine.progress import of_spark, why
+from spark_jobs.engine.progress import why
 from spark_jobs.engine.query import plan
 from spark_jobs.engine.sink import start
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import Statics
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generation import Generation, open_generation

@@ -36,10 +36,10 @@ from spark_jobs.engine.late_rule import (
     without_state,
 )
 from spark_jobs.engine.left_out import leave_out
-from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.read_again import InputGone, read_again
 from spark_jobs.engine.rows import good, tag
 from spark_jobs.engine.source import read_stream
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import Statics, read_statics
 from spark_jobs.engine.transform import TransformRefused, apply, load_transform
 from spark_jobs.ledger.batch import Batch

@@ -17,9 +17,11 @@ from spark_jobs.engine.follow import Following, Say
 from spark_jobs.engine.kafka_ready import explained
 from spark_jobs.engine.listening import listening
 from spark_jobs.engine.manner import Manner
-from spark_jobs.engine.progress import Progress, of_spark, why
+from spark_jobs.engine.progress import Progress, why
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.sink import start
+from spark_jobs.engine.spark_errors import of_spark
+from spark_jobs.engine.state_damage import explain_state
 from spark_jobs.engine.static import Statics, kept
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.generation import Generation
@@ -108,7 +110,7 @@ class QueryRun:
                 query.stop()
         failure = why(query)
         if failure is not None:
-            failure = explained(pipeline, failure)
+            failure = explain_state(pipeline, self.generation.name, explained(pipeline, failure))
             failure.data |= {"query_id": str(query.id), "query_run_id": str(query.runId)}
             raise failure
         ids = (str(query.id), str(query.runId))

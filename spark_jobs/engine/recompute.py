@@ -25,9 +25,9 @@ from spark_jobs.engine.intervals import Extent
 from spark_jobs.engine.moved import moved
 from spark_jobs.engine.pinned import StaticsOf, statics_then
 from spark_jobs.engine.prefix import Inputs, Read, inputs_of, read_prefix, reads_of
-from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import Plan, plan, plan_rows
 from spark_jobs.engine.scratch import files_in, scratch, write_down, write_rows
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.way import goes_by_batch
 from spark_jobs.ledger.batches import Ledger, OutputFile
 from spark_jobs.ledger.excluded import without

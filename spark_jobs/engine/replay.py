@@ -30,12 +30,13 @@ from spark_jobs.engine import raised
 from spark_jobs.engine.binding import SHUFFLE_PARTITIONS
 from spark_jobs.engine.catalyst import Catalyst, analysed, kind, nodes
 from spark_jobs.engine.pinned import StaticsOf, statics_then
-from spark_jobs.engine.progress import of_spark, why
+from spark_jobs.engine.progress import why
 from spark_jobs.engine.query import Plan, plan_rows
 from spark_jobs.engine.refusals import STATE_ENCODING
 from spark_jobs.engine.replay_input import UNION_OF_ONES, ReplayInput
 from spark_jobs.engine.replay_output import Keep, ReplayOutput
 from spark_jobs.engine.segments import MOST_BATCHES, Step, segments, steps_of
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import kept
 from spark_jobs.ledger.checkpoint import read_checkpoint
 from spark_jobs.ledger.commit_log import put_watermark

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -15,11 +16,11 @@ from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine import raised
-from spark_jobs.engine.progress import of_spark
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.replaceable import refuse_irreplaceable
 from spark_jobs.engine.rows import REJECT
 from spark_jobs.engine.scratch import write_rows
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.ledger.keyed_rows import KeyedFile
 from spark_jobs.ledger.made import Place
 from spark_jobs.ledger.partition_values import is_rejected, partition_values
@@ -57,7 +58,7 @@ class ReplayOutput:
         except TidemillError as error:
             raised.keep(self.place.generation, error)
             raise
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             raised.keep(self.place.generation, of_spark(error))
             raise
 

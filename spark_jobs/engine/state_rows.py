@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.contract.layout import Layout
-from spark_jobs.engine.progress import of_spark
+from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.ledger.state_metadata import StateOperator
 
 PARTITIONS = "spark.sql.streaming.internal.stateStore.partitions"

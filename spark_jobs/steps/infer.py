@@ -80,8 +80,8 @@ def _inferred(
     from pyspark.errors import PySparkException
 
     from spark_jobs.engine import infer as engine
-    from spark_jobs.engine.progress import of_spark
     from spark_jobs.engine.session import open_session
+    from spark_jobs.engine.spark_errors import of_spark
 
     session = open_session(pipeline, "infer", sum(path.stat().st_size for path in files))
     try:

@@ -100,10 +100,10 @@ def _preview(
     from pyspark.errors import PySparkException
 
     from spark_jobs.engine.file_source import read_batch
-    from spark_jobs.engine.progress import of_spark
     from spark_jobs.engine.query import plan_rows
     from spark_jobs.engine.rows import REJECT
     from spark_jobs.engine.session import open_session
+    from spark_jobs.engine.spark_errors import of_spark
     from spark_jobs.engine.static import pin_statics, read_statics
 
     sink = pipeline.layout.sink(FIRST_GENERATION)

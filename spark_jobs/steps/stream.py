@@ -68,9 +68,9 @@ def explain(pipeline: Pipeline) -> str:
     """
     from pyspark.errors import PySparkException
 
-    from spark_jobs.engine.progress import of_spark
     from spark_jobs.engine.query import plan
     from spark_jobs.engine.session import open_session
+    from spark_jobs.engine.spark_errors import of_spark
     from spark_jobs.engine.static import statics_now
 
     session = open_session(pipeline, "explain")

@@ -13,7 +13,7 @@ from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.contract.stream_trigger import TriggerUnsupported
 from spark_jobs.engine.cores import TooFewCores
 from spark_jobs.engine.manner import Rows
-from spark_jobs.engine.progress import QueryFailed
+from spark_jobs.engine.spark_errors import QueryFailed
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.execution import ExecutionChanged
 from spark_jobs.ledger.running import RunningQuery, running

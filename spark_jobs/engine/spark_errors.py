@@ -1,0 +1,115 @@
+"""What an error of Spark's means: whether a retry can help, and what a person does about it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors.exceptions.captured import convert_exception
+
+from spark_jobs.contract.errors import TidemillError, TransientError
+from spark_jobs.ledger.partition_values import disk_path
+
+# SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
+# syntax, unsupported features.
+HOPELESS = ("22", "38", "39", "42", "0A", "54", "P0")
+# Errors that Spark wraps without a SQLSTATE of their own.
+HOPELESS_TEXTS = ("PythonException", "CSV header does not conform to the schema")
+# How Spark names a file that it could not read, in two places.
+UNREADABLE = re.compile(
+    r"(?:Encountered error while reading file|CSV file:) (file:\S+?)\.?(?:\s|$)"
+)
+# A file system that stumbled, not a file that is wrong.
+STUMBLES = ("Input/output error", "Stale file handle", "timed out", "Too many open files")
+TRACEBACK = "Traceback (most recent call last):"
+# Where only the text has the condition and the SQLSTATE of an error.
+CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!SQLSTATE: ).)*SQLSTATE: (\w{5})", re.DOTALL)
+RACES = ("CONCURRENT_STREAM_LOG_UPDATE", "Race while writing batch")
+
+
+class QueryFailed(TidemillError):
+    """The query stopped with an error that a retry will meet again; carries `condition`."""
+
+
+class FileUnreadable(QueryFailed):
+    """A file of a source cannot be read as the spec says; carries `file` and `condition`."""
+
+
+class QueryInterrupted(TransientError):
+    """The query stopped with an error that may be gone at the next try; carries `condition`."""
+
+
+def of_spark(error: PySparkException | Py4JJavaError) -> TidemillError:
+    """An error of Spark's, told apart by whether a retry can help.
+
+    Args:
+        error: As PySpark raised it; it hands some of Spark's errors on as Py4J has them.
+    """
+    if isinstance(error, Py4JJavaError):
+        error = convert_exception(error.java_exception)
+    condition, state, text = _said(error)
+    first = _shortened(text)
+    if any(race in text for race in RACES):
+        return QueryInterrupted(
+            f"Another driver wrote to the same checkpoint: {first}",
+            remedy="The retry carries on from the last committed batch.",
+            condition=condition,
+        )
+    unreadable = UNREADABLE.search(text)
+    if unreadable and not any(stumble in text for stumble in STUMBLES):
+        file = disk_path(unreadable[1])
+        return FileUnreadable(
+            f"{file} cannot be read as the spec says: {_last(text)}",
+            remedy="Put the whole file in its place, or mend the spec; the batch then runs again.",
+            file=file,
+            condition=condition,
+        )
+    # The analyser refuses a plan for ever, also where it gives no SQLSTATE (continuous queries).
+    planned = isinstance(error, AnalysisException)
+    if planned or state.startswith(HOPELESS) or any(word in text for word in HOPELESS_TEXTS):
+        return QueryFailed(
+            f"The query failed with {condition}: {first}",
+            remedy="Mend the transform, the spec or the input file; the batch then runs again.",
+            condition=condition,
+        )
+    return QueryInterrupted(
+        f"The query was interrupted with {condition}: {first}",
+        remedy="The retry carries on from the last committed batch.",
+        condition=condition,
+    )
+
+
+def _last(text: str) -> str:
+    """The innermost error alone."""
+    return " ".join(text.rpartition(" Caused by: ")[2].split())[:300]
+
+
+def _shortened(text: str) -> str:
+    """The first error and the last, which is the one to mend, in some 600 characters."""
+    causes = [" ".join(_without_trace(cause).split()) for cause in text.split(" Caused by: ")]
+    return " Caused by: ".join(dict.fromkeys(cause[:300] for cause in (causes[0], causes[-1])))
+
+
+def _without_trace(cause: str) -> str:
+    """An error of a Python worker without the lines of code that led to it."""
+    head, *traces = cause.split(TRACEBACK)
+    said = [line for line in "".join(traces[-1:]).splitlines() if line and not line[0].isspace()]
+    return f"{head}{said[0]}" if said else cause
+
+
+def _said(error: PySparkException) -> tuple[str, str, str]:
+    """Condition and SQLSTATE of the innermost error that has them, and what all of them say."""
+    condition, state, texts = type(error).__name__, "", []
+    link: Any = error
+    while link is not None:
+        texts.append(getattr(link, "_desc", None) or str(link))
+        if link.getCondition():
+            condition, state = link.getCondition(), link.getSqlState() or ""
+        link = getattr(link, "_cause", None)
+    text = " Caused by: ".join(texts)
+    inner = CONDITION.findall(text)
+    if not state and inner:
+        condition, state = inner[-1]
+    return condition, state, text

@@ -1,0 +1,45 @@
+"""The files of Spark's state in a checkpoint, held against the checksums beside them.
+
+Hadoop's local file system writes `.<name>.crc` beside each file: the bytes per checksum, then a
+CRC-32 of each such chunk. Spark checks them as it reads, and mostly says nothing of the file.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+MAGIC = b"crc\0"
+METADATA = "_metadata"
+
+
+def damaged_state_files(checkpoint: Path, *, metadata_only: bool = False) -> tuple[Path, ...]:
+    """The files of the state that are not what Spark wrote, or that are gone.
+
+    Args:
+        checkpoint: Its directory.
+        metadata_only: Whether to look only at the few small files that describe the state; all of
+            it may take as long as reading it.
+    """
+    below = f"**/{METADATA}/**/.*.crc" if metadata_only else "**/.*.crc"
+    sums = sorted((checkpoint / "state").glob(below))
+    files = [(path.with_name(path.name[1:].removesuffix(".crc")), path) for path in sums]
+    return tuple(file for file, path in files if not _agrees(file, path))
+
+
+def _agrees(file: Path, checksums: Path) -> bool:
+    """Whether a file has the checksums that were written with it."""
+    said = checksums.read_bytes()
+    if said[: len(MAGIC)] != MAGIC or len(said) < 8:
+        return False
+    (chunk_bytes,) = struct.unpack(">i", said[4:8])
+    expected = said[8:]
+    found = bytearray()
+    try:
+        with file.open("rb") as content:
+            while chunk := content.read(chunk_bytes):
+                found += struct.pack(">I", zlib.crc32(chunk))
+    except FileNotFoundError:
+        return False
+    return bytes(found) == expected
