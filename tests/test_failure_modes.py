@@ -15,7 +15,7 @@ ROW = re.compile(r"^\| ([KJ]?\d+) \|(.*)\|(.*)\|(.*)\|$", re.MULTILINE)
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 # What it shows is known, and nothing shows it yet.
 OPEN = {
-    *("2", "23", "25", "31", "32", "K4"),
+    *("31", "32"),
     *(
         "J2",
         "J3",

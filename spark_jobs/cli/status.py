@@ -8,11 +8,12 @@ from typing import Annotated
 from typer import Argument
 
 from spark_jobs.cli.screen import Json, Screen
-from spark_jobs.contract.errors import TidemillError
+from spark_jobs.contract.errors import Refused, TidemillError
 from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import open_pipeline, root
 from spark_jobs.contract.project import find, spec_files
 from spark_jobs.ledger.increment_status import IncrementStatus
+from spark_jobs.ledger.orphans import read_orphans
 from spark_jobs.ledger.published import Head
 from spark_jobs.ledger.status import PipelineStatus, read_status
 
@@ -24,7 +25,7 @@ def status(name: Name = None, json: Json = False) -> None:
     screen = Screen(json)
     if name is not None:
         find(name)
-        one = read_status(Layout(root(), name), _targets(name))
+        one = _with_orphans(Layout(root(), name))
         screen.document(one.model_dump(mode="json")) if json else _show(one, screen)
         return
     every = [_read(Layout(root(), path.stem)) for _, path in spec_files()]
@@ -41,6 +42,17 @@ def status(name: Name = None, json: Json = False) -> None:
     columns = ("pipeline", "class", "version", "rows", "rejected", "batches", "unpublished")
     lines = (_line(layout.name, found) for layout, found in every)
     screen.table("", (*columns, "last run"), lines)
+
+
+def _with_orphans(layout: Layout) -> PipelineStatus:
+    """The status of one pipeline; for orphans its whole sink is listed."""
+    found = read_status(layout, _targets(layout.name))
+    try:
+        orphans = read_orphans(layout, found.generation)
+    except Refused:
+        # What is wrong with Spark's logs is for the doctor to say.
+        orphans = None
+    return found.model_copy(update={"orphans": orphans})
 
 
 def _read(layout: Layout) -> tuple[Layout, PipelineStatus | TidemillError]:
@@ -95,6 +107,11 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
     screen.line(f"batches: {one.batches} committed, {one.unsealed} of them not yet at the gate")
     if one.late:
         screen.line(f"late: {one.late:,} rows, shown by: tidemill late {one.pipeline}")
+    if one.orphans is not None and one.orphans.files:
+        screen.line(
+            f"orphans: {one.orphans.files:,} files of {one.orphans.bytes:,} bytes in the sink, "
+            "which no log names and nobody reads"
+        )
     screen.line(f"unpublished: {_unpublished(one) or 'none'}")
     for target, lag in one.lagging.items():
         screen.line(f"{target}: {lag} increments behind")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -129,5 +130,5 @@ class QueryRun:
                 field="output",
                 trigger=str(trigger),
             ) from error
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             raise of_spark(error) from error

@@ -22,6 +22,11 @@ class Committed(Protocol):
         """The last batch that was written, None for none."""
         ...
 
+    @property
+    def files(self) -> tuple[SinkFile, ...]:
+        """The files of all batches."""
+        ...
+
     def files_of(self, batch: int, known: Container[Path] = frozenset()) -> tuple[SinkFile, ...]:
         """The files that one batch wrote; see `SinkLog.files_of`."""
         ...
@@ -39,6 +44,7 @@ class Nothing:
     """
 
     latest: int | None = None
+    files: tuple[SinkFile, ...] = ()
 
     def __init__(self, sink: Path) -> None:
         self.sink = sink

@@ -26,6 +26,7 @@ from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.lease import current_holder
 from spark_jobs.ledger.note import read_note
+from spark_jobs.ledger.orphans import Orphans
 from spark_jobs.ledger.published import Head, read_head
 
 
@@ -70,6 +71,7 @@ class PipelineStatus(_Model):
         table: None until something is published.
         rejected: The table of rejected rows.
         late: Rows that came after the watermark had passed them, which no table holds.
+        orphans: Files in the sink that no log names; None where nobody looked.
         lagging: Target -> increments that went out and that it has still to apply.
         writer: None where nobody holds the lease.
     """
@@ -84,6 +86,7 @@ class PipelineStatus(_Model):
     table: Head | None
     rejected: Head | None
     late: int = 0
+    orphans: Orphans | None = None
     lagging: dict[str, int]
     last_run: LastRun | None
     writer: Writer | None

@@ -36,6 +36,7 @@ def test_a_pipeline_that_never_ran_has_nothing_of_everything(tidemill: Tidemill)
         "table": None,
         "rejected": None,
         "late": 0,
+        "orphans": {"files": 0, "bytes": 0},
         "lagging": {},
         "last_run": None,
         "writer": None,
@@ -53,6 +54,13 @@ def test_a_target_that_lags_is_named(tidemill: Tidemill, history: History) -> No
     assert found["lagging"] == {"postgres.warehouse.orders": 2}
     assert [one["state"] for one in found["increments"]] == ["published", "published"]
     assert "postgres.warehouse.orders: 2 increments behind" in tidemill("status", "orders").stdout
+
+
+def test_files_that_no_log_names_are_counted(tidemill: Tidemill, history: History) -> None:
+    history.increment(rows(1))
+    (history.sink / "part-00000-dead.snappy.parquet").write_bytes(b"PAR1")
+    assert tidemill("status", "orders", "--json").json["orphans"] == {"files": 1, "bytes": 4}
+    assert "orphans: 1 files of 4 bytes" in tidemill("status", "orders").stdout
 
 
 def test_a_spec_that_does_not_load_hides_nothing(tidemill: Tidemill, history: History) -> None:

@@ -1,8 +1,4 @@
-"""The whole process group is killed where Spark's protocol is weakest; nothing is lost or doubled.
-
-The points are those of the failure-modes notes: K5 is after the data files and before the sink's
-log, K7 after the sink's log and before the checkpoint's commit.
-"""
+"""The whole process group is killed where Spark is weakest; nothing is lost or doubled."""
 
 from __future__ import annotations
 
@@ -10,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.orphans import read_orphans
 from tests.e2e.kill import kill_at
 from tests.e2e.mill import Mill
 
@@ -24,14 +22,41 @@ def batches(folder: Path) -> set[int]:
     return {int(entry.name) for entry in folder.glob("*") if entry.name.isdecimal()}
 
 
+def data_files(sink: Path) -> set[Path]:
+    return set(sink.glob("*/part-*.parquet"))
+
+
 def whole_files(sink: Path) -> set[Path]:
     """Parquet files that are written to their last byte."""
     files = set()
-    for path in sink.glob("*/part-*.parquet"):
+    for path in data_files(sink):
         with path.open("rb") as file:
             if path.stat().st_size > 12 and file.seek(-4, 2) and file.read() == b"PAR1":
                 files.add(path)
     return files
+
+
+def test_a_kill_in_the_middle_of_a_data_file_leaves_half_a_file_that_nobody_reads(
+    mill: Mill, spark: object
+) -> None:
+    # So many rows that a file is not written in a moment.
+    mill.deliver_days(range(1, 2), rows=20_000)
+
+    def half_a_file() -> bool:
+        return bool(data_files(mill.sink) - whole_files(mill.sink))
+
+    near = mill.checkpoint / "offsets" / "0"
+    kill_at(mill.start("ingest", "killed"), near, half_a_file)
+    half = data_files(mill.sink) - whole_files(mill.sink)
+    assert half
+
+    assert mill.run("after")["publish"].outcome is Outcome.DONE
+
+    mill.assert_whole()
+    assert half <= data_files(mill.sink) - whole_files(mill.sink)
+    found = read_orphans(mill.layout, FIRST_GENERATION)
+    assert found is not None
+    assert found.files >= len(half)
 
 
 def test_a_kill_between_data_files_and_sink_log_leaves_orphans_and_no_trace(

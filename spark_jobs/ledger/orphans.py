@@ -1,0 +1,60 @@
+"""Files in a sink's folder that nothing names, so that nobody reads them.
+
+A driver or an executor that died leaves them, a task that ran twice, or a person who wrote there.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.checkpoint import read_checkpoint
+from spark_jobs.ledger.committed import read_committed
+from spark_jobs.ledger.note import read_note
+from spark_jobs.ledger.sink_log import METADATA_DIRECTORY
+
+
+class Orphans(BaseModel):
+    """Files that no log and no manifest names; they are neither judged nor published."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    files: int
+    bytes: int
+
+
+def read_orphans(layout: Layout, generation: str) -> Orphans | None:
+    """Count the orphans of a generation; reads its sink's whole log and lists its folder.
+
+    Args:
+        layout: Of the pipeline.
+        generation: Such as `live-0001`.
+
+    Returns:
+        None while a batch is unfinished, as nobody can tell its files from orphans then.
+
+    Raises:
+        Refused: the sink's log or the checkpoint is damaged.
+    """
+    # Listed first, as what is written meanwhile would be in no log that was read before.
+    found = _files(layout.sink(generation))
+    checkpoint = read_checkpoint(layout.checkpoint(generation))
+    if checkpoint.latest_offsets != checkpoint.latest_commit:
+        return None
+    log = read_committed(read_note(layout, generation), layout.sink(generation))
+    named = {str(file.path) for file in log.files}
+    sizes = [size for path, size in found.items() if path not in named]
+    return Orphans(files=len(sizes), bytes=sum(sizes))
+
+
+def _files(sink: Path) -> dict[str, int]:
+    """The data files below a sink with their sizes; logs, manifests and checksums are none."""
+    found: dict[str, int] = {}
+    for folder, folders, names in os.walk(sink):
+        folders[:] = [name for name in folders if name != METADATA_DIRECTORY]
+        paths = (os.path.join(folder, name) for name in names if name[0] not in "._")  # noqa: PTH118
+        found.update((path, os.stat(path).st_size) for path in paths)  # noqa: PTH116
+    return found

@@ -1,0 +1,56 @@
+"""Two queries on one checkpoint in one Spark session: the one that runs is not stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Event
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.contract.layout import FIRST_GENERATION
+from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
+from spark_jobs.engine.ingest import ingest
+from spark_jobs.engine.manner import Manner
+from spark_jobs.engine.session import open_session
+from spark_jobs.engine.spark_errors import QueryInterrupted
+from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.lease import hold
+from tests.e2e.mill import Mill
+
+pytestmark = pytest.mark.jvm
+
+
+def wait_for(reached: Callable[[], bool]) -> None:
+    while not reached():
+        time.sleep(0.05)
+
+
+def test_a_second_query_on_a_checkpoint_is_refused_and_the_first_goes_on(
+    spark: SparkSession, mill: Mill
+) -> None:
+    pipeline, over = mill.pipeline, Event()
+    session = open_session(pipeline, "ingest")
+    ledger = Ledger(mill.layout, FIRST_GENERATION)
+    always = StreamTrigger(TriggerKind.PROCESSING_TIME, timedelta(seconds=1))
+    until_over = Manner(always, stop=lambda: "over" if over.is_set() else None)
+    # One lease for both: with two the second would not come as far as Spark.
+    with (
+        hold(mill.layout.lease, step="ingest", run_id="both") as lease,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        mill.deliver_days(range(1, 2))
+        first = pool.submit(ingest, session, pipeline, lease, "first", lambda _: None, until_over)
+        try:
+            wait_for(lambda: first.done() or ledger.latest() == 0)
+            with pytest.raises(QueryInterrupted, match="already active"):
+                ingest(session, pipeline, lease, "second", lambda _: None)
+            mill.deliver_days(range(2, 3))
+            wait_for(lambda: first.done() or ledger.latest() == 1)
+        finally:
+            over.set()
+        assert first.result().stopped == "over"
+    assert [batch.batch for batch in ledger.batches()] == [0, 1]
