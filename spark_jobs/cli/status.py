@@ -131,12 +131,17 @@ def _increment(i: IncrementStatus) -> tuple[object, ...]:
     batches = f"{i.first}-{i.last}" if i.first != i.last else i.first
     notes = [*i.reasons]
     if i.released_by is not None:
-        notes.append(f"released by {i.released_by}: {i.release_reason}")
+        notes.append(f"released by {_person(i)}: {i.release_reason}")
     elif i.decided_by is not None:
         what = f"{i.made}, {i.partitions}" if i.partitions else i.made or i.state
-        notes.append(f"{what} by {i.decided_by}")
+        notes.append(f"{what} by {_person(i)}")
     rows, rejected = f"{i.rows:,}", f"{i.rejected:,}"
     return f"{i.increment:06d}", batches, rows, rejected, state_of(i), i.engine, "; ".join(notes)
+
+
+def _person(i: IncrementStatus) -> str:
+    """Who decided about an increment, and whose process did it: the first is what they say."""
+    return f"{i.decided_by}" if i.os_user is None else f"{i.decided_by}, as {i.os_user}"
 
 
 def state_of(i: IncrementStatus) -> str:

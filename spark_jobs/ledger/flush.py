@@ -21,6 +21,8 @@ class Flush(BaseModel):
     Attributes:
         batch: Which carries it out; it reads nothing.
         watermark_ms: Of that batch, in milliseconds since the epoch.
+        by: Who asked, as they say.
+        os_user: Whose process wrote it down; None where that was not noted yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -28,6 +30,7 @@ class Flush(BaseModel):
     batch: int
     watermark_ms: int
     by: str
+    os_user: str | None = None
     reason: str
     asked: datetime
 

@@ -29,7 +29,8 @@ class Birth(BaseModel):
         seq: Of the event in the journal that brings it; None of a fork, which needs none.
         supersedes: The increments of `of` that it takes the place of.
         excludes: Files that do not count any more from then on.
-        by: The person.
+        by: The person, as they say.
+        os_user: Whose process asked for it; None where that was not noted yet.
         reason: Why.
         epoch: Of the lease of its writer; 0 where that was not written down yet.
     """
@@ -44,6 +45,7 @@ class Birth(BaseModel):
     supersedes: tuple[int, ...] = ()
     excludes: tuple[InputFile, ...] = ()
     by: str
+    os_user: str | None = None
     reason: str
     born: datetime
     epoch: int = 0

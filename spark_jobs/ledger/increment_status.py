@@ -36,7 +36,9 @@ class IncrementStatus(BaseModel):
         place: Where its files lie: elsewhere, if it was computed again.
         made: By way of what it was computed again; None of live batches.
         partitions: Which it replaces; None where it replaces none.
-        decided_by: Who had it computed again, rejected or released it; None where nobody did.
+        decided_by: Who had it computed again, rejected or released it, as they say; None where
+            nobody did.
+        os_user: Whose process did that; None where it was not noted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,6 +64,7 @@ class IncrementStatus(BaseModel):
     partitions: Partitions | None = None
     place: Place
     decided_by: str | None = None
+    os_user: str | None = None
 
 
 def read_increments(layout: Layout) -> tuple[IncrementStatus, ...]:
@@ -90,6 +93,7 @@ def _status(
     increment: Increment, applied: Applied | None, in_the_way: int | None
 ) -> IncrementStatus:
     sealed, verdict, release = increment.sealed, increment.verdict, increment.release
+    decided = increment.release or increment.rejection or increment.sealed.made
     place, made, rejection = sealed.stands_for, sealed.made, increment.rejection
     if applied is not None and rejection is None:
         state: IncrementState = "published"
@@ -120,10 +124,6 @@ def _status(
         run_id=sealed.run_id,
         released_by=None if release is None else release.by,
         release_reason=None if release is None else release.reason,
-        decided_by=_decided_by(increment),
+        decided_by=None if decided is None else decided.by,
+        os_user=None if decided is None else decided.os_user,
     )
-
-
-def _decided_by(increment: Increment) -> str | None:
-    decided = increment.release or increment.rejection or increment.sealed.made
-    return None if decided is None else decided.by

@@ -28,6 +28,8 @@ class AcceptedLoss(BaseModel):
     Attributes:
         number: Of this source's losses, from 1.
         ranges: What was gone when it was given; no more and no less.
+        by: Who gave it, as they say.
+        os_user: Whose process wrote it down; None where that was not noted yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,6 +39,7 @@ class AcceptedLoss(BaseModel):
     ranges: tuple[Range, ...]
     records: int
     by: str
+    os_user: str | None = None
     reason: str
     accepted: datetime
 

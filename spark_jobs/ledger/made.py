@@ -40,7 +40,8 @@ class Made(BaseModel):
         spec_hash: Of the spec.
         forgets: Origins (files, or topic/partition/offset) whose rejected rows without a partition
             are replaced too; None where such rows stay as they are.
-        by: The person.
+        by: The person, as they say.
+        os_user: Whose process asked for it; None where that was not noted yet.
         reason: For the table's history.
         supersedes: The increments that it takes the place of.
         reinstates: The rejected increments whose input counts again.
@@ -59,6 +60,7 @@ class Made(BaseModel):
     spec_hash: str
     forgets: tuple[str, ...] | None = None
     by: str
+    os_user: str | None = None
     reason: str
     supersedes: tuple[int, ...] = ()
     reinstates: tuple[int, ...] = ()

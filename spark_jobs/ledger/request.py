@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
+from spark_jobs.contract.os_user import os_user
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.run_increment import read_run_increment
 
@@ -31,7 +32,8 @@ class RunRequest(BaseModel):
         increment: The one that is released, rejected or reinstated; of a redo the held one.
         exclude: Of a redo or a rebuild: files whose input is not to count any more.
         accept_loss: Of a rebuild: that it goes on without what the sources no longer hold.
-        by: The person.
+        by: The person, as they or Airflow say.
+        os_user: Whose process asked; None where that was not noted yet, and of live runs.
         reason: Why, for the table's history.
     """
 
@@ -47,6 +49,7 @@ class RunRequest(BaseModel):
     exclude: tuple[str, ...] = ()
     accept_loss: bool = False
     by: str = ""
+    os_user: str | None = None
     reason: str = ""
     asked: datetime | None = None
 
@@ -83,6 +86,8 @@ def fix_request(run_folder: Path, wanted: RunRequest) -> RunRequest:
     began = bool(numbers) and fixed.role != "live"
     if began or (numbers and wanted.role == "live") or read_run_increment(run_folder) is not None:
         return fixed
+    if wanted.role != "live":
+        wanted = wanted.model_copy(update={"os_user": os_user()})
     place = run_folder / "requests" / f"{max(numbers, default=0) + 1:03d}.json"
     documents.put_if_absent(place, wanted)
     return read_request(run_folder)

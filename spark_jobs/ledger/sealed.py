@@ -104,26 +104,33 @@ class Verdict(BaseModel):
 
 
 class Release(BaseModel):
-    """A person's decision to publish in spite of a verdict."""
+    """A person's decision to publish in spite of a verdict.
+
+    Attributes:
+        by: Who decides, as they say.
+        os_user: Whose process wrote it down; None of decisions before that was noted.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     increment: int
     files_hash: str
     by: str
+    os_user: str | None = None
     reason: str
     released: datetime
     epoch: int = 0
 
 
 class Rejection(BaseModel):
-    """A person's decision that the input of an increment is not to count."""
+    """A person's decision that the input of an increment is not to count; as `Release`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     increment: int
     files_hash: str
     by: str
+    os_user: str | None = None
     reason: str
     rejected: datetime
     epoch: int = 0

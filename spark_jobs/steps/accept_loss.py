@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.kafka_source import KafkaSource
+from spark_jobs.contract.os_user import os_user
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import generation_of
@@ -97,6 +98,7 @@ def _accept(pipeline: Pipeline, seen: KafkaLook, by: str, reason: str) -> Accept
         ranges=seen.gone,
         records=records_in(seen.gone),
         by=by,
+        os_user=os_user(),
         reason=reason,
         accepted=datetime.now(UTC),
     )

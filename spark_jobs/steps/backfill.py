@@ -110,6 +110,7 @@ def _made(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Made:
         code_hash=hash_of_file(pipeline.transform_file),
         spec_hash=hash_of_spec(pipeline.spec),
         by=request.by,
+        os_user=request.os_user,
         reason=request.reason,
     )
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.event_time import as_time
+from spark_jobs.contract.os_user import os_user
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.ledger.flush import Flush, put_flush
@@ -66,6 +67,7 @@ def flush(pipeline: Pipeline, to: datetime, *, by: str, reason: str, run_id: str
             batch=last + 1,
             watermark_ms=watermark_ms,
             by=by.strip(),
+            os_user=os_user(),
             reason=reason.strip(),
             asked=datetime.now(UTC),
         )

@@ -93,6 +93,7 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
         supersedes=tuple(one.number for one in unpublished(pipeline)),
         excludes=built.excludes,
         by=request.by,
+        os_user=request.os_user,
         reason=request.reason,
         born=datetime.now(UTC),
         epoch=lease.epoch,

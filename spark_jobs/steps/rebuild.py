@@ -169,6 +169,7 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) 
             seq=seq,
             supersedes=tuple(one.number for one in unpublished(pipeline)),
             by=made.by,
+            os_user=made.os_user,
             reason=made.reason,
             born=datetime.now(UTC),
             epoch=lease.epoch,
@@ -214,6 +215,7 @@ def _seal(run: Run, request: RunRequest, built: Construction, lease: Lease) -> t
         code_hash=hash_of_file(pipeline.transform_file),
         spec_hash=hash_of_spec(pipeline.spec),
         by=request.by,
+        os_user=request.os_user,
         reason=request.reason,
         # Of the live generation nothing is superseded before this goes out.
         supersedes=() if own is None else (own,),

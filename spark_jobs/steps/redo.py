@@ -90,6 +90,7 @@ def _made(pipeline: Pipeline, request: RunRequest, tail: Sequence[Increment]) ->
         code_hash=hash_of_file(pipeline.transform_file),
         spec_hash=hash_of_spec(pipeline.spec),
         by=request.by,
+        os_user=request.os_user,
         reason=request.reason,
         supersedes=tuple(one.number for one in tail),
         excludes=tuple(files_read(pipeline, first, last, request.exclude)),

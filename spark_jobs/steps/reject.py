@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from spark_jobs.contract.errors import Refused
+from spark_jobs.contract.os_user import os_user
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.report import Outcome
@@ -79,6 +80,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
             increment=number,
             files_hash=increment.sealed.files_hash,
             by=by.strip(),
+            os_user=os_user(),
             reason=reason.strip(),
             rejected=datetime.now(UTC),
             epoch=lease.epoch,
@@ -119,6 +121,7 @@ def reinstate(
         code_hash=hash_of_file(pipeline.transform_file),
         spec_hash=hash_of_spec(pipeline.spec),
         by=request.by,
+        os_user=request.os_user,
         reason=request.reason,
         reinstates=(number,),
     )

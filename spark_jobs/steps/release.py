@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.os_user import os_user
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.increments import Increment, Increments, Release, State
 from spark_jobs.ledger.journal import Journal
@@ -51,6 +52,7 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
             increment=number,
             files_hash=increment.sealed.files_hash,
             by=by.strip(),
+            os_user=os_user(),
             reason=reason.strip(),
             released=datetime.now(UTC),
             epoch=lease.epoch,

@@ -11,6 +11,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException
 
 from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.os_user import os_user
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.request import RunRequest, fix_request, read_request
@@ -35,8 +36,11 @@ def doctor(layout: Layout) -> DoctorOperator:
 
 
 def fixed(layout: Layout) -> RunRequest:
-    """What the run was fixed to do, without the time at which it was."""
-    return read_request(layout.run("run-1")).model_copy(update={"asked": None})
+    """What the run was fixed to do, without the time at which it was and the process that did."""
+    found = read_request(layout.run("run-1"))
+    if found.role != "live":
+        assert found.os_user == os_user()
+    return found.model_copy(update={"asked": None, "os_user": None})
 
 
 # --- which runs are backfills

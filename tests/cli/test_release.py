@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 from typing import Any
 
 import pytest
@@ -50,6 +51,38 @@ def test_without_a_name_it_is_the_users_own(tidemill: Tidemill, history: History
     release = history.increments.get(2).release
     assert release is not None
     assert release.by == getpass.getuser()
+
+
+def test_whoever_it_is_said_to_be_the_user_of_the_process_stands_beside_it(
+    tidemill: Tidemill, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a shell can say of itself.
+    monkeypatch.setenv("LOGNAME", "the_boss")
+    really = f"(uid {os.getuid()})"
+    tidemill("release", "orders", "2", "--reason", "refunds", "--by", "the boss")
+    history.publish("next")
+
+    (shown,) = (
+        one
+        for one in tidemill("status", "orders", "--json").json["increments"]
+        if one["decided_by"] == "the boss"
+    )
+    assert really in shown["os_user"]
+    assert really in tidemill("status", "orders").stdout
+    (event,) = (one for one in history.journal.events() if one.release is not None)
+    assert event.release is not None
+    assert event.release["os_user"] == shown["os_user"]
+
+
+def test_a_release_of_before_that_was_noted_is_read(tidemill: Tidemill, history: History) -> None:
+    tidemill("release", "orders", "2", "--reason", "refunds", "--by", "Ada")
+    (path,) = history.layout.increments.rglob("release.json")
+    written = json.loads(path.read_text())
+    del written["os_user"]
+    path.write_text(json.dumps(written))
+
+    found = tidemill("status", "orders", "--json").json["increments"][1]
+    assert (found["decided_by"], found["os_user"]) == ("Ada", None)
 
 
 def test_the_next_publish_lets_out_everything_in_order(
