@@ -17,9 +17,6 @@ TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 OPEN = {
     *("31", "32"),
     *(
-        "J2",
-        "J3",
-        "J4",
         "J6",
         "J12",
         "J17",

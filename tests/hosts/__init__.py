@@ -1,0 +1,1 @@
+"""Writers on two hosts, for real: real processes, real signals, and a reader beside them."""

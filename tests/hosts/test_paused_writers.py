@@ -1,0 +1,132 @@
+"""A writer on another host is paused, succeeded here, and goes on: nobody ever sees the difference.
+
+It is stopped with SIGSTOP at a point of its own code, for longer than the time limit of whoever
+succeeds it, and continued. Beside them somebody reads all the time: each look must be one of the
+states that the journal stands for, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
+
+import pytest
+
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.steps.seal import seal
+from tests.histories import History, row, rows
+from tests.hosts.host import Writer, writer_elsewhere
+from tests.hosts.reader import State, reading
+from tests.publish.again import days, made_again
+
+SECOND = date(2024, 1, 2)
+EVENT = "link journal/000002.json"
+REFUSED = ("AlreadyWritten", "EventOvertaken", "LeaseLost")
+
+
+@contextmanager
+def paused(
+    history: History, action: str, run_id: str, stop: str, seen: Sequence[Sequence[int]]
+) -> Iterator[Writer]:
+    """A writer elsewhere that is paused; in the end consumers have seen these ids, in order."""
+    with (
+        reading(history.layout) as reader,
+        writer_elsewhere(history.home, action, run_id, stop=stop) as writer,
+    ):
+        writer.pause()
+        reader.look()
+        yield writer
+    expected: list[State] = [(tuple(ids), ()) for ids in seen]
+    assert reader.strays(expected) == []
+    assert reader.states[-1] == expected[-1]
+
+
+def publish_all(history: History) -> None:
+    """Two runs later everything that may go out is out."""
+    for run_id in ("next", "last"):
+        assert history.publish(run_id).outcome is Outcome.DONE
+
+
+@pytest.fixture
+def published(history: History) -> History:
+    history.increment([row(1), row(2, SECOND)])
+    assert history.publish().outcome is Outcome.DONE
+    return history
+
+
+@pytest.mark.parametrize("stop", ["after spark_jobs.publish.placing:rival", EVENT])
+def test_a_swap_that_was_paused_takes_away_no_row_that_went_out_meanwhile(
+    published: History, stop: str
+) -> None:
+    made_again(published, [row(20, SECOND)], partitions=days("2024-01-02"))
+    with paused(published, "publish", "again", stop, [[1, 2], [1, 2, 3]]) as writer:
+        published.increment([row(3, SECOND)])
+        assert published.publish("here").outcome is Outcome.DONE
+        assert writer.go_on() in REFUSED
+        publish_all(published)
+    assert [event.increment for event in published.journal.events()] == [1, 3]
+
+
+def test_a_swap_whose_writer_was_paused_before_its_commit_is_published_once(
+    published: History,
+) -> None:
+    made_again(published, [row(20, SECOND)], partitions=days("2024-01-02"))
+    stop = "before spark_jobs.publish.delta_target:DeltaTarget.apply"
+    seen = [[1, 2], [1, 20], [1, 3, 20]]
+    with paused(published, "publish", "again", stop, seen) as writer:
+        published.increment([row(3, SECOND)])
+        assert published.publish("here").outcome is Outcome.DONE
+        versions = published.log()
+        writer.go_on()
+        assert published.log() == versions
+        publish_all(published)
+
+
+@pytest.mark.parametrize("meanwhile", ["the redo is published", "the redo is sealed only"])
+def test_an_increment_that_was_computed_again_meanwhile_is_not_let_out(
+    published: History, meanwhile: str
+) -> None:
+    passed = published.increment(rows(3))
+    with paused(published, "publish", "let out", EVENT, [[1, 2], [1, 2, 30]]) as writer:
+        with hold(published.layout.lease, step="redo", run_id="redo"):
+            redo = made_again(
+                published,
+                rows(30),
+                by_way_of="redo",
+                run_id="redo",
+                first=1,
+                last=1,
+                supersedes=(passed,),
+            )
+        if meanwhile == "the redo is published":
+            assert published.publish("redo").outcome is Outcome.DONE
+        assert writer.go_on() in REFUSED
+        publish_all(published)
+    assert [event.increment for event in published.journal.events()] == [1, redo]
+
+
+def test_a_gate_that_was_paused_does_not_take_another_runs_increment_for_its_own(
+    history: History,
+) -> None:
+    history.batch(rows(1))
+    layout = history.layout
+    stop = "link increments/000001/sealed.json"
+    with writer_elsewhere(history.home, "seal", "elsewhere", stop=stop) as writer:
+        writer.pause()
+        with hold(layout.lease, step="gate", run_id="here") as held:
+            assert seal(history.pipeline, held, "here") == 1
+        assert writer.go_on() in REFUSED
+    assert history.increments.get(1).sealed.run_id == "here"
+    assert read_run_increment(layout.run("elsewhere")) is None
+
+
+def test_a_paused_writer_that_was_succeeded_leaves_as_soon_as_it_wakes(published: History) -> None:
+    published.increment(rows(3))
+    stop = "before spark_jobs.publish.delta_target:DeltaTarget.apply"
+    seen = [[1, 2], [1, 2, 3]]
+    with paused(published, "publish and leave", "elsewhere", stop, seen) as writer:
+        assert published.publish("here").outcome is Outcome.DONE
+        assert writer.wake() == 1
