@@ -10,7 +10,6 @@ import errno
 import os
 import re
 import shutil
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from getpass import getuser
@@ -94,24 +93,6 @@ def hard_link(draft: Path, path: Path) -> None:
             "NFS; SMB (CIFS), exFAT and some FUSE mounts have none.",
             folder=path.parent,
         ) from error
-
-
-def prove_hard_links(folder: Path) -> None:
-    """Try a hard link in a folder, which is made where it is missing.
-
-    Raises:
-        NoHardLinks: there are none.
-    """
-    with disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".{uuid.uuid4().hex}.probe"
-        second = probe.with_suffix(".link")
-        try:
-            probe.touch()
-            hard_link(probe, second)
-        finally:
-            probe.unlink(missing_ok=True)
-            second.unlink(missing_ok=True)
 
 
 def _number(error: BaseException) -> int | None:

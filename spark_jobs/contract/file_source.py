@@ -52,6 +52,7 @@ class FileSource(BaseSource):
         same_content: What to do when content that was read arrives under another name.
         vanished: What to do when files were read, and none of them is there any more, as when the
             disk is not mounted. Files that `cleanSource` put away are not missed.
+        not_utf8: What to do when a file's name is not UTF-8, so that Spark does not see the file.
         other_schema: What to do when a file lacks a column or has another type for it, of which
             Spark would make nulls or other values (parquet, orc, avro).
         part_read: What to do when Spark would read only a part of a file without a word: one that
@@ -77,6 +78,7 @@ class FileSource(BaseSource):
     redelivered: Rating = Rating.HOLD
     same_content: Rating = Rating.WARN
     vanished: Rating = Rating.HOLD
+    not_utf8: Rating = Rating.HOLD
     other_schema: Rating = Rating.HOLD
     part_read: Rating = Rating.HOLD
 

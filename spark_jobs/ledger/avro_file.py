@@ -10,6 +10,7 @@ import bz2
 import io
 import json
 import lzma
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ import pyarrow as pa
 
 MAGIC = b"Obj\x01"
 MARKER_BYTES = 16
+# A length is believed before anything is read, so that a made-up one would ask for that memory.
+LONGEST_METADATA = 16 * 2**20
 
 
 class NotAvro(ValueError):
@@ -125,21 +128,24 @@ def _header(content: IO[bytes], path: Path) -> tuple[Any, str]:
             entries = -entries
             _long(content, path)
         for _ in range(entries):
-            key = _bytes(content, path)
-            metadata[key] = _bytes(content, path)
+            key = _bytes(content, path, LONGEST_METADATA)
+            metadata[key] = _bytes(content, path, LONGEST_METADATA)
     if len(content.read(MARKER_BYTES)) < MARKER_BYTES or b"avro.schema" not in metadata:
         msg = f"{path} ends within its header"
         raise NotAvro(msg)
     try:
         schema = json.loads(metadata[b"avro.schema"])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         msg = f"{path} has a schema that is no JSON"
         raise NotAvro(msg) from error
     return schema, metadata.get(b"avro.codec", b"null").decode()
 
 
-def _bytes(content: IO[bytes], path: Path) -> bytes:
+def _bytes(content: IO[bytes], path: Path, longest: int = sys.maxsize) -> bytes:
     length = _long(content, path)
+    if length > longest:
+        msg = f"{path} has a header with a field of {length:,} bytes"
+        raise NotAvro(msg)
     found = content.read(max(0, length))
     if len(found) != length:
         msg = f"{path} ends within its header"

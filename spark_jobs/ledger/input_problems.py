@@ -16,10 +16,13 @@ from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.avro_file import NotAvro, avro_schema
 from spark_jobs.ledger.listing import Found, partition_columns
 from spark_jobs.ledger.look import Problem
+from spark_jobs.ledger.new_columns import columns_not_named
 from spark_jobs.ledger.part_read import part_read
 from spark_jobs.ledger.scan import Scan
 from spark_jobs.ledger.schema_fit import misfits, missing
 
+# Of columns that a sentence names.
+MOST_SHOWN = 10
 A_MOMENT = timedelta(hours=1)
 
 
@@ -43,12 +46,20 @@ class InputOverlooked(Refused):
     """A file lies in a directory that Spark does not read; carries `files`."""
 
 
+class InputNameNotUtf8(Refused):
+    """A file has a name that is not UTF-8, so that Java, and with it Spark, does not see it."""
+
+
 class InputDoubled(Refused):
     """A file has the content of another, so that its rows would be there twice."""
 
 
 class InputOfOtherSchema(Refused):
     """A file lacks a column or has it in another type, which Spark would read as something else."""
+
+
+class InputColumnsLeftOut(Refused):
+    """Files have columns that the schema does not name; carries `columns`. Said, never refused."""
 
 
 class InputPartRead(Refused):
@@ -68,6 +79,13 @@ def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]
             InputOverlooked,
             "lies in a directory that Spark does not read",
             f"Set {place}.options.recursiveFileLookup to read it.",
+        ),
+        _problem(
+            source.not_utf8,
+            _paths(scan.not_utf8),
+            InputNameNotUtf8,
+            "has a name that is not UTF-8 (ls -b shows it), and Spark does not see it",
+            f"Rename it; convmv renames many (or set {place}.not_utf8: warn).",
         ),
         _problem(
             source.changed,
@@ -120,6 +138,7 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
     place = f"sources.{name}"
     cut: dict[str, str] = {}
     others: dict[str, str] = {}
+    left_out: dict[str, list[str]] = {}
     for path in files:
         try:
             why = part_read(path, source)
@@ -127,6 +146,8 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
                 cut[str(path)] = f"{path} {why},"
             elif misfit := next(_misfits(path, source), None):
                 others[str(path)] = f"{path}: {misfit},"
+            if why is None and (columns := columns_not_named(path, source)):
+                left_out[str(path)] = columns
         except FileNotFoundError:
             continue
         except (pa.ArrowException, NotAvro, OSError) as error:
@@ -146,8 +167,24 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
             "and Spark would read something else",
             f"Mend {place}.schema or the file (or set {place}.other_schema: warn).",
         ),
+        _left_out(place, left_out),
     )
     return [problem for problem in found if problem is not None]
+
+
+def _left_out(place: str, files: Mapping[str, list[str]]) -> Problem | None:
+    if not files:
+        return None
+    columns = list(dict.fromkeys(name for names in files.values() for name in names))
+    shown = ", ".join(columns[:MOST_SHOWN]) + (", …" if len(columns) > MOST_SHOWN else "")
+    error = InputColumnsLeftOut(
+        f"{next(iter(files))} has {shown}, which {place}.schema does not name and Spark leaves out "
+        f"({len(files)} such files).",
+        remedy=f"Add it to {place}.schema if it is to be read; nothing is held for it.",
+        files=list(files),
+        columns=columns,
+    )
+    return Problem(Rating.WARN, error)
 
 
 def _misfits(path: Path, source: FileSource) -> Iterator[str]:

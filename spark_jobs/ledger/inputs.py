@@ -69,6 +69,7 @@ def _counts(found: Scan) -> dict[str, Any]:
         "same_content": tuple(found.same_content),
         "too_old": found.too_old,
         "overlooked": found.overlooked,
+        "not_utf8": found.not_utf8,
     }
     named = {
         kind: [str(file.path) for file in files[:NAMED]] for kind, files in kinds.items() if files

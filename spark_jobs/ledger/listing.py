@@ -15,6 +15,7 @@ from pathlib import Path
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.hadoop_glob import python_globs
+from spark_jobs.contract.unicode_text import is_unicode
 from spark_jobs.ledger.source_tree import files_below, paths_matching, readable
 
 
@@ -40,11 +41,13 @@ class Listing:
         files: What Spark reads.
         overlooked: What it never reads because of the directory it lies in.
         partitioned: Whether what it reads lies in partition directories.
+        not_utf8: What it never sees because of a name that is not UTF-8, its own or a folder's.
     """
 
     files: tuple[Found, ...]
     overlooked: tuple[Found, ...]
     partitioned: bool = False
+    not_utf8: tuple[Found, ...] = ()
 
 
 def list_source(source: FileSource, field: str = "sources.*.path") -> Listing:
@@ -72,15 +75,23 @@ def _list(source: FileSource, field: str) -> Listing:
     recursive = source.is_on("recursiveFileLookup")
     files: list[Path] = []
     overlooked: list[Path] = []
+    not_utf8: list[Path] = []
     partitioned = False
     for place in _places(source, field):
         below = files_below(place, field)
-        found = [path for path in below if any(fnmatchcase(path.name, one) for one in patterns)]
+        matching = [path for path in below if any(fnmatchcase(path.name, one) for one in patterns)]
+        found = [path for path in matching if is_unicode(str(path))]
+        not_utf8 += set(matching).difference(found)
         read = found if recursive else _read_without_recursion(place, found)
         partitioned |= not recursive and any(_in_partition(path, place) for path in read)
         files += read
         overlooked += set(found).difference(read)
-    return Listing(tuple(_stat(sorted(files))), tuple(_stat(sorted(overlooked))), partitioned)
+    return Listing(
+        tuple(_stat(sorted(files))),
+        tuple(_stat(sorted(overlooked))),
+        partitioned,
+        tuple(_stat(sorted(not_utf8))),
+    )
 
 
 def _read_without_recursion(place: Path, found: list[Path]) -> list[Path]:

@@ -18,7 +18,7 @@ from spark_jobs.contract.file_source import SELF_DESCRIBING, FileSource
 from spark_jobs.ledger.first_json_value import CHUNK_BYTES, is_followed_by_more
 
 _BLOCKS = frozenset({".snappy", ".lz4"})
-_COMPRESSED = frozenset({*_BLOCKS, ".bz2", ".deflate", ".gz", ".zst"})
+COMPRESSED = frozenset({*_BLOCKS, ".bz2", ".deflate", ".gz", ".zst"})
 _LZ4_BUFFER = 256 * 2**10
 _LENIENT = ("allowComments", "allowSingleQuotes", "allowUnquotedFieldNames")
 
@@ -31,7 +31,7 @@ def part_read(path: Path, source: FileSource) -> str | None:
         source: How Spark reads it.
     """
     if path.stat().st_size == 0:
-        binary = source.format in SELF_DESCRIBING or path.suffix in _COMPRESSED
+        binary = source.format in SELF_DESCRIBING or path.suffix in COMPRESSED
         return "is empty, and no such file can be" if binary else None
     if source.format in SELF_DESCRIBING:
         return None
@@ -40,7 +40,7 @@ def part_read(path: Path, source: FileSource) -> str | None:
             size, snappy = path.stat().st_size, path.suffix == ".snappy"
             whole = _ends_with_a_block(content, size, snappy=snappy)
             return None if whole else "is cut short"
-    if source.format == "json" and source.is_on("multiLine") and path.suffix not in _COMPRESSED:
+    if source.format == "json" and source.is_on("multiLine") and path.suffix not in COMPRESSED:
         return _after_the_first_value(path, source)
     return None
 

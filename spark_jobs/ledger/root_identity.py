@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from spark_jobs.contract.disk_errors import NoHardLinks, NotPermitted
 from spark_jobs.contract.errors import Refused, UsageError
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
@@ -226,7 +227,7 @@ def _remember(root: Path, own: RootIdentity) -> str | None:
         # What it says may change, so it is no document of the ledger's.
         memory_file(root).unlink(missing_ok=True)
         documents.put_if_absent(memory_file(root), own)
-    except OSError as error:
+    except (OSError, NotPermitted, NoHardLinks) as error:
         return (
             f"nothing outside of {root} knows its identity ({error}): if its disk is not mounted "
             f"one day, nobody can tell. Set {ROOT_ID}={own.id} for every process."

@@ -47,6 +47,7 @@ class Scan:
         same_content: New file -> the path of one with the same content.
         too_old: Files that Spark will pass over for their age.
         overlooked: Files that Spark will pass over for the directory they lie in.
+        not_utf8: Files that Spark does not see because of their name.
         known: How many of the files that were read are there.
         gone: Batch and file, of files that were read and are not listed any more.
         last_arrival: The newest file's time; None where nothing ever arrived.
@@ -59,6 +60,7 @@ class Scan:
     same_content: Mapping[Found, str]
     too_old: tuple[Found, ...]
     overlooked: tuple[Found, ...]
+    not_utf8: tuple[Found, ...]
     known: int
     gone: tuple[tuple[Batch, InputFile], ...]
     last_arrival: datetime | None
@@ -131,6 +133,7 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
         same_content=_same_content(compared, read.values()),
         too_old=tuple(too_old),
         overlooked=overlooked,
+        not_utf8=listing.not_utf8,
         known=len(read) - len({file.path for _, file in gone}),
         gone=gone,
         last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,

@@ -32,7 +32,7 @@ def misfits(
     """
     fields = list(found)
     by_name = {field.name.lower(): field for field in fields}
-    if not within and fields and all(_BY_POSITION.fullmatch(field.name) for field in fields):
+    if not within and is_by_position(fields):
         by_name = {name.lower(): field for name, field in zip(wanted, fields, strict=False)}
     for name, kind in wanted.items():
         field = by_name.get(name.lower())
@@ -40,6 +40,12 @@ def misfits(
             yield f"column {within}{name} is missing"
         else:
             yield from _misfits(field.type, kind, f"{within}{name}")
+
+
+def is_by_position(found: Iterable[pa.Field]) -> bool:
+    """Whether Spark reads an ORC file's columns in their order, whatever they are called."""
+    fields = list(found)
+    return bool(fields) and all(_BY_POSITION.fullmatch(field.name) for field in fields)
 
 
 def missing(found: Iterable[str], wanted: Iterable[str]) -> Iterator[str]:

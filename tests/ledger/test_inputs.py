@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,71 @@ def test_a_file_that_is_cut_short_is_named_before_spark_takes_it_in(
     path = write(history, format, GOOD)
     path.write_bytes(path.read_bytes()[:keep])
     assert problems(looked(history)) == {"InputPartRead": (Rating.HOLD, [str(path)])}
+
+
+def test_a_name_that_is_no_utf8_is_a_finding_and_no_new_file(tmp_path: Path) -> None:
+    history, _ = read_one(tmp_path)
+    unseen = [os.fsdecode(name) for name in (b"bad\xff.csv", b"caf\xe9/fine.csv")]
+    for name in unseen:
+        history.arrive(name, "id,at\n2,\n")
+    found = looked(history)
+    assert found.new == 0
+    files = [str(history.inputs / name) for name in unseen]
+    assert problems(found) == {"InputNameNotUtf8": (Rating.HOLD, files)}
+
+
+@pytest.mark.parametrize(("rating", "count"), [("warn", 1), ("ignore", 0)])
+def test_such_a_name_is_rated_by_the_spec(tmp_path: Path, rating: str, count: int) -> None:
+    history, _ = read_one(tmp_path, f", not_utf8: {rating}")
+    history.arrive(os.fsdecode(b"bad\xff.csv"), "id,at\n2,\n")
+    found = looked(history)
+    assert [p.rating for p in found.problems] == [Rating.WARN] * count
+    assert found.facts["not_utf8"] == 1
+
+
+def left_out(found: Look) -> list[list[str]]:
+    for problem in found.problems:
+        assert (problem.error.code, problem.rating) == ("InputColumnsLeftOut", Rating.WARN)
+    return [problem.error.columns for problem in found.problems]
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc", "avro"])
+def test_a_new_column_is_mentioned_and_holds_nothing(tmp_path: Path, format: str) -> None:
+    history = other_format(tmp_path, format)
+    write(history, format, GOOD, "old")
+    assert left_out(looked(history)) == []
+    write(history, format, {**GOOD, "qty": [1]}, "new")
+    assert left_out(looked(history)) == [["qty"]]
+
+
+@pytest.mark.parametrize(
+    ("format", "more", "content", "columns"),
+    [
+        ("csv", "", "id,at\n1,\n", []),
+        ("csv", "", "ID,at,qty,note\n1,,2,x\n", ["qty", "note"]),
+        ("csv", ", options: {sep: ';'}", "id;at;qty\n", ["qty"]),
+        ("csv", ", options: {header: false}", "1,,2\n", []),
+        ("csv", "", "id,at," + "x" * 2**17 + "\n", []),
+        ("json", "", '{"id": 1, "at": null}\n', []),
+        ("json", "", '{"id": 1, "qty": 2, "ID": 3}\n{"other": 1}\n', ["qty", "ID"]),
+        ("json", "", "[" * 50_000 + "\n", []),
+        ("json", "", "no JSON\n", []),
+    ],
+)
+def test_a_new_column_of_a_text_is_mentioned_as_far_as_its_first_line_tells(
+    tmp_path: Path, format: str, more: str, content: str, columns: list[str]
+) -> None:
+    history = other_format(tmp_path, format, more)
+    history.arrive("a", content)
+    assert left_out(looked(history)) == ([columns] if columns else [])
+
+
+def test_a_new_field_of_a_struct_is_mentioned(tmp_path: Path) -> None:
+    history = other_format(tmp_path, "parquet")
+    spec = history.project.spec("orders")
+    spec.write_text(spec.read_text().replace("id long", "id long, place struct<city: string>"))
+    write(history, "parquet", {**GOOD, "place": [{"city": "Ulm", "street": "Hafen"}]})
+    assert left_out(looked(history)) == [["place.street"]]
 
 
 def test_partitions_that_spark_does_not_read_are_not_silently_null(tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ import os
 
 import pytest
 
-from spark_jobs.contract.report import Outcome
 from tests.histories import History
-from tests.steps.looks import look, refused
+from tests.steps.looks import refused
 
 
 @pytest.fixture
@@ -22,14 +21,10 @@ def without_links(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "link", link)
 
 
-def test_a_root_without_hard_links_is_refused_before_there_is_anything_to_write(
+def test_a_root_without_hard_links_is_refused_before_anything_is_done_in_it(
     history: History, without_links: None
 ) -> None:
     history.arrive("new.csv", "id,at\n1,\n")
-    looked = history.layout.run("look")
-    assert refused(history) == ("NoHardLinks", {"folder": str(looked)})
-    assert [path.name for path in looked.iterdir()] == ["doctor.json"]
-
-
-def test_an_idle_run_tries_nothing(published: History, without_links: None) -> None:
-    assert look(published).outcome is Outcome.SKIPPED
+    assert refused(history) == ("NoHardLinks", {"folder": str(history.root / ".tidemill")})
+    left = [path for path in history.root.rglob("*") if path.is_file()]
+    assert left == [history.layout.run("look") / "doctor.json"]

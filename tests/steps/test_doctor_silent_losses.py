@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -61,3 +62,25 @@ def test_of_files_where_spark_does_not_look_a_line_is_said(published: History) -
     report = perform("doctor", doctor, Run(published.pipeline, "look", said.append))
     assert (report.outcome, report.facts["sources"]["orders"]["overlooked"]) == (Outcome.SKIPPED, 1)
     assert any(str(file) in line for line in said)
+
+
+def test_a_name_that_is_no_utf8_is_said_whatever_its_rating(published: History) -> None:
+    unseen = published.arrive(os.fsdecode(b"bad\xff.csv"), "id,at\n9,\n")
+    escaped = str(unseen.parent / "bad\\udcff.csv")
+    assert refused(published) == ("InputNameNotUtf8", {"files": [escaped]})
+    published.write_spec(source=", not_utf8: warn")
+    said: list[str] = []
+    report = perform("doctor", doctor, Run(published.pipeline, "look", said.append))
+    assert report.outcome is Outcome.SKIPPED
+    assert len([line for line in said if escaped in line]) == 1
+    assert report.facts["sources"]["orders"]["files"] == {"not_utf8": [escaped]}
+
+
+def test_a_new_column_is_mentioned_once_and_is_in_the_report(published: History) -> None:
+    published.arrive("new.csv", "id,at,qty\n9,,1\n")
+    said: list[str] = []
+    report = perform("doctor", doctor, Run(published.pipeline, "look", said.append))
+    assert report.outcome is Outcome.DONE
+    assert len([line for line in said if "qty" in line]) == 1
+    problems = report.facts["sources"]["orders"]["problems"]
+    assert problems == [{"code": "InputColumnsLeftOut", "rating": "warn"}]
