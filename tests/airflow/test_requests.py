@@ -201,6 +201,7 @@ def test_nothing_is_fixed_where_the_root_is_gone(layout: Layout, doctor: DoctorO
 def test_a_decision_is_of_the_run_that_was_started_for_it(layout: Layout) -> None:
     given = {"action": "redo", "increment": 3, "exclude": ["a.csv ", ""], "reason": " closed "}
     request = resolution_of(context_of("manual", params=given, by="ada"), by="bob")
-    assert fix_request(layout.run("run-1"), request).model_copy(update={"asked": None}) == (
-        RunRequest(role="redo", increment=3, exclude=("a.csv",), by="bob", reason="closed")
+    assert fix_request(layout.run("run-1"), request) == read_request(layout.run("run-1"))
+    assert fixed(layout) == RunRequest(
+        role="redo", increment=3, exclude=("a.csv",), by="bob", reason="closed"
     )
