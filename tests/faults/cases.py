@@ -10,15 +10,19 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.contract.report import Report
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.construction import construct
+from spark_jobs.ledger.journal import event_file
 from spark_jobs.ledger.lease import hold
 from spark_jobs.steps.lease import look_at_lease, repair_lease
+from spark_jobs.steps.reject import reject as reject_increment
 from spark_jobs.steps.release import NotHeld, release
 from spark_jobs.steps.seal import seal
 from tests.faults.case import Case
 from tests.histories import History, reject, row, rows
 from tests.ledger.spark_logs import write_commit
 from tests.net_histories import count
-from tests.publish.again import days, made_again, rebuilt, reject_increment
+from tests.publish.again import days, made_again, rebuilt
 from tests.rows import COLUMNS
 
 SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
@@ -52,11 +56,16 @@ def a_day_computed_again(history: History) -> None:
     )
 
 
-def a_rejected_increment(history: History) -> None:
+def an_increment_to_reject(history: History) -> None:
     history.increment(rows(1), [reject("a")])
-    held = history.increment(rows(2), [reject("b")], outcome="held")
+    history.increment(rows(2), [reject("b")], outcome="held")
     history.increment(rows(3), [reject("c")])
-    reject_increment(history, held)
+
+
+def reject_and_publish(history: History) -> Report:
+    with suppress(NotHeld):
+        reject_increment(history.pipeline, 2, by="ann", reason="a test file", run_id="reject")
+    return history.publish("reject")
 
 
 def a_tail_computed_again(history: History) -> None:
@@ -79,6 +88,19 @@ def everything_computed_again(history: History) -> None:
     history.increment([row(3)])
     history.publish()
     rebuilt(history, [row(1), row(2, SECOND)], [row(3), row(4)], rejected=[reject("z")])
+
+
+def a_generation_that_is_to_take_over(history: History) -> None:
+    history.increment([row(1), row(2, SECOND)], [reject("a")])
+    history.publish()
+    history.pipeline.transform_file.parent.mkdir(parents=True)
+    history.pipeline.transform_file.touch()
+    construct(history.pipeline, "rebuild", "rebuild")
+    event = rebuilt(history, [row(1), row(2, SECOND)], [row(4)], rejected=[reject("z")])
+    # As it was before its publish: judged, neither born nor in the journal.
+    event_file(history.layout.journal, event.seq).unlink()
+    for _, birth in documents.numbered(history.layout.generations):
+        birth.unlink()
 
 
 def everything_with_other_partitions(history: History) -> None:
@@ -201,11 +223,13 @@ CASES = {
         more=BOTH,
     ),
     "reject": Case(
-        a_rejected_increment,
+        an_increment_to_reject,
         [([], []), (ONE, ["a"]), (["1", "3"], ["a", "c"])],
+        step=reject_and_publish,
     ),
     "redo": Case(a_tail_computed_again, [([], []), (ONE, []), (["1", "20", "30"], ["c"])]),
     "rebuild": Case(everything_computed_again, [(THREE, ["a"]), (["1", "2", "3", "4"], ["z"])]),
+    "takeover": Case(a_generation_that_is_to_take_over, [(TWO, ["a"]), (["1", "2", "4"], ["z"])]),
     "rebuild-partitions": Case(everything_with_other_partitions, [(THREE, ["a"]), (THREE, ["z"])]),
     "update": Case(
         updated_rows,
