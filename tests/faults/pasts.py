@@ -1,0 +1,161 @@
+"""What happened before a step: pasts of a pipeline, written by hand."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import date
+
+import pyarrow as pa
+
+from spark_jobs.ledger import documents
+from spark_jobs.ledger.construction import construct
+from spark_jobs.ledger.journal import event_file
+from tests.histories import History, reject, row, rows
+from tests.ledger.spark_logs import write_commit
+from tests.net_histories import count
+from tests.publish.again import days, made_again, rebuilt
+from tests.rows import COLUMNS
+
+SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
+
+
+def first_increment(history: History) -> None:
+    history.increment(rows(1, 2), [reject("a")])
+
+
+def two_increments(history: History) -> None:
+    history.increment(rows(1), [reject("a")])
+    history.publish()
+    history.increment([row(2), row(5, SECOND)], [reject("b")])
+    history.increment(rows(3))
+
+
+def a_day_computed_again(history: History) -> None:
+    history.increment(
+        [row(1), row(2, SECOND), row(3, THIRD)], [reject("a", day="2024-01-02"), reject("x")]
+    )
+    history.increment([row(4), row(5, SECOND)])
+    history.publish()
+    made_again(
+        history,
+        [row(20, SECOND), row(21, SECOND)],
+        [reject("n", day="2024-01-02")],
+        partitions=days("2024-01-02"),
+        forgets=("file:///in/x.csv",),
+    )
+
+
+def an_increment_to_reject(history: History) -> None:
+    history.increment(rows(1), [reject("a")])
+    history.increment(rows(2), [reject("b")], outcome="held")
+    history.increment(rows(3), [reject("c")])
+
+
+def a_tail_computed_again(history: History) -> None:
+    history.increment(rows(1))
+    held = history.increment(rows(2), [reject("b")], outcome="held")
+    behind = history.increment(rows(3))
+    made_again(
+        history,
+        rows(20, 30),
+        [reject("c")],
+        by_way_of="redo",
+        first=1,
+        last=2,
+        supersedes=(held, behind),
+    )
+
+
+def everything_computed_again(history: History) -> None:
+    history.increment([row(1), row(2, SECOND)], [reject("a")])
+    history.increment([row(3)])
+    history.publish()
+    rebuilt(history, [row(1), row(2, SECOND)], [row(3), row(4)], rejected=[reject("z")])
+
+
+def a_generation_that_is_to_take_over(history: History) -> None:
+    history.increment([row(1), row(2, SECOND)], [reject("a")])
+    history.publish()
+    history.pipeline.transform_file.parent.mkdir(parents=True)
+    history.pipeline.transform_file.touch()
+    construct(history.pipeline, "rebuild", "rebuild")
+    event = rebuilt(history, [row(1), row(2, SECOND)], [row(4)], rejected=[reject("z")])
+    # As it was before its publish: judged, neither born nor in the journal.
+    event_file(history.layout.journal, event.seq).unlink()
+    for _, birth in documents.numbered(history.layout.generations):
+        birth.unlink()
+
+
+def everything_with_other_partitions(history: History) -> None:
+    history.increment([row(1), row(2, SECOND)], [reject("a")])
+    history.increment([row(3)])
+    history.publish()
+    history.partitions = {"text": pa.string()}
+    others = [field for field in COLUMNS if field.name != "text"]
+    history.columns = pa.schema([*others, pa.field("day", pa.date32())])
+    rebuilt(
+        history,
+        [row(1), row(2, SECOND)],
+        [row(3)],
+        rejected=[reject("z")],
+        partition_by={"text": "expr(text)"},
+    )
+
+
+def updated_rows(history: History) -> None:
+    history.increment([count("open", 1, 1), count("close", 1, 1)], [reject("a")])
+    history.publish()
+    history.increment([count("open", 1, 2), count("open", 2, 1)], [reject("b")])
+    history.increment([count("close", 1, 5)])
+
+
+def replaced_results(history: History) -> None:
+    history.increment([count("open", 1, 1), count("open", 2, 1)], [reject("a")])
+    history.publish()
+    history.increment([count("open", 1, 2)], [reject("b")])
+    history.increment([count("open", 1, 3), count("close", 1, 1)])
+
+
+def two_batches_to_seal(history: History) -> None:
+    history.increment([count("open", 1, 1)])
+    history.publish()
+    history.batch([count("open", 1, 2)])
+    history.batch([count("open", 1, 3), count("close", 1, 1)], [reject("r")])
+
+
+def three_batches_that_the_ledger_lacks(history: History) -> None:
+    history.increment(rows(1))
+    history.publish()
+    for number in (1, 2, 3):
+        history.batch(rows(number + 1), [reject(str(number))], commit=False)
+    for number in (1, 2, 3):
+        write_commit(history.checkpoint, number)
+
+
+def a_held_increment(history: History) -> None:
+    history.increment(rows(1))
+    history.publish()
+    history.increment(rows(2), outcome="held")
+    history.increment(rows(3))
+
+
+def three_files_to_archive(history: History) -> None:
+    for number in range(3):
+        file = history.arrive(f"in{number}.csv", f"id,at\n{number},\n")
+        history.batch(rows(number), inputs=[file])
+    history.judge(history.seal().increment)
+
+
+def a_lost_lease(history: History) -> None:
+    history.increment(rows(1))
+    history.publish()
+    history.increment(rows(2))
+    shutil.rmtree(history.layout.lease)
+
+
+def a_power_cut(history: History) -> None:
+    for number in (1, 2):
+        history.increment(rows(number))
+    for torn in ("commits/1", "offsets/1"):
+        (history.checkpoint / torn).write_text("")
+    (history.sink / "_spark_metadata" / "0").write_text("")

@@ -1,0 +1,68 @@
+"""Steps that must bear a fault, each with all that follows it, and what they leave besides rows."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from spark_jobs.contract.report import Report
+from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.repairs.plan import planned_repairs
+from spark_jobs.steps.checkpoint_repair import repair_checkpoint
+from spark_jobs.steps.lease import look_at_lease, repair_lease
+from spark_jobs.steps.reject import reject as reject_increment
+from spark_jobs.steps.release import NotHeld, release
+from spark_jobs.steps.seal import seal
+from tests.histories import History
+
+
+def reject_and_publish(history: History) -> Report:
+    with suppress(NotHeld):
+        reject_increment(history.pipeline, 2, by="ann", reason="a test file", run_id="reject")
+    return history.publish("reject")
+
+
+def seal_and_publish(history: History) -> Report:
+    with hold(history.layout.lease, step="gate", run_id="gate") as lease:
+        seal(history.pipeline, lease, "gate")
+    newest = history.increments.numbers()[-1]
+    if history.increments.get(newest).verdict is None:
+        history.judge(newest)
+    return history.publish("gate")
+
+
+def complete_and_publish(history: History) -> Report:
+    history.ledger.complete()
+    return seal_and_publish(history)
+
+
+def release_and_publish(history: History) -> Report:
+    with suppress(NotHeld):
+        release(history.pipeline, 2, by="ann", reason="the feed was late", run_id="release")
+    return history.publish("release")
+
+
+def where_the_input_lies(history: History) -> Any:
+    """The names of what was not archived, and name and content of what was."""
+    archived = (history.home / "archive").rglob("*.csv")
+    return {
+        "left": sorted(path.name for path in history.inputs.iterdir()),
+        "archived": sorted((path.name, path.read_text()) for path in archived),
+    }
+
+
+def repair_lease_and_publish(history: History) -> Report:
+    repair_lease(history.pipeline, look_at_lease(history.pipeline), "repair")
+    return history.publish("repair")
+
+
+def repair_checkpoint_and_publish(history: History) -> Report:
+    repair_checkpoint(history.pipeline, planned_repairs(history.pipeline), "repair")
+    return history.publish("repair")
+
+
+def what_is_torn(history: History) -> Any:
+    """What a repair would still do, and what each log says."""
+    logs = (history.checkpoint / "commits", history.sink / "_spark_metadata")
+    entries = {str(file): file.read_text() for log in logs for file in log.glob("[0-9]*")}
+    return [str(one) for one in planned_repairs(history.pipeline)], entries
