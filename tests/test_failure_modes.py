@@ -20,9 +20,6 @@ OPEN = {
     "J6",
     "J12",
     "J17",
-    "J23",
-    "J24",
-    "J25",
 }
 
 ROWS = {number: cells for number, *cells in ROW.findall(PAGE.read_text())}
