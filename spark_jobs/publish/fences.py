@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -9,6 +10,8 @@ from deltalake import DeltaTable
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.increments import Increment, Increments
+from spark_jobs.ledger.journal import Journal
 from spark_jobs.publish.commit import LEASE_TRANSACTION
 from spark_jobs.publish.database_target import DatabaseTarget
 from spark_jobs.publish.fence import Fence
@@ -17,25 +20,36 @@ from spark_jobs.publish.targets import targets_of
 
 
 def fences_on_disk(layout: Layout) -> list[Fence]:
-    """The fences of a pipeline that cost no connection."""
-    found = [_of_table(layout.table), _of_table(layout.rejected), _of_lists(layout)]
-    return [fence for fence in found if fence is not None]
+    """The fences of a pipeline that cost neither a connection nor a look at its whole past."""
+    increments = Increments(layout.increments)
+    newest = [increments.get(number) for number in increments.numbers()[-1:]]
+    found = [
+        _of_table(layout.table),
+        _of_table(layout.rejected),
+        _of_lists(layout),
+        _of_journal(layout),
+        _of_increments(layout, newest),
+    ]
+    return [fence for fence in found if fence is not None and fence.epoch]
 
 
 def all_fences(pipeline: Pipeline) -> list[Fence]:
-    """The fences of a pipeline, those in databases too.
+    """The fences of a pipeline, those in databases and of all increments too.
 
     Raises:
         TargetUnreachable: a database does not answer.
     """
-    found = fences_on_disk(pipeline.layout)
+    layout = pipeline.layout
+    every = _of_increments(layout, Increments(layout.increments).all())
+    found = {fence.where: fence for fence in fences_on_disk(layout)}
+    found |= {} if every is None or not every.epoch else {every.where: every}
     for target in targets_of(pipeline, 0, lambda _: None):
         if isinstance(target, DatabaseTarget):
             with target.session() as session:
                 head = session.read_head()
             if head is not None and head.pipeline == pipeline.name:
-                found.append(Fence(where=target.name, epoch=head.epoch))
-    return found
+                found[target.name] = Fence(where=target.name, epoch=head.epoch)
+    return list(found.values())
 
 
 def _of_table(path: Path) -> Fence | None:
@@ -49,3 +63,15 @@ def _of_lists(layout: Layout) -> Fence | None:
     last = documents.newest(layout.published)
     listed = last and documents.read(layout.published / f"{last:06d}.json", PublishedFiles)
     return Fence(where=str(layout.published), epoch=listed.epoch) if listed else None
+
+
+def _of_journal(layout: Layout) -> Fence | None:
+    last = documents.newest(layout.journal)
+    event = Journal(layout.journal).event(last) if last else None
+    return Fence(where=str(layout.journal), epoch=event.epoch) if event else None
+
+
+def _of_increments(layout: Layout, increments: Iterable[Increment]) -> Fence | None:
+    """What some increments were sealed and judged under: of two verdicts the newer epoch counts."""
+    epochs = [max(one.sealed.epoch, *(v.epoch for v in one.verdicts), 0) for one in increments]
+    return Fence(where=str(layout.increments), epoch=max(epochs)) if epochs else None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.contract.report import Outcome, Report
-from spark_jobs.ledger.lease import newest_epoch
+from spark_jobs.ledger.lease import hold, newest_epoch
 from spark_jobs.publish.commit import LEASE_TRANSACTION
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.lease import look_at_lease, repair_lease
@@ -77,8 +77,20 @@ def test_the_lease_of_a_healthy_pipeline_is_as_new_as_all_that_was_written(
 ) -> None:
     found = look_at_lease(published.pipeline)
     assert (found.set_back, found.holder) == (None, None)
-    assert {fence.epoch for fence in found.fences} == {found.epoch}
+    assert max(fence.epoch for fence in found.fences) == found.epoch
     assert repair_lease(published.pipeline, found, "repair") == found
+
+
+def test_a_verdict_that_would_count_before_every_later_one_is_a_fence_too(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    first = history.increment(rows(1), outcome="held")
+    history.increment(rows(2), outcome="held")
+    with hold(history.layout.lease, step="gate", run_id="again") as held:
+        history.judge(first, "held")
+    lost(history.layout.lease)
+    found = look_at_lease(history.pipeline)
+    assert found.set_back is not None
+    assert (Path(found.set_back.where).name, found.set_back.epoch) == ("increments", held.epoch)
 
 
 def test_a_pipeline_that_never_published_has_no_fence(tmp_path: Path) -> None:
