@@ -94,6 +94,9 @@ class CatchUp:
             if head:
                 outgoing.keep_rejected()
             version = target.apply(event, payload)
+        if head:
+            # Also where a killed run has committed the good rows: the journal does not say so yet.
+            outgoing.drop_replaced()
         applied = self.journal.record(
             Applied(
                 seq=event.seq,

@@ -58,6 +58,25 @@ def properties(
     )
 
 
+def fence(path: Path, epoch: int) -> None:
+    """Let no writer of an older epoch commit to a table any more.
+
+    Args:
+        path: The table's root; where there is no table nothing happens.
+        epoch: Of the lease that the caller holds.
+    """
+    table = load(path)
+    if table is None or (table.transaction_version(LEASE_TRANSACTION) or 0) >= epoch:
+        return
+    table.create_write_transaction(
+        [],
+        "append",
+        table.schema(),
+        table.metadata().partition_columns,
+        commit_properties=properties(epoch, {"tidemill.fence": str(epoch)}),
+    )
+
+
 def compare_and_commit(
     path: Path,
     turn: Turn,

@@ -93,7 +93,14 @@ class Outgoing:
         counts rejected rows up to its batch.
         """
         audited = [] if self.event.kind == "reject" else self.audited
-        RejectedTable(self.pipeline.layout, self.epoch).apply(self.event, audited)
+        RejectedTable(self.pipeline.layout, self.epoch).add(self.event, audited)
+
+    def drop_replaced(self) -> None:
+        """Take away the rejected rows that it takes the place of, once.
+
+        They go after the head target: a reader of both tables must find a row in one of them.
+        """
+        RejectedTable(self.pipeline.layout, self.epoch).drop_replaced(self.event)
 
     @property
     def _note(self) -> Note:

@@ -2,7 +2,8 @@
 
 A Delta table cannot name files outside its own root, so these few rows are copied; the file's name
 is the increment, so that a copy that was cut short is written again and never twice. A swap takes
-away the rows that it was computed again without (see `rejected_rest`).
+away the rows that it was computed again without (see `rejected_rest`), once consumers see its good
+rows: whoever reads both tables finds a row twice for a moment, and never nowhere.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema
-from deltalake.transaction import AddAction, create_table_with_add_actions
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
@@ -24,9 +25,9 @@ from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit
 from spark_jobs.publish.books import Audited
 from spark_jobs.publish.reject_rows import reject_rows
-from spark_jobs.publish.rejected_rest import COLUMNS, rest_of
+from spark_jobs.publish.rejected_rest import COLUMNS, rest_of, rows_but
 from spark_jobs.publish.statistics import delta_statistics
-from spark_jobs.publish.turn import Turn
+from spark_jobs.publish.turn import ADDED, REPLACED, TAKEN_BACK, Turn, TurnToReplace, TurnToTakeBack
 
 SAID = ("reason", "file", "record", "partition")
 
@@ -47,42 +48,75 @@ class RejectedTable:
     layout: Layout
     epoch: int
 
-    def apply(self, event: Event, audited: Sequence[Audited]) -> bool:
-        """Copy an event's rejected rows; False if the table already has them."""
+    def add(self, event: Event, audited: Sequence[Audited]) -> None:
+        """Copy an event's rejected rows, once; before consumers see its good rows."""
         rejected = [one for one in audited if one.file.rejected and one.file.rows]
         turn = Turn(self.layout, event)
 
         def copy(table: DeltaTable | None) -> None:
-            self._commit(table, turn, rejected)
+            rows = (_rows(one, event) for one in rejected)
+            adds = self._writer(event).write(event.generation, rows)
+            self._commit(table, turn, ADDED, adds)
 
-        return commit.compare_and_commit(self.layout.rejected, turn, self.epoch, copy)
+        commit.compare_and_commit(self.layout.rejected, turn, self.epoch, copy)
 
-    def _commit(self, table: DeltaTable | None, turn: Turn, files: Sequence[Audited]) -> None:
+    def drop_replaced(self, event: Event) -> None:
+        """Take away the rows that an event takes the place of, once its good rows are seen."""
+        if event.in_order:
+            return
+        turn = TurnToReplace(self.layout, event)
+
+        def drop(table: DeltaTable | None) -> None:
+            rest = rest_of(table, self.layout, event)
+            if rest.removes:
+                kept = self._writer(event).write("rest", rest.kept)
+                self._commit(table, turn, REPLACED, kept, rest.removes)
+
+        commit.compare_and_commit(self.layout.rejected, turn, self.epoch, drop)
+
+    def take_back(self, event: Event) -> None:
+        """Take away the rows that were copied of an event that consumers will never see.
+
+        Its batches are not counted any more, so that they can come as another event.
+        """
+        turn = TurnToTakeBack(self.layout, event)
+
+        def drop(table: DeltaTable | None) -> None:
+            rest = rows_but(table, self.layout, frozenset({event.increment}))
+            kept = self._writer(event).write("back", rest.kept)
+            self._commit(table, turn, TAKEN_BACK, kept, rest.removes)
+
+        commit.compare_and_commit(self.layout.rejected, turn, self.epoch, drop)
+
+    def _writer(self, event: Event) -> _Writer:
+        return _Writer(self.layout.rejected, f"{event.increment:06d}-{self.epoch:06d}.parquet")
+
+    def _commit(
+        self,
+        table: DeltaTable | None,
+        turn: Turn,
+        what: str,
+        adds: Sequence[AddAction],
+        removes: Sequence[RemoveAction] = (),
+    ) -> None:
         event = turn.event
-        rest = rest_of(table, self.layout, event)
-        writer = _Writer(self.layout.rejected, f"{event.increment:06d}-{self.epoch:06d}.parquet")
-        adds = writer.write(event.generation, (_rows(one, event) for one in files))
-        adds += writer.write("rest", rest.kept)
-        metadata = {
-            "tidemill.journal": str(event.seq),
-            "tidemill.increment": f"{event.increment:06d}",
-        }
+        metadata = {what: str(event.seq), "tidemill.increment": f"{event.increment:06d}"}
         properties = commit.properties(
-            self.epoch, metadata, *turn.transactions(), exactly=not event.in_order
+            self.epoch, metadata, *turn.transactions(), exactly=bool(removes)
         )
         schema = Schema.from_arrow(COLUMNS)
         if table is None:
             create_table_with_add_actions(
                 str(self.layout.rejected),
                 schema,
-                adds,
+                [*adds],
                 mode="error",
                 name=f"{self.layout.name}_rejected",
                 commit_properties=properties,
             )
         else:
             table.create_write_transaction(
-                [*rest.removes, *adds], "append", schema, commit_properties=properties
+                [*removes, *adds], "append", schema, commit_properties=properties
             )
 
 

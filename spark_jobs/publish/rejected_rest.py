@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,17 +54,27 @@ def rest_of(table: DeltaTable | None, layout: Layout, event: Event) -> Rest:
     """
     if table is None or event.kind not in ("swap", "replace"):
         return Rest()
-    live = live_files(table, layout.rejected)
+    events = Journal(layout.journal).events()
     if event.kind == "replace":
-        return Rest([file.removal() for file in live])
+        return rows_but(table, layout, frozenset(e.increment for e in events if e.seq < event.seq))
     made = event.made
     if made is None or (made.partitions is None and made.forgets is None):
         return Rest()
-    replaced = _Replaced.by(made, Journal(layout.journal).events())
+    return _rest(table, layout, _Replaced.by(made, events).holds)
+
+
+def rows_but(table: DeltaTable | None, layout: Layout, increments: frozenset[int]) -> Rest:
+    """What stays without the rows of some increments."""
+    return _rest(table, layout, lambda row: row["increment"] in increments)
+
+
+def _rest(
+    table: DeltaTable | None, layout: Layout, goes: Callable[[Mapping[str, Any]], bool]
+) -> Rest:
     removes, kept = [], []
-    for file in live:
+    for file in live_files(table, layout.rejected) if table else ():
         rows = pq.read_table(file.path, schema=COLUMNS)
-        stays = [not replaced.holds(row) for row in rows.select(TELLING).to_pylist()]
+        stays = [not goes(row) for row in rows.select(TELLING).to_pylist()]
         if not all(stays):
             removes.append(file.removal())
             kept.append(rows.filter(pa.array(stays)))

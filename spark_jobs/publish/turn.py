@@ -17,6 +17,12 @@ from spark_jobs.ledger.generations import births
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.target import NotOurTurn
 
+# What a commit to the rejected table says of itself: the number of the event whose rows came, whose
+# replaced rows went, or whose rows were taken back.
+ADDED = "tidemill.journal"
+REPLACED = "tidemill.replaced"
+TAKEN_BACK = "tidemill.taken_back"
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -75,6 +81,45 @@ class Turn:
             yield Transaction(_swaps(self.layout.name), event.seq)
 
 
+@dataclass(frozen=True)
+class TurnToReplace(Turn):
+    """Where the rejected rows that an event takes the place of stand: they go after it is seen."""
+
+    def has(self, table: DeltaTable | None) -> bool:
+        seq = _version(table, _replaced(self.layout.name))
+        return table is None or (seq is not None and seq >= self.event.seq)
+
+    def check(self, table: DeltaTable | None) -> None:
+        """Nothing has to come before: the target that consumers read has the event."""
+
+    def transactions(self) -> Iterator[Transaction]:
+        yield Transaction(_replaced(self.layout.name), self.event.seq)
+
+
+@dataclass(frozen=True)
+class TurnToTakeBack(Turn):
+    """Where an event stands whose rejected rows were copied and that will not be seen."""
+
+    def has(self, table: DeltaTable | None) -> bool:
+        """Whether nothing is there to be taken back: the last word on the event says so."""
+        if table is None:
+            return True
+        seq, said = str(self.event.seq), (ADDED, TAKEN_BACK)
+        words = (one for entry in table.history() for one in said if entry.get(one) == seq)
+        return next(words, TAKEN_BACK) == TAKEN_BACK
+
+    def check(self, table: DeltaTable | None) -> None:
+        """Nothing came after it: it is the last that was copied."""
+
+    def transactions(self) -> Iterator[Transaction]:
+        """What counts up to the event before."""
+        event = self.event
+        if event.kind != "swap":
+            yield Transaction(application(self.layout.name, event.generation), event.first - 1)
+        if not event.in_order:
+            yield Transaction(_swaps(self.layout.name), event.seq - 1)
+
+
 def application(pipeline: str, generation: str) -> str:
     """The application id under which a generation's batches are counted."""
     return f"{pipeline}/{generation}"
@@ -92,6 +137,11 @@ def lineage(layout: Layout, generation: str) -> list[str]:
 def _swaps(pipeline: str) -> str:
     """The application id under which events that stand between batches are counted."""
     return f"{pipeline}/journal"
+
+
+def _replaced(pipeline: str) -> str:
+    """The application id under which events are counted whose replaced rejected rows are gone."""
+    return f"{pipeline}/replaced"
 
 
 def _version(table: DeltaTable | None, app: str) -> int | None:

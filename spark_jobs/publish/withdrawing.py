@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.journal import Event, Journal, Withdrawal
 from spark_jobs.ledger.lease import Lease
+from spark_jobs.publish.commit import fence
 from spark_jobs.publish.placing import overtaken
+from spark_jobs.publish.rejected import RejectedTable
 from spark_jobs.publish.target import HeadUnexplained, Target
 
 
@@ -43,21 +45,56 @@ def withdraw_overtaken(
         why = None
         if event.seq in due and not journal.targets_of(event.seq):
             why = overtaken(pipeline.layout, event, before)
-        if why is None or holder_of(event, targets) is not None:
+        if why is None or target_that_has(pipeline, event, targets, lease) is not None:
             before.append(event)
             continue
-        lease.check()
-        journal.withdraw(
-            Withdrawal(
-                seq=event.seq, reason=why, run_id=run_id, epoch=lease.epoch, at=datetime.now(UTC)
-            )
-        )
+        withdraw_event(pipeline, event, lease, run_id=run_id, reason=why)
         say(f"event {event.seq}, of increment {event.increment:06d}, is withdrawn: {why}")
 
 
-def holder_of(event: Event, targets: Sequence[Target]) -> str | None:
-    """The name of a target that has an event, be it written down or not; None where none has."""
-    return next((target.name for target in targets if _holds(target, event)), None)
+def target_that_has(
+    pipeline: Pipeline, event: Event, targets: Sequence[Target], lease: Lease
+) -> str | None:
+    """The name of a target that has an event, be it written down or not; None where none has.
+
+    A writer that has lost the lease cannot commit to a Delta table after this look.
+    """
+    lease.check()
+    for table in (pipeline.layout.table, pipeline.layout.rejected):
+        fence(table, lease.epoch)
+    noted = Journal(pipeline.layout.journal).targets_of(event.seq)
+    having = (target.name for target in targets if _holds(target, event))
+    return noted[0] if noted else next(having, None)
+
+
+def withdraw_event(
+    pipeline: Pipeline, event: Event, lease: Lease, *, run_id: str, reason: str, by: str = ""
+) -> Withdrawal:
+    """Take an event out of the journal that no target has.
+
+    Args:
+        pipeline: Whose journal it is.
+        event: The event.
+        lease: Held by the caller.
+        run_id: Of the run.
+        reason: Why.
+        by: The person; empty where it came too late.
+
+    Raises:
+        LeaseLost: a newer epoch took over.
+    """
+    RejectedTable(pipeline.layout, lease.epoch).take_back(event)
+    lease.check()
+    return Journal(pipeline.layout.journal).withdraw(
+        Withdrawal(
+            seq=event.seq,
+            by=by,
+            reason=reason,
+            run_id=run_id,
+            epoch=lease.epoch,
+            at=datetime.now(UTC),
+        )
+    )
 
 
 def _holds(target: Target, event: Event) -> bool:
