@@ -14,6 +14,7 @@ from spark_jobs.cli import (
     check,
     checkpoint,
     flush,
+    journal,
     late,
     lease,
     plan,
@@ -103,6 +104,7 @@ for command in (
 app.add_typer(schema.schema, name="schema")
 app.add_typer(state.state, name="state")
 app.add_typer(lease.lease, name="lease")
+app.add_typer(journal.journal, name="journal")
 app.add_typer(checkpoint.checkpoint, name="checkpoint")
 
 

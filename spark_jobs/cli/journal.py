@@ -1,0 +1,109 @@
+"""`tidemill journal`: what goes out, in its order, and how an event is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from getpass import getuser
+from typing import Annotated, Any
+
+from typer import Argument, Option, Typer
+
+from spark_jobs.cli.run import manual_run_id
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.pipeline import open_pipeline, root
+from spark_jobs.contract.project import find
+from spark_jobs.ledger.journal import Event, Journal, Withdrawal
+from spark_jobs.steps.withdraw import withdraw as take_back
+
+journal = Typer(
+    help="Look at what goes out, and take back what no target can apply.", no_args_is_help=True
+)
+
+Number = Annotated[
+    int, Argument(metavar="EVENT", min=1, help="Its number in the journal.", show_default=False)
+]
+Reason = Annotated[
+    str, Option("--reason", help="Why; it stays beside the event.", show_default=False)
+]
+By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
+Limit = Annotated[int, Option("--limit", min=1, help="Most events to show.")]
+
+
+@journal.command("show")
+def show(name: PipelineName, limit: Limit = 20, json: Json = False) -> None:
+    """Show the last events: what each stands for, which targets have it, and what was withdrawn."""
+    screen = Screen(json)
+    find(name)
+    events = [*_events(Journal(Layout(root(), name).journal))][-limit:]
+    if json:
+        screen.document({"pipeline": name, "events": events})
+    elif not events:
+        screen.line(f"the journal of {name} is empty")
+    else:
+        columns = ("event", "kind", "increment", "batches", "rows", "rejected", "targets", "said")
+        lines = ([_cell(event, column) for column in columns] for event in events)
+        screen.table(f"{name}: the last events of the journal", columns, lines)
+
+
+@journal.command("withdraw")
+def withdraw(
+    name: PipelineName, event: Number, reason: Reason, by: By = None, json: Json = False
+) -> None:
+    """Take back an event that no target has applied, and those that wait behind it.
+
+    Its increment is held from then on: redo it, reject it, or release it after all.
+    """
+    screen = Screen(json)
+    done = take_back(
+        open_pipeline(name),
+        event,
+        by=getuser() if by is None else by,
+        reason=reason,
+        run_id=manual_run_id("withdraw"),
+        say=screen.line,
+    )
+    for one in done:
+        screen.line(f"event {one.seq} is withdrawn: {one.reason}")
+    screen.line(f"where that leaves its increment: tidemill status {name}")
+    if json:
+        withdrawn = [one.model_dump(mode="json") for one in done]
+        screen.document({"pipeline": name, "withdrawn": withdrawn})
+
+
+def _events(found: Journal) -> Iterator[dict[str, Any]]:
+    """Every event, withdrawn ones too, in the order of their numbers."""
+    withdrawn = found.withdrawals()
+    both = [*((event, None) for event in found.events()), *withdrawn]
+    for event, withdrawal in sorted(both, key=lambda one: one[0].seq):
+        yield _as_json(found, event, withdrawal)
+
+
+def _as_json(found: Journal, event: Event, withdrawal: Withdrawal | None) -> dict[str, Any]:
+    return {
+        "event": event.seq,
+        "kind": event.kind,
+        "increment": event.increment,
+        "generation": event.generation,
+        "batches": [event.first, event.last],
+        "rows": event.rows,
+        "rejected": event.rejected,
+        "epoch": event.epoch,
+        "at": event.at.isoformat(),
+        "targets": found.targets_of(event.seq),
+        "withdrawn": None if withdrawal is None else withdrawal.model_dump(mode="json"),
+    }
+
+
+def _cell(event: dict[str, Any], column: str) -> object:
+    if column == "batches":
+        return "-".join(map(str, event["batches"]))
+    if column == "targets":
+        return ", ".join(event["targets"])
+    if column == "said":
+        said = event["withdrawn"]
+        if said is None:
+            return ""
+        by = f" by {said['by']}" if said["by"] else ""
+        return f"withdrawn{by}: {said['reason']}"
+    return event[column]

@@ -1,0 +1,120 @@
+"""Withdraw: a person takes an event out of the journal that no target has applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from spark_jobs.contract.errors import UsageError
+from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.increments import Increments, State, Verdict
+from spark_jobs.ledger.journal import Event, Journal, Withdrawal
+from spark_jobs.ledger.lease import Lease, hold
+from spark_jobs.publish.targets import targets_of
+from spark_jobs.publish.withdrawing import target_that_has, withdraw_event
+from spark_jobs.steps.release import PATIENCE_SECONDS, must_say_why
+
+
+class NotWithdrawable(UsageError):
+    """There is no such event, or a target has it; carries `seq` and `target`."""
+
+
+def withdraw(
+    pipeline: Pipeline, seq: int, *, by: str, reason: str, run_id: str, say: Callable[[str], None]
+) -> list[Withdrawal]:
+    """Take an event back, and with it those that wait behind it.
+
+    Its increment is held from then on: a person redoes it, rejects it or lets it out after all.
+    The increments of the events behind it go out again when their turn has come.
+
+    Args:
+        pipeline: Whose journal it is.
+        seq: The number of the event.
+        by: The person.
+        reason: Why, for whoever reads the journal.
+        run_id: Under which the lease is held.
+        say: Gets lines for the terminal.
+
+    Returns:
+        What was written down, in the order of the events.
+
+    Raises:
+        NotWithdrawable: there is no such event, or a target has it.
+        ReasonMissing: `reason` or `by` is empty.
+        TargetUnreachable: nobody can say whether a target has it.
+        LeaseHeld: a step is writing to this pipeline.
+    """
+    must_say_why("withdrawal", by=by, reason=reason)
+    layout = pipeline.layout
+    journal = Journal(layout.journal)
+    # Looked at before the lease too: a wrong number need not wait for a long ingest.
+    _events_from(pipeline, journal, seq)
+    with hold(layout.lease, step="withdraw", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
+        targets = targets_of(pipeline, lease.epoch, say)
+        events = _events_from(pipeline, journal, seq)
+        for event in events:
+            having = target_that_has(pipeline, event, targets, lease)
+            if having is not None:
+                raise _seen(pipeline, event, having)
+        done = [
+            withdraw_event(
+                pipeline,
+                event,
+                lease,
+                run_id=run_id,
+                by=by.strip(),
+                reason=reason.strip() if event.seq == seq else f"it stood behind event {seq}",
+            )
+            # The last one first: of those that are left none stands before one that is gone.
+            for event in reversed(events)
+        ]
+        _hold_increment(pipeline, events[0], lease, done[-1])
+    return done[::-1]
+
+
+def _events_from(pipeline: Pipeline, journal: Journal, seq: int) -> list[Event]:
+    """The event and those after it."""
+    events = journal.events(after=seq - 1)
+    if not events or events[0].seq != seq:
+        raise NotWithdrawable(
+            f"The journal of {pipeline.name} has no event {seq} that counts.",
+            remedy=f"`tidemill journal show {pipeline.name}` lists them.",
+            seq=seq,
+            target=None,
+        )
+    return events
+
+
+def _hold_increment(pipeline: Pipeline, event: Event, lease: Lease, said: Withdrawal) -> None:
+    """Let an increment wait for a person, where it would go out again at once."""
+    increments = Increments(pipeline.layout.increments)
+    increment = increments.get(event.increment)
+    if increment.state is not State.PASSED:
+        return
+    reason = f"event {event.seq} was withdrawn by {said.by}: {said.reason}"
+    increments.judge(
+        Verdict(
+            increment=event.increment,
+            outcome="held",
+            files_hash=increment.sealed.files_hash,
+            suite_hash="",
+            gate_hash="",
+            engine="person",
+            why="a person withdrew it",
+            reasons=(reason,),
+            run_id=said.run_id,
+            judged=datetime.now(UTC),
+            epoch=lease.epoch,
+        )
+    )
+
+
+def _seen(pipeline: Pipeline, event: Event, target: str) -> NotWithdrawable:
+    return NotWithdrawable(
+        f"Event {event.seq} of the journal, of increment {event.increment:06d}, is in {target} "
+        "already.",
+        remedy="What a target has stays: replace its rows with "
+        f"`tidemill backfill {pipeline.name}` or `tidemill rebuild {pipeline.name}`.",
+        seq=event.seq,
+        target=target,
+    )

@@ -1,0 +1,120 @@
+"""`tidemill journal`: what goes out, and a way out where no target can apply an event."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.contract.errors import ExitCode, LeaseLost
+from spark_jobs.contract.report import Outcome
+from spark_jobs.ledger.increments import State
+from spark_jobs.ledger.lease import newest_epoch
+from spark_jobs.publish.delta_target import DeltaTarget
+from spark_jobs.publish.table_schema import SchemaChanged
+from tests.cli.conftest import Tidemill
+from tests.histories import History, reject, rows
+from tests.publish.again import made_again
+
+
+@pytest.fixture(autouse=True)
+def no_target_takes_the_second(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three events, of which the table refuses the second, after its rejected rows were copied."""
+    history.increment(rows(1))
+    history.publish()
+    history.increment(rows(2), [reject("a")])
+    history.increment(rows(3), [reject("b")])
+
+    def refuse(*_: object) -> None:
+        raise SchemaChanged("No.", remedy="Mend it.", changes=[])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTarget, "_commit", refuse)
+        assert history.publish().outcome is Outcome.REFUSED
+    assert history.records() == ["a"]
+
+
+def withdraw(tidemill: Tidemill, event: int) -> list[int]:
+    answer = tidemill(
+        "journal", "withdraw", "orders", str(event), "--reason", "bad", "--by", "Ada", "--json"
+    )
+    assert answer.exit_code == ExitCode.DONE, answer.stdout
+    return [one["seq"] for one in answer.json["withdrawn"]]
+
+
+def test_it_shows_what_each_target_has(tidemill: Tidemill) -> None:
+    events = tidemill("journal", "show", "orders", "--json").json["events"]
+    assert [(one["event"], one["increment"], one["targets"]) for one in events] == [
+        (1, 1, ["delta"]),
+        (2, 2, []),
+        (3, 3, []),
+    ]
+
+
+def test_a_withdrawn_event_counts_nowhere_and_its_increment_waits_for_a_person(
+    tidemill: Tidemill, history: History
+) -> None:
+    assert withdraw(tidemill, 2) == [2, 3]
+    assert [event.seq for event in history.journal.events()] == [1]
+    assert history.journal.behind("delta") == []
+    assert history.records() == []
+    states = [one["state"] for one in tidemill("status", "orders", "--json").json["increments"]]
+    assert states == ["published", "held", "passed"]
+    assert history.publish().outcome is Outcome.DONE
+    assert history.ids() == [1]
+    said = tidemill("journal", "show", "orders", "--json").json["events"][1]["withdrawn"]
+    assert (said["by"], said["reason"]) == ("Ada", "bad")
+
+
+def test_released_after_all_it_goes_out_with_its_rejected_rows(
+    tidemill: Tidemill, history: History
+) -> None:
+    withdraw(tidemill, 2)
+    history.release(2)
+    assert history.publish().outcome is Outcome.DONE
+    assert (history.ids(), history.records()) == ([1, 2, 3], ["a", "b"])
+    assert [event.seq for event in history.journal.events()] == [1, 4, 5]
+
+
+def test_a_redo_takes_its_place(tidemill: Tidemill, history: History) -> None:
+    withdraw(tidemill, 2)
+    made_again(
+        history,
+        rows(20, 30),
+        [reject("c")],
+        by_way_of="redo",
+        first=1,
+        last=2,
+        supersedes=(2, 3),
+    )
+    assert history.publish().outcome is Outcome.DONE
+    assert (history.ids(), history.records()) == ([1, 20, 30], ["c"])
+    assert history.increments.get(2).state is State.SUPERSEDED
+
+
+@pytest.mark.parametrize(("event", "target"), [(1, "delta"), (9, None)])
+def test_what_a_target_has_stays(
+    tidemill: Tidemill, history: History, event: int, target: str | None
+) -> None:
+    answer = tidemill("journal", "withdraw", "orders", str(event), "--reason", "bad", "--json")
+    assert answer.exit_code == ExitCode.USAGE
+    assert (answer.json["code"], answer.json["data"]["target"]) == ("NotWithdrawable", target)
+    assert len(history.journal.events()) == 3
+
+
+def test_what_a_target_has_stays_though_nobody_wrote_it_down(
+    tidemill: Tidemill, history: History
+) -> None:
+    (history.layout.journal / "000001.delta.json").unlink()
+    answer = tidemill("journal", "withdraw", "orders", "1", "--reason", "bad", "--json")
+    assert answer.json["data"]["target"] == "delta"
+
+
+def test_a_writer_that_was_paused_cannot_put_it_into_the_table_any_more(
+    tidemill: Tidemill, history: History
+) -> None:
+    paused = DeltaTarget(history.layout, newest_epoch(history.layout.lease))
+    event = history.journal.events()[1]
+    payload = history.payload(event)
+    withdraw(tidemill, 2)
+    with pytest.raises(LeaseLost):
+        paused.apply(event, payload)
+    assert history.ids() == [1]
