@@ -22,6 +22,7 @@ from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.keyed_rows import KeyedFile, rows_at, with_keys_of
 from spark_jobs.ledger.partition_values import partition_directory
+from spark_jobs.ledger.sync import sync
 from spark_jobs.publish.live_files import LiveFile, live_files
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.statistics import delta_statistics
@@ -110,6 +111,7 @@ class _Writer:
                         writers[values].write_batch(
                             pa.RecordBatch.from_arrays(columns, schema=inside)
                         )
+        sync(paths.values(), self.root.parent)
         for values, path in paths.items():
             footer = read_footer(path)
             yield AddAction(

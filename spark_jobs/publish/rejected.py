@@ -22,6 +22,7 @@ from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.journal import Event
+from spark_jobs.ledger.sync import sync
 from spark_jobs.publish import commit
 from spark_jobs.publish.books import Audited
 from spark_jobs.publish.reject_rows import reject_rows
@@ -144,6 +145,7 @@ class _Writer:
             for table in found:
                 writer.write_table(table)
         draft.replace(path)
+        sync([path], self.root.parent)
         footer = read_footer(path)
         return [
             AddAction(

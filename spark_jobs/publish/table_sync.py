@@ -1,11 +1,12 @@
-"""Delta commits that survive a power cut: delta-rs syncs neither its log nor data files."""
+"""Delta commits that survive a power cut: delta-rs does not sync its log.
+
+The data files that a commit adds are synced before it by whoever wrote them: a commit that names
+files which are not there would count as published all the same.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote
 
 from spark_jobs.ledger.sync import sync
 
@@ -15,7 +16,7 @@ DIGITS = 20
 
 
 def sync_table(table: Path, within: Path, since: int = 0) -> None:
-    """Sync a table's commits, the checkpoints of its log and the files that the commits add.
+    """Sync a table's commits and the checkpoints of its log.
 
     Args:
         table: The table's directory.
@@ -26,8 +27,7 @@ def sync_table(table: Path, within: Path, since: int = 0) -> None:
     if not log.is_dir():
         return
     entries = [path for path in sorted(log.iterdir()) if _version(path) >= since]
-    files = [table / name for entry in entries for name in _added(entry)]
-    sync([*files, *entries, log / "_last_checkpoint"], within)
+    sync([*entries, log / "_last_checkpoint"], within)
 
 
 def _version(path: Path) -> int:
@@ -35,13 +35,3 @@ def _version(path: Path) -> int:
     number = path.name[:DIGITS]
     whole = path.name.endswith((".json", ".parquet"))
     return int(number) if whole and number.isdecimal() else -1
-
-
-def _added(entry: Path) -> Iterator[str]:
-    """The files that a commit adds, by their paths below the table's directory."""
-    if entry.suffix != ".json":
-        return
-    for line in entry.read_text(encoding="utf-8").splitlines():
-        added = json.loads(line).get("add") if line.startswith('{"add"') else None
-        if added is not None:
-            yield unquote(added["path"])

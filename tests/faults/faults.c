@@ -24,6 +24,7 @@ enum fault {
     TEAR,         /* SIGKILL after half of a write; before any other call */
     FAIL_ONCE,    /* this call fails */
     FAIL_LASTING, /* this call and all later ones fail; of a write half is done first */
+    CUT,          /* SIGKILL before the call, after every call was reported */
 };
 
 static char folder[PATH_MAX];
@@ -91,11 +92,12 @@ static enum answer count(const char *name, const char *path, ssize_t length, int
 {
     int call = ++calls;
     int full = error == ENOSPC || error == EDQUOT;
-    if (fault == NOTHING) tell(name, path);
+    if (fault == NOTHING || fault == CUT) tell(name, path);
     if (fault == NOTHING || call < target || (call > target && fault != FAIL_LASTING)) return PASS;
     if (frees && full && fault >= FAIL_ONCE) return PASS;
     if (call == target || !hit) {
         hit = 1;
+        if (fault == CUT) kill(getpid(), SIGKILL);
         tell(name, path);
         if (fault == KILL || (fault == TEAR && length < 2)) kill(getpid(), SIGKILL);
         if (fault == TEAR || (fault == FAIL_LASTING && length > 1)) return HALF;
@@ -104,16 +106,32 @@ static enum answer count(const char *name, const char *path, ssize_t length, int
     return FAIL;
 }
 
-static enum answer change(const char *name, int directory, const char *path, int frees)
+/* The absolute path of a name, into a place of two lengths; 0 if there is none. */
+static int absolute(int directory, const char *path, char *place)
 {
-    char place[2 * PATH_MAX] = "";
-    if (!armed || !path) return PASS;
+    place[0] = 0;
     if (path[0] != '/') {
-        if (directory == AT_FDCWD ? !getcwd(place, PATH_MAX) : !path_of(directory, place)) return PASS;
+        if (directory == AT_FDCWD ? !getcwd(place, PATH_MAX) : !path_of(directory, place)) return 0;
         strcat(place, "/");
     }
     strncat(place, path, PATH_MAX - 1);
+    return 1;
+}
+
+static enum answer change(const char *name, int directory, const char *path, int frees)
+{
+    char place[2 * PATH_MAX];
+    if (!armed || !path || !absolute(directory, path, place)) return PASS;
     return below(place) ? count(name, place, -1, frees) : PASS;
+}
+
+/* A file gets another name, or one more. */
+static enum answer rename_from(const char *name, int from_directory, const char *from, int directory,
+                               const char *to)
+{
+    char place[2 * PATH_MAX];
+    if (armed && fault == CUT && from && absolute(from_directory, from, place)) tell("from", place);
+    return change(name, directory, to, 0);
 }
 
 static enum answer change_open(const char *name, int descriptor, ssize_t length)
@@ -248,32 +266,32 @@ int fdatasync(int descriptor)
 int rename(const char *from, const char *to)
 {
     REAL(int, "rename", const char *, const char *);
-    return change("rename", AT_FDCWD, to, 0) == PASS ? real(from, to) : -1;
+    return rename_from("rename", AT_FDCWD, from, AT_FDCWD, to) == PASS ? real(from, to) : -1;
 }
 
 int renameat(int from_directory, const char *from, int directory, const char *to)
 {
     REAL(int, "renameat", int, const char *, int, const char *);
-    return change("rename", directory, to, 0) == PASS ? real(from_directory, from, directory, to) : -1;
+    return rename_from("rename", from_directory, from, directory, to) == PASS ? real(from_directory, from, directory, to) : -1;
 }
 
 int renameat2(int from_directory, const char *from, int directory, const char *to, unsigned flags)
 {
     REAL(int, "renameat2", int, const char *, int, const char *, unsigned);
-    if (change("rename", directory, to, 0) != PASS) return -1;
+    if (rename_from("rename", from_directory, from, directory, to) != PASS) return -1;
     return real(from_directory, from, directory, to, flags);
 }
 
 int link(const char *from, const char *to)
 {
     REAL(int, "link", const char *, const char *);
-    return change("link", AT_FDCWD, to, 0) == PASS ? real(from, to) : -1;
+    return rename_from("link", AT_FDCWD, from, AT_FDCWD, to) == PASS ? real(from, to) : -1;
 }
 
 int linkat(int from_directory, const char *from, int directory, const char *to, int flags)
 {
     REAL(int, "linkat", int, const char *, int, const char *, int);
-    if (change("link", directory, to, 0) != PASS) return -1;
+    if (rename_from("link", from_directory, from, directory, to) != PASS) return -1;
     return real(from_directory, from, directory, to, flags);
 }
 

@@ -16,6 +16,7 @@ from spark_jobs.contract.disk_errors import DiskFull, named
 from spark_jobs.contract.report import Outcome, Report
 from tests.faults.case import Case, Seen, look, place_of
 from tests.faults.library import Fault, armed
+from tests.faults.power import cut_power
 from tests.faults.processes import Killed, forked
 
 
@@ -123,6 +124,12 @@ class Stage:
         except Killed:
             ended = {"outcome": "killed", "error": None}
         said = _said(report)
+        if fault in (Fault.POWER, Fault.POWER_NAMES):
+            if ended["outcome"] != "killed":
+                return Point(None, ended["outcome"])
+            *done, hit = said
+            cut_power(self.home, self.start, done, names=fault is Fault.POWER_NAMES)
+            said = [hit]
         name = said[0].replace(f"{self.home}/", "") if said else None
         return Point(name, ended["error"] or ended["outcome"])
 

@@ -1,0 +1,101 @@
+"""A folder as a power cut leaves it: without what nobody has synced.
+
+A file system may write at any time what it was not asked to, so there is no one answer. Two are
+played: all names are there and files are empty whose content was not synced, as on ext4; or names
+are gone as well whose folder was not synced. That a file was removed counts at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+WRITES = ("write", "pwrite", "writev", "ftruncate", "copy_file_range", "sendfile")
+
+
+@dataclass
+class _Content:
+    synced: bool = True
+
+
+@dataclass
+class Disk:
+    """What of a folder is on the disk.
+
+    Args:
+        names: Path -> its content, which links share.
+        unsynced: Paths that may be gone -> where they were renamed from, if that was on the disk.
+    """
+
+    names: dict[Path, _Content]
+    unsynced: dict[Path, Path | None] = field(default_factory=dict)
+
+    def follow(self, calls: Iterable[str]) -> None:
+        """Go through what a process did, one line for each of its calls."""
+        before = None
+        for call in calls:
+            name, _, text = call.partition(" ")
+            path = Path(text)
+            if name == "from":
+                before = path
+            elif name in ("open", "mkdir", "symlink"):
+                self._make(path, _Content())
+            elif name in WRITES and path in self.names:
+                self.names[path].synced = False
+            elif name in ("fsync", "fdatasync"):
+                self._sync(path)
+            elif name == "link" and before is not None:
+                self._make(path, self.names.get(before, _Content()))
+            elif name == "rename" and before is not None:
+                self._rename(before, path)
+            elif name in ("unlink", "rmdir"):
+                self.names.pop(path, None)
+                self.unsynced.pop(path, None)
+
+    def _make(self, path: Path, content: _Content) -> None:
+        if path not in self.names:
+            self.names[path] = content
+            self.unsynced[path] = None
+
+    def _sync(self, path: Path) -> None:
+        if path.is_dir():
+            self.unsynced = {p: at for p, at in self.unsynced.items() if p.parent != path}
+        elif path in self.names:
+            self.names[path].synced = True
+
+    def _rename(self, before: Path, path: Path) -> None:
+        content = self.names.pop(before, None)
+        if content is not None:
+            self.names[path] = content
+            was = self.unsynced.pop(before, before) if before in self.unsynced else before
+            self.unsynced[path] = was
+
+
+def cut_power(folder: Path, start: Path, calls: Iterable[str], *, names: bool) -> None:
+    """Leave a folder as a power cut does.
+
+    Args:
+        folder: That a process was writing to until it was killed.
+        start: A copy of it from before; what is in it is on the disk.
+        calls: What the process did, as the library reports it.
+        names: Whether names are lost too.
+    """
+    there = {folder / path.relative_to(start) for path in start.rglob("*")}
+    disk = Disk({path: _Content() for path in there})
+    disk.follow(calls)
+    for path, content in disk.names.items():
+        if not content.synced and path.is_file():
+            os.truncate(path, 0)
+    # A folder goes with all that is in it.
+    for path, was in sorted(disk.unsynced.items()) if names else ():
+        if not os.path.lexists(path):
+            continue
+        if was is not None:
+            path.replace(was)
+        elif path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()

@@ -1,0 +1,84 @@
+"""The power fails at a system call: what nobody synced is gone, and nothing that counts is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.contract.project import REPOSITORY
+from tests.faults.power import cut_power
+from tests.processes import child
+
+# Writes one file with all care, and others with less; a folder too, and a new name for a file.
+WRITES = """
+import os, sys
+from pathlib import Path
+from tests.faults.library import Fault, armed
+
+def write(name, *, sync=False):
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT)
+    os.write(descriptor, b"content")
+    if sync:
+        os.fsync(descriptor)
+    os.close(descriptor)
+
+home = Path(sys.argv[1])
+with armed(home, int(sys.argv[2]), Fault.POWER, report=1):
+    write(home / "synced", sync=True)
+    write(home / "draft", sync=True)
+    os.link(home / "draft", home / "linked")
+    os.unlink(home / "draft")
+    write(home / "written")
+    folder = os.open(home, os.O_RDONLY)
+    os.fsync(folder)
+    write(home / "nameless", sync=True)
+    os.mkdir(home / "folder")
+    write(home / "folder" / "within", sync=True)
+    os.rename(home / "old", home / "new")
+    os.mkdir(home / "never")
+"""
+KEPT = {"synced": "content", "linked": "content", "written": ""}
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        (False, {**KEPT, "nameless": "content", "folder/within": "content", "new": "old"}),
+        (True, {**KEPT, "old": "old"}),
+    ],
+)
+def test_a_power_cut_takes_what_nobody_has_synced(
+    tmp_path: Path, with_faults: dict[str, str], names: bool, left: dict[str, str]
+) -> None:
+    home, start = tmp_path / "home", tmp_path / "start"
+    for folder in (home, start):
+        folder.mkdir()
+        (folder / "old").write_text("old")
+    with child(WRITES, home, "20", environ=with_faults) as process:
+        said, _ = process.communicate()
+    *done, hit = said.splitlines()
+    assert (process.returncode, hit) == (-9, f"mkdir {home / 'never'}")
+    cut_power(home, start, done, names=names)
+    found = {str(p.relative_to(home)): p.read_text() for p in home.rglob("*") if p.is_file()}
+    assert found == left
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("with_faults")
+@pytest.mark.parametrize(("case", "fault"), [("append", "power"), ("ledger", "power-names")])
+def test_a_power_cut_loses_nothing_of_what_ledger_and_journal_vouch_for(
+    case: str, fault: str
+) -> None:
+    options = ["--case", case, "--fault", fault, "--sample", "10"]
+    played = subprocess.run(
+        [sys.executable, "-m", "tests.faults", *options],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert played.returncode == 0, played.stdout
+    assert f"10 {fault}" in played.stdout
