@@ -51,6 +51,7 @@ ELSEWHERE = {
     "tidemill accept-loss",
     "tidemill init",
     "tidemill forget",
+    "tidemill target",
     "tidemill lease",
     "tidemill checkpoint",
     "tidemill redo",

@@ -29,6 +29,7 @@ from spark_jobs.cli import (
     state,
     status,
     stream,
+    target,
     where,
 )
 from spark_jobs.cli.screen import Screen, json_asked_for
@@ -103,6 +104,7 @@ for command in (
     app.command()(command)
 app.add_typer(schema.schema, name="schema")
 app.add_typer(state.state, name="state")
+app.add_typer(target.target, name="target")
 app.add_typer(lease.lease, name="lease")
 app.add_typer(journal.journal, name="journal")
 app.add_typer(checkpoint.checkpoint, name="checkpoint")

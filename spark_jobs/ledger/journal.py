@@ -11,6 +11,7 @@ withdrawn event: its number stays taken, and its increment can be put again unde
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -63,7 +64,7 @@ class Journal:
     def read(self) -> Reading:
         """The journal as it is now."""
         # The number first: an event that comes between is then in the way of the next one.
-        last = max((number for number, _ in documents.numbered(self.folder)), default=0)
+        last = self.newest()
         return Reading(tuple(self.events()), last)
 
     def event(self, seq: int) -> Event | None:
@@ -106,6 +107,23 @@ class Journal:
         """Whether consumers see an event."""
         applied = (self.applied(seq, target) for target in self.targets_of(seq))
         return any(one is not None and one.head for one in applied)
+
+    def newest(self) -> int:
+        """The number of the last event, be it withdrawn or not; 0 for none."""
+        return max((number for number, _ in documents.numbered(self.folder)), default=0)
+
+    def applied_by(self, target: str) -> list[int]:
+        """The numbers of the events that a target has applied, in order."""
+        return [number for number, _ in documents.numbered(self.folder, f".{target}.json")]
+
+    def take_back(self, seq: int, target: str) -> Path:
+        """Take back that a target has applied an event, which it then applies again.
+
+        Returns:
+            Where the record is kept.
+        """
+        record = self.folder / f"{seq:06d}.{target}.json"
+        return record.rename(record.with_name(f"{record.name}.taken-back-{uuid.uuid4().hex[:8]}"))
 
     def published(self, after: int = 0) -> dict[int, Applied]:
         """The events that consumers see -> what the head target made of them.

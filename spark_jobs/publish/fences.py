@@ -16,6 +16,7 @@ from spark_jobs.publish.commit import LEASE_TRANSACTION
 from spark_jobs.publish.database_target import DatabaseTarget
 from spark_jobs.publish.fence import Fence
 from spark_jobs.publish.files_target import PublishedFiles
+from spark_jobs.publish.log_head import read_head
 from spark_jobs.publish.targets import targets_of
 
 
@@ -53,9 +54,14 @@ def all_fences(pipeline: Pipeline) -> list[Fence]:
 
 
 def _of_table(path: Path) -> Fence | None:
-    if not DeltaTable.is_deltatable(str(path)):
+    newest = read_head(path).committed
+    if newest is not None:
+        epoch = newest.epoch
+    elif DeltaTable.is_deltatable(str(path)):
+        # Our entries have expired since.
+        epoch = DeltaTable(path).transaction_version(LEASE_TRANSACTION)
+    else:
         return None
-    epoch = DeltaTable(path).transaction_version(LEASE_TRANSACTION)
     return None if epoch is None else Fence(where=str(path), epoch=epoch)
 
 

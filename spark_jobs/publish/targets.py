@@ -20,12 +20,13 @@ def targets_of(pipeline: Pipeline, epoch: int, say: Callable[[str], None]) -> li
         epoch: Of the lease that its caller holds.
         say: Gets lines for the task log.
     """
-    return [_open(target, pipeline, epoch, say) for target in pipeline.spec.publish]
+    return [open_target(target, pipeline, epoch, say) for target in pipeline.spec.publish]
 
 
-def _open(
+def open_target(
     target: given.Target, pipeline: Pipeline, epoch: int, say: Callable[[str], None]
 ) -> Target:
+    """One of a pipeline's targets, opened."""
     match target:
         case given.DeltaTarget():
             return DeltaTarget(pipeline.layout, epoch)

@@ -66,7 +66,8 @@ class Turn:
         raise NotOurTurn(
             f"{path} ends at batch {head} of {event.generation}, so event {event.seq} "
             f"({event.kind} of batches {event.first} to {event.last}) is not next.",
-            remedy="`tidemill status NAME` shows what comes before; nothing was published.",
+            remedy="Nothing was published. Where the table lost what it had: "
+            f"tidemill target repair {self.layout.name} delta",
             path=path,
             head=head,
             first=event.first,

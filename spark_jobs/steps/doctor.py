@@ -24,7 +24,9 @@ from spark_jobs.ledger.looks import looks
 from spark_jobs.ledger.request import read_request
 from spark_jobs.ledger.root_identity import prove_pipeline, prove_root
 from spark_jobs.ledger.run_increment import read_run_increment
+from spark_jobs.publish.target_heads import prove_tables
 from spark_jobs.steps.asked import asked
+from spark_jobs.steps.database_looks import prove_databases
 from spark_jobs.steps.lease import refuse_lease_set_back
 from spark_jobs.steps.step import Ended, Run
 from spark_jobs.steps.work import find_work
@@ -63,8 +65,10 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     outlived = end_outlived(layout.lease)
     if outlived is not None:
         run.say(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
-    refuse_lease_set_back(layout)
     request = read_request(layout.run(run.run_id))
+    if request.role != "rebuild":
+        prove_tables(pipeline)
+    refuse_lease_set_back(layout)
     if request.role == "rebuild":
         # Just what a live generation refuses may be what is rebuilt for.
         return asked(run, request, None)
@@ -99,6 +103,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
         targets=[target.name for target in pipeline.spec.publish],
         published=pipeline.spec.published,
     )
+    prove_databases(run, due=bool(work))
     if work:
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})

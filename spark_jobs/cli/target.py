@@ -1,0 +1,53 @@
+"""`tidemill target repair`: a target that lost what it had gets it again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option, Typer, confirm
+
+from spark_jobs.cli.run import manual_run_id
+from spark_jobs.cli.screen import Json, PipelineName, Screen
+from spark_jobs.contract.pipeline import open_pipeline
+from spark_jobs.steps.repair_target import plan_repair, repair_target
+
+TargetName = Annotated[
+    str,
+    Argument(
+        metavar="TARGET",
+        help="As the doctor names it, such as delta; or rejected, for the rejected table.",
+        show_default=False,
+    ),
+]
+Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
+
+target = Typer(help="Mend a target that was set back.", no_args_is_help=True)
+
+
+@target.callback()
+def _group() -> None: ...
+
+
+@target.command()
+def repair(name: PipelineName, target: TargetName, yes: Yes = False, json: Json = False) -> None:
+    """Apply again what a target had applied and lost; says first what it will do."""
+    screen, pipeline = Screen(json), open_pipeline(name)
+    found = plan_repair(pipeline, target)
+    screen.line(found.problem or f"{target} is where the journal says it is; nothing is to be done")
+    for step in found.steps:
+        screen.line(f"  will {step}")
+    if found.problem is not None:
+        if not yes:
+            confirm("Do it?", abort=True, err=True)
+        found = repair_target(pipeline, target, manual_run_id("repair"), screen.line)
+        screen.line(f"the next run goes on; at once: tidemill run {name}")
+    if json:
+        screen.document(
+            {
+                "pipeline": name,
+                "target": target,
+                "problem": found.problem,
+                "steps": [*found.steps],
+                "events": list(found.events),
+            }
+        )

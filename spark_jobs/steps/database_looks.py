@@ -1,0 +1,50 @@
+"""Doctor: are the databases where the journal says? One SELECT each, not at every idle run."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from spark_jobs.contract.errors import TransientError, UsageError
+from spark_jobs.contract.layout import Layout
+from spark_jobs.contract.targets import DatabaseTarget
+from spark_jobs.publish.target_heads import prove_target
+from spark_jobs.steps.step import Run
+
+IDLE_SECONDS = 3600.0
+
+
+def prove_databases(run: Run, *, due: bool) -> None:
+    """Prove every database target; while there is nothing to do, once an hour.
+
+    One that does not answer is no reason to stop: ingest and gate need no target, and publish says
+    what is wrong with it.
+
+    Args:
+        run: The doctor's.
+        due: Whether the run has anything to do.
+
+    Raises:
+        TargetBehindJournal: one was set back.
+        TargetAheadOfJournal: the journal was.
+    """
+    for target in run.pipeline.spec.publish:
+        looked = _looked(run.pipeline.layout, target.name)
+        if not isinstance(target, DatabaseTarget) or not (due or _is_old(looked)):
+            continue
+        try:
+            prove_target(run.pipeline, target.name)
+        except (TransientError, UsageError) as error:
+            run.say(f"warning: nobody knows how far {target.name} is: {error}")
+            continue
+        looked.parent.mkdir(parents=True, exist_ok=True)
+        looked.touch()
+
+
+def _looked(layout: Layout, target: str) -> Path:
+    """A file whose time says when a target was looked at."""
+    return layout.home / "looked" / target
+
+
+def _is_old(looked: Path) -> bool:
+    return not looked.exists() or time.time() - looked.stat().st_mtime > IDLE_SECONDS
