@@ -25,7 +25,7 @@ from spark_jobs.ledger.kafka_position import Position, position_of
 from spark_jobs.ledger.kafka_range import Range, between, merged, records_in
 from spark_jobs.ledger.kafka_sample import Sample, sample
 from spark_jobs.ledger.kafka_starting import beginning_of
-from spark_jobs.ledger.kafka_topics import prove_topics, topics_today
+from spark_jobs.ledger.kafka_topics import prove_topics, topics_today, unprotected
 from spark_jobs.ledger.look import Look, Problem
 
 # The share of its retention that an unread record may have behind it.
@@ -110,7 +110,9 @@ def look(
     seen = Arrivals(at=now, ends=ends, position=_furthest(start, begin))
     first = sample(kafka, _firsts(unread), reads_committed=source.reads_committed)
     oldest = _time(first.oldest_ms)
+    without_id = unprotected(layout, generation, name, today)
     problems = [
+        Problem(Rating.WARN, without_id) if without_id else None,
         _expired(name, source, pipeline, gone) if accepted is None else None,
         _shrunk(name, start, ends),
         _compacted(name, source, pipeline, today),

@@ -35,6 +35,10 @@ class TopicDropped(Refused):
     """A topic or partition that was read is no longer in the spec; carries `source`, `dropped`."""
 
 
+class TopicUnprotected(Refused):
+    """Nobody would notice that a topic was made anew; carries `source` and `topics`."""
+
+
 class TopicRecord(BaseModel):
     """A topic as it was when a source first read it."""
 
@@ -116,6 +120,33 @@ def prove_topics(
             source=name,
             dropped=dropped,
         )
+
+
+def unprotected(
+    layout: Layout, generation: str, name: str, today: Mapping[str, Topic]
+) -> TopicUnprotected | None:
+    """What is to be said where topics have no id, today or when they were first read.
+
+    Args:
+        layout: Of the pipeline.
+        generation: The one that reads them.
+        name: The source's.
+        today: Its topics.
+    """
+    without_id = {topic.name for topic in today.values() if topic.id is None}
+    without_id |= {r.topic for r in records_of(layout, generation, name) if r.id is None}
+    topics = sorted(without_id & {*today})
+    if not topics:
+        return None
+    return TopicUnprotected(
+        f"sources.{name}: the broker gives, or gave when it was first read, no id for topic "
+        f"'{topics[0]}' ({len(topics)} such): if it is deleted and made again, nobody notices, and "
+        "records are passed over.",
+        remedy="Topics have ids from Kafka 2.8 on. Until then do not delete the topic: give a new "
+        "one a new name.",
+        source=name,
+        topics=topics,
+    )
 
 
 def record_topics(layout: Layout, generation: str, name: str, today: Mapping[str, Topic]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.source import Rating
+from spark_jobs.ledger import kafka_look
+from spark_jobs.ledger.kafka_broker import Topic
 from spark_jobs.ledger.kafka_client import BrokerRefuses, BrokerUnreachable
 from spark_jobs.ledger.kafka_look import KafkaLook, look
 from spark_jobs.ledger.kafka_pace import RUNS, Arrivals, record_arrivals
@@ -332,3 +335,16 @@ def test_a_wrong_password_is_no_unreachable_broker(mill: Make, broker: Broker) -
         look_at(mill(connection={**login, "sasl.password": "wrong-one"}))
     assert "wrong-one" not in str(error.value)
     assert look_at(mill(connection={**login, "sasl.password": broker.password})).new == 0
+
+
+def test_a_topic_of_a_broker_without_ids_is_said_to_be_unprotected(
+    mill: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = mill()
+    today = kafka_look.topics_today
+
+    def without_ids(*given: Any) -> dict[str, Topic]:
+        return {name: replace(topic, id=None) for name, topic in today(*given).items()}
+
+    monkeypatch.setattr(kafka_look, "topics_today", without_ids)
+    assert codes(look_at(orders)) == [("TopicUnprotected", Rating.WARN)]
