@@ -54,6 +54,7 @@ ELSEWHERE = {
     "tidemill target",
     "tidemill lease",
     "tidemill checkpoint",
+    "tidemill journal",
     "tidemill redo",
     "tidemill reject",
     "tidemill reinstate",
