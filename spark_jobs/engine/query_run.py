@@ -11,7 +11,8 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from spark_jobs.contract.errors import SpecError
+from spark_jobs.contract.disk_errors import named
+from spark_jobs.contract.errors import SpecError, TidemillError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.follow import Following, Say
@@ -21,7 +22,7 @@ from spark_jobs.engine.manner import Manner
 from spark_jobs.engine.progress import Progress, why
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.sink import start
-from spark_jobs.engine.spark_errors import of_spark
+from spark_jobs.engine.spark_errors import QueryInterrupted, of_spark
 from spark_jobs.engine.state_damage import explain_state
 from spark_jobs.engine.static import Statics, kept
 from spark_jobs.ledger.batches import Batch
@@ -111,11 +112,19 @@ class QueryRun:
                 query.stop()
         failure = why(query)
         if failure is not None:
-            failure = explain_state(pipeline, self.generation.name, explained(pipeline, failure))
+            failure = self._explained(failure)
             failure.data |= {"query_id": str(query.id), "query_run_id": str(query.runId)}
             raise failure
         ids = (str(query.id), str(query.runId))
         return Ran(tuple(written), *ids, following.stopped, progress.observed, progress.reports)
+
+    def _explained(self, failure: TidemillError) -> TidemillError:
+        """A failed query's error, or what is wrong around it if that is why."""
+        pipeline = self.pipeline
+        failure = explain_state(pipeline, self.generation.name, explained(pipeline, failure))
+        if isinstance(failure, QueryInterrupted):
+            failure = named(failure, pipeline.layout.home) or failure
+        return failure
 
     def _started(self, planned: Plan, trigger: StreamTrigger) -> StreamingQuery:
         pipeline = self.pipeline

@@ -18,6 +18,7 @@ from pathlib import Path
 from spark_jobs.contract.project import REPOSITORY
 
 FAULTS = Path(__file__).with_name("faults.c")
+FULL_DISK = Path(__file__).with_name("full_disk.c")
 BUILT = REPOSITORY / ".artefacts" / "faults"
 
 
