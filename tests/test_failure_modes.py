@@ -16,7 +16,6 @@ TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 # What it shows is known, and nothing shows it yet.
 OPEN = {
     "J6",
-    "J12",
     "J17",
 }
 
