@@ -15,7 +15,7 @@ from pyarrow import orc
 from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger.avro_file import NotAvro, avro_rows
 from spark_jobs.ledger.footers import MissingDataFile
-from spark_jobs.ledger.text_rows import csv_rows, whole_lines
+from spark_jobs.ledger.text_rows import count_lines, csv_rows
 from spark_jobs.ledger.written import Written
 
 
@@ -42,7 +42,7 @@ def count_rows(path: Path, written: Written) -> int:
         if written.format == "csv":
             return sum(1 for _ in csv_rows(path, written))
         separator = written.option("lineSep", "\n").encode()
-        return sum(chunk.count(separator) for chunk in whole_lines(path, separator))
+        return count_lines(path, separator)
     except FileNotFoundError as error:
         raise MissingDataFile(
             f"{path} is not there, though it was committed.",

@@ -33,6 +33,24 @@ def whole_lines(path: Path, separator: bytes) -> Iterator[bytes]:
         raise EOFError(msg)
 
 
+def count_lines(path: Path, separator: bytes) -> int:
+    """How many rows the content has, in memory that does not grow with the longest of them.
+
+    Raises:
+        EOFError: as for `whole_lines`.
+    """
+    lines, end, empty = 0, b"", True
+    for chunk in filter(None, _content(path)):
+        # What was seen of the end is too short to hold a separator that was counted.
+        text = end[len(end) - len(separator) + 1 :] + chunk if len(separator) > 1 else chunk
+        lines += text.count(separator)
+        end, empty = text[-len(separator) :], False
+    if not empty and end != separator:
+        msg = "the last row has no end"
+        raise EOFError(msg)
+    return lines
+
+
 def csv_rows(path: Path, written: Written) -> Iterator[bytes]:
     """The rows of a CSV file, without its header; inside quotes a line break ends none.
 

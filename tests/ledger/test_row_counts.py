@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import tracemalloc
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -67,6 +69,9 @@ def test_a_row_may_go_on_in_the_next_chunk(
     content = b'1,"a\nb\n\\"c"\n2,"\n"\n3,d\n'
     assert count_rows(file(tmp_path, "part.csv", content), CSV) == 3
     assert count_rows(file(tmp_path, "part.json", content), JSON) == 6
+    two_bytes = Written(format="json", options={"lineSep": "\r\n"})
+    content = b"\r\n{}\n\r\r\n\n\r\n"
+    assert count_rows(file(tmp_path, "part.json", content), two_bytes) == 3
 
 
 @pytest.mark.parametrize(
@@ -82,6 +87,20 @@ def test_compressed_rows_are_counted_and_a_torn_file_is_refused(
     with pytest.raises(TornOutput) as refused:
         count_rows(torn, TEXT)
     assert (refused.value.file, refused.value.size) == (torn, len(content) - 6)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [("", bytes), (".gz", gzip.compress), (".deflate", zlib.compress)]
+)
+def test_a_row_of_many_megabytes_costs_no_memory(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
+) -> None:
+    path = file(tmp_path, f"part{suffix}", compress(b"x" * 40 * 2**20 + b"\n{}\n"))
+    tracemalloc.start()
+    assert count_rows(path, JSON) == 2
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 2**20
 
 
 @pytest.mark.parametrize("written", [JSON, TEXT, CSV])
