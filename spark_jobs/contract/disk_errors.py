@@ -44,6 +44,8 @@ def named(error: BaseException, folder: Path) -> TidemillError | None:
         error: As Python, Arrow, delta-rs or Spark raised it.
         folder: Where it was written to, if the error itself does not say.
     """
+    if isinstance(error, DiskFull):
+        return error
     number, text = _number(error), str(error)
     filename = getattr(error, "filename", None)
     path = Path(os.fsdecode(filename)) if isinstance(filename, str | bytes) else None

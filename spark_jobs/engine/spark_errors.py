@@ -26,6 +26,7 @@ STUMBLES = ("Input/output error", "Stale file handle", "timed out", "Too many op
 TRACEBACK = "Traceback (most recent call last):"
 # Where only the text has the condition and the SQLSTATE of an error.
 CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!SQLSTATE: ).)*SQLSTATE: (\w{5})", re.DOTALL)
+NO_HEAP = "java.lang.OutOfMemoryError"
 RACES = ("CONCURRENT_STREAM_LOG_UPDATE", "Race while writing batch")
 
 
@@ -39,6 +40,10 @@ class FileUnreadable(QueryFailed):
 
 class QueryInterrupted(TransientError):
     """The query stopped with an error that may be gone at the next try; carries `condition`."""
+
+
+class OutOfMemory(QueryInterrupted):
+    """The JVM's heap was too small for a batch, or for one row of it; carries `condition`."""
 
 
 def of_spark(error: PySparkException | Py4JJavaError) -> TidemillError:
@@ -55,6 +60,15 @@ def of_spark(error: PySparkException | Py4JJavaError) -> TidemillError:
         return QueryInterrupted(
             f"Another driver wrote to the same checkpoint: {first}",
             remedy="The retry carries on from the last committed batch.",
+            condition=condition,
+        )
+    if NO_HEAP in text:
+        return OutOfMemory(
+            f"The JVM ran out of memory: {first}",
+            remedy="Give spark.conf more spark.driver.memory (or spark.executor.memory), or take "
+            "less at once: maxBytesPerTrigger. Spark holds a whole line of CSV, JSON or text, and "
+            "a whole file with multiLine, several times over, unpacked: if it comes again, look "
+            "for such a file among the newest.",
             condition=condition,
         )
     unreadable = UNREADABLE.search(text)

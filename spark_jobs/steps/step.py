@@ -52,6 +52,10 @@ class Run:
 StepFunction = Callable[[Run], Ended]
 
 
+class JvmGone(TransientError):
+    """The JVM of a step ended before the step did."""
+
+
 class Unforeseen(TransientError):
     """An error that is none of ours: it may be gone at the next try; carries `type`."""
 
@@ -75,11 +79,15 @@ def perform(step: Step, function: StepFunction, run: Run) -> Report:
     try:
         ended = function(run)
     except TidemillError as error:
+        # Spark says of a full disk only that a query was interrupted.
+        refused: TidemillError | None = None
+        if isinstance(error, TransientError):
+            refused = named(error, run.pipeline.layout.home)
         report = reports.of_error(
-            error, pipeline=name, run_id=run.run_id, step=step, started=started
+            refused or error, pipeline=name, run_id=run.run_id, step=step, started=started
         )
     except Exception as error:
-        refused = named(error, run.pipeline.layout.home)
+        refused = named(error, run.pipeline.layout.home) or _jvm_gone(error)
         report = reports.of_error(
             refused or _unforeseen(error),
             pipeline=name,
@@ -117,6 +125,20 @@ def _leave(report: Report, run: Run) -> None:
         # The root cannot be written to: then the exit code and the log are all there is.
         if report.error is None:
             raise
+
+
+def _jvm_gone(error: BaseException | None) -> JvmGone | None:
+    """What Py4J says when nobody answers any more, also where a later error hides it."""
+    while error is not None:
+        if type(error).__name__ == "Py4JNetworkError":
+            return JvmGone(
+                f"Spark's JVM ended under this step: {error}.",
+                remedy="Its last lines say why. Where they say OutOfMemoryError, or the system "
+                "killed it (dmesg), give spark.conf more or less spark.driver.memory, or take "
+                "less at once: maxBytesPerTrigger. The retry carries on from what is committed.",
+            )
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def _unforeseen(error: Exception) -> Unforeseen:

@@ -7,8 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.contract import report as reports
+from spark_jobs.contract.errors import TransientError
 from spark_jobs.contract.report import Outcome
 from spark_jobs.steps.step import Ended, Run, perform
 from tests.histories import History
@@ -78,6 +80,7 @@ def test_a_step_that_finds_the_disk_full_says_so_and_may_be_tried_again(tmp_path
         OSError(errno.ENOSPC, "Error writing bytes to file"),
         RuntimeError("Generic LocalFileSystem error: No space (os error 28)"),
         RuntimeError("java.io.IOException: No space left on device"),
+        TransientError("Interrupted: java.io.IOException: No space left on device.", remedy=""),
     ],
 )
 def test_a_full_disk_has_one_name_whoever_finds_it(tmp_path: Path, said: Exception) -> None:
@@ -87,6 +90,19 @@ def test_a_full_disk_has_one_name_whoever_finds_it(tmp_path: Path, said: Excepti
     error = perform("publish", step, History(tmp_path).run("r1")).error
     assert error is not None
     assert error["code"] == "DiskFull"
+
+
+def test_a_jvm_that_is_gone_is_named_whatever_is_tried_of_it_after(tmp_path: Path) -> None:
+    def step(_: Run) -> Ended:
+        try:
+            raise Py4JNetworkError("Error while sending or receiving")
+        finally:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+    report = perform("ingest", step, History(tmp_path).run("r1"))
+
+    assert report.error is not None
+    assert (report.error["code"], report.transient) == ("JvmGone", True)
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])

@@ -1,0 +1,65 @@
+"""What Spark makes of rows that would break a parser: they are rejected, or the file is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.contract.file_source import FileSource
+from spark_jobs.engine.file_source import CORRUPT, read_batch
+from spark_jobs.engine.spark_errors import FileUnreadable, OutOfMemory, of_spark
+
+# Of Jackson, as Spark 4.2 sets it up: levels, and about as many letters in a string.
+DEEPEST, LONGEST = 1_000, 21_000_000
+
+
+def source(format: str, **options: Any) -> FileSource:
+    given = {"format": format, "path": "/in", "schema": "a string, b int", "options": options}
+    return FileSource.model_validate(given)
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(
+    "value",
+    ["[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), '"' + "x" * (LONGEST + 1) + '"'],
+    ids=["deep", "long"],
+)
+def test_json_beyond_the_parsers_limits_is_a_rejected_row_and_the_next_one_is_read(
+    spark: SparkSession, tmp_path: Path, value: str
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"a": {value}, "b": 1}}\n{{"a": "x", "b": 2}}\n')
+    rows = read_batch(spark, source("json"), [str(path)])
+    read = rows.cache().select("b", F.length(CORRUPT)).collect()
+    assert [row[1] is not None for row in read] == [True, False]
+    assert read[1].b == 2
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [("x," * 25_000, {}), ("x" * 2_000, {"maxCharsPerColumn": 1_000})],
+    ids=["columns", "letters"],
+)
+def test_csv_beyond_the_parsers_limits_fails_by_the_name_of_the_file(
+    spark: SparkSession, tmp_path: Path, line: str, options: dict[str, Any]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"a,b\n{line},1\nx,2\n")
+    rows = read_batch(spark, source("csv", **options), [str(path)])
+    with pytest.raises((PySparkException, Py4JJavaError)) as refused:
+        rows.select("a", "b", CORRUPT).cache().collect()
+    error = of_spark(refused.value)
+    assert isinstance(error, FileUnreadable)
+    assert error.file == str(path)
+
+
+def test_a_row_that_the_heap_cannot_hold_is_named_for_what_it_is() -> None:
+    said = "Job aborted: java.lang.OutOfMemoryError: Java heap space at org.apache.hadoop.io.Text"
+    assert isinstance(of_spark(PySparkException(said)), OutOfMemory)
