@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -169,14 +169,19 @@ def hold(
     try:
         with heartbeat:
             yield Lease(folder, epoch, heartbeat)
-    finally:
-        release(folder, epoch, heartbeat.failed)
+    except BaseException:
+        # What went wrong is to be told, also where the disk that it was about takes no document.
+        with suppress(OSError):
+            release(folder, epoch, heartbeat.failed)
+        raise
+    release(folder, epoch, heartbeat.failed)
 
 
 def release(folder: Path, epoch: int, failed_beats: int = 0) -> None:
-    """Close an epoch, so that nobody waits for its holder."""
-    end = Released(at=datetime.now(UTC), failed_beats=failed_beats)
-    documents.put_if_absent(folder / f"{epoch:06d}.released", end)
+    """Close an epoch, so that nobody waits for its holder; nothing where the lease is gone."""
+    if documents.exists(folder, epoch):
+        end = Released(at=datetime.now(UTC), failed_beats=failed_beats)
+        documents.put_if_absent(folder / f"{epoch:06d}.released", end)
 
 
 def acquire(folder: Path, *, step: str, run_id: str, patience: float, time_limit: float) -> int:

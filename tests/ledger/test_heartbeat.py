@@ -76,6 +76,20 @@ def test_a_holder_that_cannot_beat_gives_up_before_others_find_it_dead(
     assert [one.newer for one in losses] == [lost.value.newer] == [None]
 
 
+def test_a_holder_whose_share_is_away_makes_no_lease_of_its_own_in_its_place(
+    folder: Path, clock: SimpleNamespace
+) -> None:
+    def write() -> None:
+        with hold(folder, step="ingest", run_id="r", time_limit=0.5) as held:
+            folder.rename(folder.with_name("away"))
+            clock.now = 0.3
+            held.check()
+
+    with pytest.raises(LeaseLost):
+        write()
+    assert not folder.exists()
+
+
 def test_a_process_that_was_paused_too_long_does_not_beat_again(
     folder: Path, clock: SimpleNamespace
 ) -> None:
