@@ -68,12 +68,18 @@ class Rejected(Model):
 
 
 class Gate(Model):
-    """How an increment is judged."""
+    """How an increment is judged.
+
+    Attributes:
+        samples: The most failing values that are shown per expectation; 0 shows none.
+        mask: Columns of the table whose values are shown nowhere, samples or not.
+    """
 
     suite: Name | None = None
     rejected: Rejected = Rejected()
     in_process_max: Size = 256 * 2**20
     samples: Annotated[int, Field(ge=0, le=1000)] = 20
+    mask: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = ()
 
 
 class Notify(Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -9,6 +10,7 @@ from urllib.parse import quote
 
 from spark_jobs.gate.engine import Engine
 from spark_jobs.gate.judgement import ExpectationOutcome, Judgement
+from spark_jobs.gate.mask import refuse_unknown
 from spark_jobs.gate.sample import Sample
 from spark_jobs.gate.suite import Expectation, Suite
 
@@ -25,6 +27,7 @@ def judge(
     docs: Path,
     results: Path,
     samples: int,
+    mask: Collection[str] = (),
 ) -> Judgement:
     """Judge the files of an increment.
 
@@ -36,6 +39,7 @@ def judge(
         docs: `Layout.docs`, the pipeline's data docs.
         results: The run's folder; the result is written there as `validation.json`.
         samples: The most failing values that are shown per expectation; 0 shows none anywhere.
+        mask: Columns whose values are shown nowhere: of their expectations only counts are kept.
 
     Returns:
         The judgement. Without rows nothing is judged and it is no success: column expectations all
@@ -44,7 +48,9 @@ def judge(
     Raises:
         CheckBroke: a column is missing or a metric raised, which says nothing about the data.
         SuiteError: Great Expectations refuses an expectation of the suite.
+        MaskUnknown: the mask names what is no column.
     """
+    refuse_unknown(mask, sample.parsed)
     frame = engine.frame(sample, sample.files)
     rows = engine.rows(frame)
     if rows == 0:
@@ -59,7 +65,7 @@ def judge(
     # Here and not above: importing Great Expectations costs seconds.
     from spark_jobs.gate import data_docs, validation
 
-    validated = validation.validate(sample, frame, suite, engine, samples=samples)
+    validated = validation.validate(sample, frame, suite, engine, samples=samples, mask=mask)
     run = data_docs.run_identifier(quote(run_name, safe="+:"), datetime.now(UTC))
     result = validation.merged(suite, validated, {"run_id": run, "validation_time": run.run_time})
     outcomes = tuple(map(_outcome, suite.expectations, validated.results))

@@ -6,7 +6,7 @@ Only `judge()` imports this module, because importing Great Expectations costs s
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ from great_expectations.expectations.metadata_types import FailureSeverity  # no
 
 from spark_jobs.gate.engine import Engine
 from spark_jobs.gate.judgement import CheckBroke
+from spark_jobs.gate.mask import hides
 from spark_jobs.gate.sample import Sample
 from spark_jobs.gate.suite import Expectation, Suite, SuiteError
 
@@ -81,6 +82,7 @@ def validate(
     engine: Engine,
     *,
     samples: int,
+    mask: Collection[str] = (),
 ) -> Validated:
     """Judge the increment, and with the published rows what is marked for the whole table.
 
@@ -95,8 +97,10 @@ def validate(
         table_rows = engine.rows(frames["table"])
     results = run(sample, frames, suite, engine, samples=samples)
     judged = tuple(zip(results, suite.expectations, strict=True))
-    _refuse_broken(judged, suite, samples)
-    return Validated(tuple(_said(r, e, samples) for r, e in judged), table_rows)
+    # Spark computes many metrics at once: what is said of one column may be of another.
+    _refuse_broken(judged, suite, shown=bool(samples) and not mask)
+    said = (_said(r, e, shown=bool(samples) and not hides(mask, e.columns)) for r, e in judged)
+    return Validated(tuple(said), table_rows)
 
 
 def run(
@@ -178,7 +182,7 @@ def _built(
 
 
 def _refuse_broken(
-    judged: Sequence[tuple[ExpectationValidationResult, Expectation]], suite: Suite, samples: int
+    judged: Sequence[tuple[ExpectationValidationResult, Expectation]], suite: Suite, *, shown: bool
 ) -> None:
     raised = [(e, _exception(r.exception_info)) for r, e in judged]
     broken = [(expectation, text) for expectation, text in raised if text is not None]
@@ -186,7 +190,7 @@ def _refuse_broken(
         return
     # Spark computes many metrics at once, so that one of them can break its neighbours too.
     expectation, text = broken[0]
-    text = text[:LONGEST_TEXT] if samples else "(withheld, because gate.samples is 0)"
+    text = text[:LONGEST_TEXT] if shown else "(withheld, because of gate.samples or gate.mask)"
     others = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
     raise CheckBroke(
         f"{expectation.type} on {', '.join(expectation.columns) or 'the table'}{others} "
@@ -200,7 +204,7 @@ def _refuse_broken(
 
 
 def _said(
-    result: ExpectationValidationResult, expectation: Expectation, samples: int
+    result: ExpectationValidationResult, expectation: Expectation, *, shown: bool
 ) -> ExpectationValidationResult:
     """The result in the suite's own words, and with values of the data only if they are wanted."""
     config = ExpectationConfiguration(
@@ -211,7 +215,7 @@ def _said(
         notes=expectation.raw.get("notes"),
         id=expectation.raw.get("id"),
     )
-    kept = result.result if samples else _counts_only(expectation.type, result.result)
+    kept = result.result if shown else _counts_only(expectation.type, result.result)
     if kept.get("observed_value") is pd.NaT:
         # The extreme of a column of nulls; Spark says None.
         kept = {**kept, "observed_value": None}

@@ -52,6 +52,7 @@ def judge_increment(
             docs=layout.docs,
             results=path_of(layout.run(run.run_id), "gate").parent,
             samples=spec.gate.samples,
+            mask=spec.gate.mask,
         )
 
 

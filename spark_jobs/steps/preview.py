@@ -7,7 +7,7 @@ that judges increments, all under a root of its own that is gone afterwards.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatch
@@ -22,6 +22,7 @@ from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.pipeline import root as root_of
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.static import TableStatic
+from spark_jobs.gate.mask import masked_row, refuse_unknown
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Batch, Ledger, Start
 from spark_jobs.ledger.output_file import output_files
@@ -80,6 +81,7 @@ def preview(
         SpecError: spec or transform do not load.
         NoSample: a file is not there, or the source would not read it.
         QueryFailed: Spark refuses the plan or a row.
+        MaskUnknown: `gate.mask` names what is no column.
     """
     with TemporaryDirectory(prefix="tidemill-preview-") as root:
         pipeline = open_pipeline(name, {**environ, "TIDEMILL_ROOT": root})
@@ -123,7 +125,9 @@ def _preview(
         written = reader.parquet(*files) if files else plan.rows.limit(0)
         fine = written.where(f"{REJECT} IS NULL").select(*plan.table_schema.names)
         refused = written.where(f"{REJECT} IS NOT NULL").select(f"{REJECT}.*")
-        good, bad = _first(fine, limit), _first(refused, limit)
+        mask = pipeline.spec.gate.mask
+        refuse_unknown(mask, plan.table_schema.names)
+        good, bad = _first(fine, limit, mask), _first(refused, limit, mask)
         # Of an aggregation's rows nobody can tell how many went into it.
         read = sum(frame.count() for frame in rows.values())
     except PySparkException as error:
@@ -177,9 +181,10 @@ def _checked(path: Path, source: FileSource) -> Path:
     return path.resolve()
 
 
-def _first(frame: DataFrame, limit: int) -> tuple[dict[str, Any], ...]:
+def _first(frame: DataFrame, limit: int, mask: Collection[str]) -> tuple[dict[str, Any], ...]:
     # Arrow keeps the session's time zone, which collect() turns into this machine's.
-    return tuple(frame.limit(limit).toArrow().to_pylist(maps_as_pydicts="lossy"))
+    found = frame.limit(limit).toArrow().to_pylist(maps_as_pydicts="lossy")
+    return tuple(masked_row(row, mask) for row in found)
 
 
 def _write_down(pipeline: Pipeline, plan: Plan, rows_in: int) -> Batch:

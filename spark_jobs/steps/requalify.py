@@ -174,6 +174,7 @@ def _judged(run: Run, suite: Suite, columns: str, part: _Part) -> Requalified:
         docs=layout.docs,
         results=results,
         samples=spec.gate.samples,
+        mask=spec.gate.mask,
     )
     reasons = tuple(outcome.sentence for outcome in judgement.failed_critical)
     return Requalified(

@@ -89,6 +89,21 @@ class TestOnSpark:
         assert "expect_column_values_to_be_between(quantity)" in reason
         assert shown.stdout.splitlines()[-1].startswith("gate held: ")
 
+    def test_values_of_a_masked_column_are_shown_nowhere(
+        self, tidemill: Tidemill, mill: Mill
+    ) -> None:
+        mill.spec["gate"] = {"mask": ["id", "quantity"]}
+        spec = mill.home / "project" / "dags" / "specs" / f"{NAME}.yaml"
+        spec.write_text(yaml.safe_dump(mill.spec))
+        path = sample(mill, "alice,-4711,2026-03-01 10:00:00", "bob,many,2026-03-01 10:00:00")
+
+        answer = tidemill("preview", "orders", "--input", str(path), "--json")
+
+        assert answer.exit_code == ExitCode.HELD
+        assert [(row["id"], row["quantity"]) for row in answer.json["good"]] == [("***", "***")]
+        assert [row["record"] for row in answer.json["refused"]] == ["***"]
+        assert not [value for value in ("alice", "bob", "-4711") if value in answer.stdout]
+
     def test_a_sample_without_rows_would_be_held(self, tidemill: Tidemill, mill: Mill) -> None:
         answer = tidemill("preview", "orders", "--input", str(sample(mill)), "--json")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 from spark_jobs.gate.in_process import InProcess
 from spark_jobs.gate.judge import judge
 from spark_jobs.gate.judgement import CheckBroke, Judgement
+from spark_jobs.gate.mask import MaskUnknown
 from spark_jobs.gate.sample import Sample
 from spark_jobs.gate.suite import Suite, SuiteError
 from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
@@ -24,7 +25,14 @@ CANARY = "canary-4711"
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Callable[..., Judgement]:
-    def run(sample: Sample, suite: Suite, *, samples: int = 20, name: str = "run") -> Judgement:
+    def run(
+        sample: Sample,
+        suite: Suite,
+        *,
+        samples: int = 20,
+        name: str = "run",
+        mask: Collection[str] = (),
+    ) -> Judgement:
         return judge(
             sample,
             suite,
@@ -33,6 +41,7 @@ def judged(tmp_path: Path) -> Callable[..., Judgement]:
             docs=tmp_path / "docs",
             results=tmp_path / "runs" / name,
             samples=samples,
+            mask=mask,
         )
 
     return run
@@ -331,6 +340,60 @@ def test_without_samples_the_text_of_an_exception_is_withheld(
             judged(sample, suite, samples=samples)
         texts.append(json.dumps(broke.value.as_dict()))
     assert [CANARY in text for text in texts] == [False, True]
+
+
+def written_anywhere(folder: Path, judgement: Judgement) -> str:
+    """Everything that a judgement leaves: its own data, results and pages."""
+    written = [
+        path.read_text(errors="replace")
+        for path in folder.rglob("*")
+        if path.suffix in (".json", ".html") and "data" not in path.relative_to(folder).parts
+    ]
+    assert len(written) >= 4
+    return "\n".join([*written, judgement.model_dump_json()])
+
+
+def test_values_of_a_masked_column_are_written_nowhere_and_those_of_others_are(
+    tmp_path: Path, judged: Callable[..., Judgement]
+) -> None:
+    number = 90210.5
+    sample = sample_of({"name": [CANARY, CANARY], "number": [number, number]}, tmp_path / "data")
+    # As Spark has it, whatever the letters' case.
+    judgement = judged(sample, canary_suite(tmp_path), mask=["NAME"])
+    everything = written_anywhere(tmp_path, judgement)
+    assert (CANARY in everything, str(number) in everything) == (False, True)
+    first = judgement.outcomes[0]
+    assert (first.unexpected_count, first.samples) == (2, ())
+
+
+def test_what_looks_at_whole_rows_shows_nothing_where_a_column_is_masked(
+    tmp_path: Path, judged: Callable[..., Judgement]
+) -> None:
+    sample = sample_of({"name": [CANARY], "number": [1.5]}, tmp_path / "data")
+    both = expect("column_pair_values_to_be_equal", column_A="number", column_B="name")
+    judgement = judged(sample, suite_of(tmp_path, both), mask=["name"])
+    assert not judgement.success
+    assert CANARY not in written_anywhere(tmp_path, judgement)
+
+
+def test_a_mask_of_no_column_is_refused_and_nothing_is_shown(
+    tmp_path: Path, judged: Callable[..., Judgement]
+) -> None:
+    sample = sample_of({"name": [CANARY]}, tmp_path)
+    with pytest.raises(MaskUnknown) as refused:
+        judged(sample, canary_suite(tmp_path), mask=["nmae"])
+    assert (refused.value.column, refused.value.columns) == ("nmae", ("name",))
+
+
+@pytest.mark.parametrize("mask", [["number"], ["name"]])
+def test_with_a_mask_the_text_of_an_exception_is_withheld(
+    tmp_path: Path, judged: Callable[..., Judgement], mask: list[str]
+) -> None:
+    sample = sample_of({"name": [CANARY], "number": [1]}, tmp_path)
+    suite = suite_of(tmp_path, expect("column_mean_to_be_between", column="name", min_value=1))
+    with pytest.raises(CheckBroke) as broke:
+        judged(sample, suite, mask=mask)
+    assert CANARY not in json.dumps(broke.value.as_dict())
 
 
 def test_a_judgement_is_plain_data(tmp_path: Path, judged: Callable[..., Judgement]) -> None:

@@ -1,0 +1,64 @@
+"""Columns whose values nobody is to read in samples, results and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from spark_jobs.contract.errors import UsageError
+
+MASKED = "***"
+# The field of a rejected row that is the whole of it.
+RECORD = "record"
+
+
+class MaskUnknown(UsageError):
+    """`gate.mask` names what is no column; carries `column` and `columns`."""
+
+
+def refuse_unknown(mask: Collection[str], columns: Collection[str]) -> None:
+    """Hold a mask against the columns that there are; one letter amiss would show everything.
+
+    Args:
+        mask: The spec's `gate.mask`.
+        columns: Of the table; as in Spark, letter case does not matter.
+
+    Raises:
+        MaskUnknown: one of its names is none of them.
+    """
+    known = {column.lower() for column in columns}
+    unknown = next((name for name in mask if name.lower() not in known), None)
+    if unknown is not None:
+        raise MaskUnknown(
+            f"gate.mask names '{unknown}', which is no column of the table.",
+            remedy=f"Name some of {', '.join(columns)}; then clear the task gate.",
+            column=unknown,
+            columns=tuple(columns),
+        )
+
+
+def hides(mask: Collection[str], columns: Iterable[str]) -> bool:
+    """Whether what is said of some columns may hold values of a masked one.
+
+    Args:
+        mask: The spec's `gate.mask`.
+        columns: Of an expectation; one that names none may look at any.
+    """
+    masked = {name.lower() for name in mask}
+    # A field of a struct, `address.street`, is of its column.
+    named = {part.lower() for column in columns for part in (column, column.partition(".")[0])}
+    return bool(masked) and (not named or not masked.isdisjoint(named))
+
+
+def masked_row(row: Mapping[str, Any], mask: Collection[str]) -> dict[str, Any]:
+    """A row with asterisks for the values of masked columns, and for the whole record of them.
+
+    Args:
+        row: Column -> value; of a rejected row its reason, file and record.
+        mask: The spec's `gate.mask`.
+    """
+    hidden = {name.lower() for name in (*mask, *([RECORD] if mask else []))}
+    return {
+        name: MASKED if value is not None and name.lower() in hidden else value
+        for name, value in row.items()
+    }
