@@ -15,7 +15,6 @@ ROW = re.compile(r"^\| ([KJ]?\d+) \|(.*)\|(.*)\|(.*)\|$", re.MULTILINE)
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 # What it shows is known, and nothing shows it yet.
 OPEN = {
-    "J6",
     "J17",
 }
 

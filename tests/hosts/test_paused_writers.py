@@ -17,7 +17,7 @@ from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.seal import seal
-from tests.histories import History, row, rows
+from tests.histories import History, reject, row, rows
 from tests.hosts.host import Writer, writer_elsewhere
 from tests.hosts.reader import State, reading
 from tests.publish.again import days, made_again
@@ -70,19 +70,41 @@ def test_a_swap_that_was_paused_takes_away_no_row_that_went_out_meanwhile(
     assert [event.increment for event in published.journal.events()] == [1, 3]
 
 
-def test_a_swap_whose_writer_was_paused_before_its_commit_is_published_once(
-    published: History,
+def test_a_row_that_a_paused_swap_moves_between_the_tables_is_always_in_one_of_them(
+    history: History,
 ) -> None:
-    made_again(published, [row(20, SECOND)], partitions=days("2024-01-02"))
+    # The new code accepts record 20, which was rejected, and rejects row 2, which was accepted.
+    history.increment([row(1), row(2, SECOND)], [reject("20", day="2024-01-02")])
+    assert history.publish().outcome is Outcome.DONE
+    made_again(
+        history,
+        [row(20, SECOND)],
+        [reject("2", day="2024-01-02")],
+        partitions=days("2024-01-02"),
+    )
     stop = "before spark_jobs.publish.delta_target:DeltaTarget.apply"
-    seen = [[1, 2], [1, 20], [1, 3, 20]]
-    with paused(published, "publish", "again", stop, seen) as writer:
-        published.increment([row(3, SECOND)])
-        assert published.publish("here").outcome is Outcome.DONE
-        versions = published.log()
+    with (
+        reading(history.layout) as reader,
+        writer_elsewhere(history.home, "publish", "again", stop=stop) as writer,
+    ):
+        writer.pause()
+        reader.look()
+        history.increment([row(3, SECOND)])
+        assert history.publish("here").outcome is Outcome.DONE
+        versions = history.log()
         writer.go_on()
-        assert published.log() == versions
-        publish_all(published)
+        assert history.log() == versions
+        publish_all(history)
+    expected: list[State] = [
+        ((1, 2), ("20",)),
+        ((1, 2), ("2", "20")),
+        ((1, 20), ("2", "20")),
+        ((1, 20), ("2",)),
+        ((1, 3, 20), ("2",)),
+    ]
+    assert reader.strays(expected) == []
+    assert expected[1] in reader.states
+    assert reader.states[-1] == expected[-1]
 
 
 @pytest.mark.parametrize("meanwhile", ["the redo is published", "the redo is sealed only"])
