@@ -59,7 +59,7 @@ class Notices:
 
     def all(self) -> list[Notice]:
         paths = sorted(self.folder.glob("[0-9]*.json")) if self.folder.is_dir() else []
-        found = (documents.read(path, Notice) for path in paths)
+        found = (documents.read_if_whole(path, Notice) for path in paths)
         return [notice for notice in found if notice is not None]
 
     def add(self, notice: Notice) -> None:

@@ -69,7 +69,7 @@ def record_arrivals(layout: Layout, generation: str, source: str, seen: Arrivals
 def last_arrivals(layout: Layout, generation: str, source: str) -> list[Arrivals]:
     """What the last few starts saw, in order."""
     files = [*documents.numbered(layout.ledger(generation) / "arrivals" / source)][-RUNS:]
-    found = (documents.read(path, Arrivals) for _, path in files)
+    found = (documents.read_if_whole(path, Arrivals) for _, path in files)
     return [seen for seen in found if seen is not None]
 
 

@@ -20,7 +20,13 @@ from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.specs import minimal, parse
 from tidemill.dag import build_group, dags
-from tidemill.group import IngestedOperator, Member, applications, conclude_group
+from tidemill.group import (
+    IngestedOperator,
+    Member,
+    applications,
+    conclude_group,
+    members_with_work,
+)
 from tidemill.house_rules import RULES, has_its_steps, swaps_only_what_it_published
 from tidemill.spark_step import GroupIngestOperator
 from tidemill.task_names import pipeline_of, step_of
@@ -224,3 +230,20 @@ def test_ingested_ends_as_the_members_own_ingest_did(
         return
     with pytest.raises(ends):
         task.execute(context)  # type: ignore[arg-type]
+
+
+def test_a_doctors_report_that_a_power_cut_tore_keeps_no_member_from_its_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = tmp_path / "dags" / "specs"
+    specs.mkdir(parents=True)
+    monkeypatch.setenv("TIDEMILL_ROOT", str(tmp_path))
+    monkeypatch.setenv("TIDEMILL_PROJECTS", str(tmp_path))
+    for name in ("torn", "idle", "killed"):
+        (specs / f"{name}.yaml").write_text(minimal(GROUP))
+    reports.write(report("doctor", Outcome.DONE), Layout(tmp_path, "torn").run(RUN_ID)).write_text(
+        ""
+    )
+    reports.write(report("doctor", Outcome.SKIPPED), Layout(tmp_path, "idle").run(RUN_ID))
+    working = members_with_work(["torn", "idle", "killed"], RUN_ID)
+    assert [pipeline.name for pipeline in working] == ["torn"]

@@ -86,3 +86,11 @@ def test_what_starts_saw_is_kept_and_the_last_of_it_read_back(tmp_path: Path) ->
         record_arrivals(layout, "live-0001", "orders", one)
     assert last_arrivals(layout, "live-0001", "orders") == seen[-RUNS:]
     assert last_arrivals(layout, "live-0001", "other") == []
+
+
+def test_what_a_start_saw_and_a_power_cut_tore_is_passed_over(tmp_path: Path) -> None:
+    layout = Layout(tmp_path, "orders")
+    for hour in (1, 2):
+        record_arrivals(layout, "live-0001", "events", arrivals(hour, end=10, read=5))
+    (layout.ledger("live-0001") / "arrivals" / "events" / "000001.json").write_text("")
+    assert [seen.epoch for seen in last_arrivals(layout, "live-0001", "events")] == [2]
