@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from spark_jobs.contract.docs_policy import WITHIN_AIRFLOW
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.pipeline import root
+from spark_jobs.contract.pipeline import open_pipeline, root
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,18 +33,36 @@ def find_page(docs: Path, path: str) -> Path | None:
         return None
 
 
+def dag_of(pipeline: str) -> str:
+    """The DAG whose readers may see a pipeline's pages: in a group that of the group.
+
+    Args:
+        pipeline: Its name, as an address has it; whatever has no spec goes by its own name.
+    """
+    try:
+        return open_pipeline(pipeline).spec.group or pipeline
+    except UsageError:
+        return pipeline
+
+
 def docs_app() -> FastAPI:
     """The application that Airflow's API server mounts."""
-    from airflow.api_fastapi.core_api.security import requires_access_dag
-    from fastapi import Depends, FastAPI, HTTPException
+    from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
+    from fastapi import Depends, FastAPI, HTTPException, Request
     from fastapi.responses import FileResponse
 
     app = FastAPI(title="Tidemill", docs_url=None, redoc_url=None, openapi_url=None)
 
-    @app.get("/docs/{dag_id}/{path:path}", dependencies=[Depends(requires_access_dag("GET"))])
-    def page(dag_id: str, path: str) -> FileResponse:
+    def may_read(pipeline: str, request: Request, user: GetUserDep) -> None:
+        requires_access_dag("GET", param_dag_id=dag_of(pipeline))(request, user)
+
+    # FastAPI looks for types of annotations that are texts among a module's own names.
+    may_read.__annotations__.update(pipeline=str, request=Request, user=GetUserDep)
+
+    @app.get("/docs/{pipeline}/{path:path}", dependencies=[Depends(may_read)])
+    def page(pipeline: str, path: str) -> FileResponse:
         try:
-            found = find_page(Layout(root(), dag_id).docs, path)
+            found = find_page(Layout(root(), pipeline).docs, path)
         except UsageError:
             found = None
         if found is None:

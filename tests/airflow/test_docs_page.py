@@ -14,6 +14,7 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.report import Outcome
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import report_of
+from tests.specs import minimal
 from tidemill.docs_link import DataDocsLink
 from tidemill.docs_page import find_page
 from tidemill.task_names import resolve_id
@@ -122,6 +123,36 @@ def test_an_anonymous_user_does_not(
 def test_a_user_who_may_not_read_the_dag_does_not(api: Any, docs: Path) -> None:
     answer = api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=token(None))
     assert answer.status_code == 403
+
+
+@pytest.mark.airflow
+@pytest.mark.parametrize(
+    ("group", "of", "status"),
+    [
+        ("", NAME, 200),
+        ("", "shop", 403),
+        ("group: shop\n", "shop", 200),
+        ("group: shop\n", NAME, 403),
+    ],
+)
+def test_the_pages_of_a_group_are_for_the_readers_of_its_dag(
+    api: Any,
+    project: Path,
+    docs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    group: str,
+    of: str,
+    status: int,
+) -> None:
+    from airflow.api_fastapi.app import get_auth_manager
+
+    def reads_one_dag(*, details: Any, **_: Any) -> bool:
+        return bool(details.id == of)
+
+    (project / "dags" / "specs" / f"{NAME}.yaml").write_text(minimal(group))
+    monkeypatch.setattr(get_auth_manager(), "is_authorized_dag", reads_one_dag)
+    answer = api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=token("viewer"))
+    assert answer.status_code == status
 
 
 @pytest.mark.airflow
