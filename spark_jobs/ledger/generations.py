@@ -33,6 +33,8 @@ class Birth(BaseModel):
         os_user: Whose process asked for it; None where that was not noted yet.
         reason: Why.
         epoch: Of the lease of its writer; 0 where that was not written down yet.
+        after: Of a fork the last event of the journal that `first` was decided on; None where that
+            was not written down yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,6 +51,7 @@ class Birth(BaseModel):
     reason: str
     born: datetime
     epoch: int = 0
+    after: int | None = None
 
 
 def births(home: Path) -> list[Birth]:
@@ -114,14 +117,24 @@ def next_generation(layout: Layout) -> str:
 
 
 def _counts(home: Path, birth: Birth) -> bool:
-    if birth.seq is None:
-        return True
     journal = Journal(home / "journal")
+    if birth.seq is None:
+        return not _overtaken(journal, birth)
     event = journal.event(birth.seq)
     if event is None or (event.kind, event.generation) != ("replace", birth.generation):
         return False
     # One that came after events which it was not computed with goes out nowhere.
-    made = event.made
-    first = None if made is None else next(journal.after(made.seq), None)
-    late = first is not None and first.seq < event.seq
+    between = range(birth.seq if event.made is None else event.made.seq + 1, birth.seq)
+    late = any(journal.event(number) is not None for number in between)
     return not late or journal.is_published(event.seq)
+
+
+def _overtaken(journal: Journal, fork: Birth) -> bool:
+    """Whether a newer lease has let out what a fork was to go on without, before it was written."""
+    if fork.after is None:
+        return False
+    in_order = (event for event in journal.following(fork.after) if event.in_order)
+    first = next(in_order, None)
+    if first is None or first.generation != fork.of:
+        return False
+    return first.last >= fork.first and first.epoch > fork.epoch

@@ -18,9 +18,9 @@ from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.documents import AlreadyWritten
-from spark_jobs.ledger.generations import births
+from spark_jobs.ledger.generations import Birth, births
 from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.made import Made
+from spark_jobs.ledger.made import Made, Place
 from spark_jobs.ledger.sealed import (
     NetFile,
     Rejection,
@@ -210,8 +210,11 @@ class Increments:
 
         Between a redo and what it was to take the place of, what consumers have seen decides.
         """
-        found = {number for birth in births(self.folder.parent) for number in birth.supersedes}
+        born = births(self.folder.parent)
+        found = {number for birth in born for number in birth.supersedes}
         for one in sealed:
+            if one.in_order and any(_goes_on_without(birth, one.stands_for) for birth in born):
+                found.add(one.increment)
             if one.made is not None and one.made.supersedes:
                 late = one.made.in_order and self._too_late(one, one.made)
                 found.update([one.increment] if late else one.made.supersedes)
@@ -221,7 +224,7 @@ class Increments:
         """Whether part of what a redo was to take the place of was published before it."""
         journal = Journal(self.folder.parent / "journal")
         # What was there when it was computed is none of that.
-        for event in journal.after(made.seq):
+        for event in journal.following(made.seq):
             if event.increment == redo.increment:
                 return False
             if event.increment in made.supersedes and journal.is_published(event.seq):
@@ -238,6 +241,11 @@ class Increments:
             documents.read(folder / "rejection.json", Rejection),
             sealed.increment in superseded,
         )
+
+
+def _goes_on_without(birth: Birth, place: Place) -> bool:
+    """Whether a fork has left batches behind, whoever sealed them and when."""
+    return birth.kind == "fork" and place.generation == birth.of and place.last >= birth.first
 
 
 def _rank(generation: str, born: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 from spark_jobs.ledger import documents
@@ -50,16 +51,23 @@ class Journal:
 
     def events(self, after: int = 0) -> list[Event]:
         """The events that count, in order: all, or those with a greater number."""
-        return [*self.after(after)]
+        withdrawn = {number for number, _ in documents.numbered(self.folder, WITHDRAWN)}
+        numbered = documents.numbered(self.folder)
+        wanted = (path for number, path in numbered if number > after and number not in withdrawn)
+        found = (documents.read(path, Event) for path in wanted)
+        return [event for event in found if event is not None]
 
-    def after(self, seq: int) -> Iterator[Event]:
-        """As `events`; each is read only when it is asked for."""
-        withdrawn = self._withdrawn()
-        for number, path in documents.numbered(self.folder):
-            if number > seq and number not in withdrawn:
-                event = documents.read(path, Event)
-                if event is not None:
-                    yield event
+    def following(self, seq: int) -> Iterator[Event]:
+        """The events that count after one, in order, each read when it is asked for.
+
+        Costs nothing that grows with the journal, as long as the caller stops early.
+        """
+        for number in count(seq + 1):
+            if not event_file(self.folder, number).exists():
+                return
+            event = self.event(number)
+            if event is not None:
+                yield event
 
     def read(self) -> Reading:
         """The journal as it is now."""
@@ -75,9 +83,8 @@ class Journal:
 
     def before(self, seq: int) -> int:
         """The number of the event before one, 0 where that is the first that counts."""
-        withdrawn = self._withdrawn()
-        numbers = (number for number, _ in documents.numbered(self.folder))
-        return max((n for n in numbers if n < seq and n not in withdrawn), default=0)
+        earlier = range(seq - 1, 0, -1)
+        return next((number for number in earlier if self.event(number) is not None), 0)
 
     def append(self, event: Event) -> None:
         """Add an event under the number after the last one that it was decided on.
@@ -175,9 +182,6 @@ class Journal:
             if event is not None and withdrawal is not None:
                 found.append((event, withdrawal))
         return found
-
-    def _withdrawn(self) -> set[int]:
-        return {number for number, _ in documents.numbered(self.folder, WITHDRAWN)}
 
     def _withdrawal(self, seq: int) -> Path:
         return self.folder / f"{seq:06d}{WITHDRAWN}"

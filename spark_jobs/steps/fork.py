@@ -20,6 +20,7 @@ from spark_jobs.ledger.generations import Birth, last_published, put_birth
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.request import RunRequest
+from spark_jobs.steps.again import last_event
 from spark_jobs.steps.step import Ended, Run
 from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished
 
@@ -71,6 +72,8 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
     if born is not None:
         return born
     generation = open_generation(pipeline)
+    # The number first: what is let out after it was not looked at.
+    after = last_event(pipeline)
     first = first_unpublished(pipeline, generation)
     if first:
         _refuse_other_state(pipeline, generation)
@@ -97,6 +100,7 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
         reason=request.reason,
         born=datetime.now(UTC),
         epoch=lease.epoch,
+        after=after,
     )
     lease.check()
     put_birth(layout, birth)

@@ -39,9 +39,9 @@ def birth(seq: int | None) -> Birth:
     )
 
 
-def event(history: History, seq: int, kind: Any, generation: str) -> None:
+def event(history: History, seq: int, kind: Any, generation: str, **changes: int) -> None:
     (one, *_) = history.journal.events()
-    placed = {"seq": seq, "kind": kind, "generation": generation, "increment": 9}
+    placed = {"seq": seq, "kind": kind, "generation": generation, "increment": 9, **changes}
     history.journal.append(Event.model_validate({**one.model_dump(), **placed}))
 
 
@@ -54,6 +54,19 @@ def test_a_rebuild_is_live_once_its_event_stands_and_never_by_another(published:
     put_birth(layout, birth(4))
     event(published, 4, "replace", NEW)
     assert current(layout) == NEW
+
+
+@pytest.mark.parametrize(("of_the_event", "live"), [(5, "live-0001"), (1, NEW)])
+def test_between_a_fork_and_what_it_goes_on_without_the_newer_lease_decides(
+    published: History, of_the_event: int, live: str
+) -> None:
+    fork = birth(None).model_copy(update={"first": 2, "after": 2, "epoch": 3})
+    put_birth(published.layout, fork)
+    assert current(published.layout) == NEW
+    assert published.increments.get(3).superseded
+    event(published, 3, "increment", "live-0001", first=2, last=2, epoch=of_the_event)
+    assert current(published.layout) == live
+    assert published.increments.get(3).superseded == (live == NEW)
 
 
 def test_each_run_builds_its_own_and_goes_on_with_it(published: History) -> None:

@@ -111,8 +111,8 @@ def test_a_fork_goes_on_where_it_was_forked(history: History) -> None:
     (history.layout.journal / f"{ahead.seq:06d}.json").unlink()
     next_of(history, 2, row(30))
     assert history.publish().outcome is Outcome.DONE
-    assert history.ids() == [1, 2, 30]
-    made_again(history, [row(20)], partitions=days("2024-01-01"), generation="live-0002", last=2)
+    assert history.ids() == [1, 2, 30, 40]
+    made_again(history, [row(20)], partitions=days("2024-01-01"), generation="live-0002", last=3)
     assert history.publish().outcome is Outcome.DONE
     assert history.ids() == [20]
     assert history.delta().transaction_version("orders/live-0001") == 1
