@@ -119,6 +119,13 @@ class Journal:
         """The number of the last event, be it withdrawn or not; 0 for none."""
         return max((number for number, _ in documents.numbered(self.folder)), default=0)
 
+    def missing(self) -> list[int]:
+        """The numbers of events that were there and are not any more, in order."""
+        names = [path.name for path in self.folder.iterdir()] if self.folder.is_dir() else []
+        used = {int(number) for name in names if (number := name.partition(".")[0]).isdecimal()}
+        there = {number for number, _ in documents.numbered(self.folder)}
+        return sorted({*range(1, max(used, default=0) + 1)} - there)
+
     def applied_by(self, target: str) -> list[int]:
         """The numbers of the events that a target has applied, in order."""
         return [number for number, _ in documents.numbered(self.folder, f".{target}.json")]

@@ -66,8 +66,8 @@ class Turn:
         raise NotOurTurn(
             f"{path} ends at batch {head} of {event.generation}, so event {event.seq} "
             f"({event.kind} of batches {event.first} to {event.last}) is not next.",
-            remedy="Nothing was published. Where the table lost what it had: "
-            f"tidemill target repair {self.layout.name} delta",
+            remedy="Nothing was published. Where a table lost what it had, the doctor says which: "
+            f"tidemill target repair {self.layout.name} delta (or rejected)",
             path=path,
             head=head,
             first=event.first,

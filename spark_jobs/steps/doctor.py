@@ -1,4 +1,12 @@
-"""Doctor: may this run go on, and is there anything to do? No JVM, no write, about a second."""
+"""Doctor: may this run go on, and is there anything to do? No JVM, about a second.
+
+It writes its report, and once the root's identity. In this order it looks at: the root and who may
+read it (`ledger.root_identity`), the tables and lists (`publish.target_heads`), the lease
+(`steps.lease`), a driver that outlived its task, the parts of the generation (`ledger.generation`),
+the journal, files that are still to be published, changes of the spec (`ledger.changes`), every
+source (`ledger.looks`), what there is to do (`steps.work`), the databases
+(`steps.database_looks`), and whether a feed is overdue (`steps.overdue`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +14,7 @@ import os
 from datetime import UTC, datetime
 from typing import Any
 
-from spark_jobs.contract.errors import Refused, TidemillError
+from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_mode import open_to_others
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.report import Outcome
@@ -28,6 +36,7 @@ from spark_jobs.publish.target_heads import prove_tables
 from spark_jobs.steps.asked import asked
 from spark_jobs.steps.database_looks import prove_databases
 from spark_jobs.steps.lease import refuse_lease_set_back
+from spark_jobs.steps.overdue import check_overdue
 from spark_jobs.steps.step import Ended, Run
 from spark_jobs.steps.work import find_work
 
@@ -38,10 +47,6 @@ class RootUnusable(Refused):
 
 class FilesMissing(Refused):
     """Committed files that nobody has published yet are gone; carries `missing`."""
-
-
-class FeedOverdue(TidemillError):
-    """Nothing arrived for longer than the spec's `expect` allows; carries `last_arrival`."""
 
 
 def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -> Ended:
@@ -79,6 +84,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     batches = generation.ledger.batches()
     increments = Increments(layout.increments)
     journal = Journal(layout.journal)
+    _say_what_is_missing(run, journal)
     visible = journal.published()
     published = {event.increment for event in journal.events() if event.seq in visible}
     first = _first_unpublished(increments, generation.name, published)
@@ -107,7 +113,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     if work:
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
-    _check_overdue(run, found, batches, now or datetime.now(UTC))
+    check_overdue(run, found, batches, now or datetime.now(UTC))
     held = [i for i in increments.in_order() if i.state is State.HELD and i.number not in published]
     if held:
         since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed
@@ -137,6 +143,15 @@ def _warn_of_readers(run: Run) -> None:
         run.say(
             f"warning: every user of this machine can read {layout.home}, rejected rows and "
             f"samples too; chmod -R o-rwx '{layout.home}' leaves it to owner and group"
+        )
+
+
+def _say_what_is_missing(run: Run, journal: Journal) -> None:
+    missing = journal.missing()
+    if missing:
+        run.say(
+            f"warning: event {missing[0]} of {journal.folder} is gone ({len(missing)} such); "
+            "restore it from a backup: put again under a new number, a database refuses it"
         )
 
 
@@ -188,37 +203,3 @@ def _backlog_bytes(found: list[Look]) -> int | None:
     sizes = [look.backlog_bytes for look in found]
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None
-
-
-def _check_overdue(run: Run, found: list[Look], batches: list[Batch], now: datetime) -> None:
-    expect = run.pipeline.spec.expect
-    if expect is None:
-        return
-    for look in found:
-        # A file with a date to come did not arrive then, and must not silence this for ever.
-        arrivals = [look.last_arrival] if look.last_arrival and look.last_arrival <= now else []
-        arrivals += [batch.committed for batch in batches if _brought(batch, look.source)]
-        last = max(arrivals, default=_first_look(run))
-        if last is not None and now - last > expect.every + expect.grace:
-            raise FeedOverdue(
-                f"sources.{look.source}: nothing arrived since {last:%Y-%m-%d %H:%M} UTC, and "
-                f"expect.every is {expect.every} with a grace of {expect.grace}.",
-                remedy="Ask whoever delivers the feed; what arrives next ends this state.",
-                source=look.source,
-                last_arrival=last,
-                every=expect.every,
-            )
-
-
-def _brought(batch: Batch, source: str) -> bool:
-    """Whether a batch read something new of a source that has files; others tell the time."""
-    return any(file.source == source for file in batch.inputs)
-
-
-def _first_look(run: Run) -> datetime | None:
-    """When this pipeline was first looked at, for a feed of which nothing ever came."""
-    runs = run.pipeline.layout.runs
-    if not runs.is_dir():
-        return None
-    oldest = min((entry.stat().st_mtime for entry in os.scandir(runs)), default=None)
-    return None if oldest is None else datetime.fromtimestamp(oldest, UTC)

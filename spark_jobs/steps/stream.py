@@ -15,8 +15,9 @@ from spark_jobs.contract.sink import ConsoleSink
 from spark_jobs.contract.stream_trigger import StreamTrigger, refuse_unsupported
 from spark_jobs.engine.manner import Manner
 from spark_jobs.ledger.lease import STREAM, hold
-from spark_jobs.steps.doctor import FeedOverdue, doctor
+from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.live import ended
+from spark_jobs.steps.overdue import FeedOverdue
 from spark_jobs.steps.step import Ended, Run
 
 

@@ -14,6 +14,8 @@ from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.root_identity import forget
+from spark_jobs.steps.doctor import doctor
+from spark_jobs.steps.step import Run, perform
 from tests.histories import NAME, History, reject, rows, tree
 from tests.ledger.spark_logs import write_commit, write_named_offsets
 from tests.steps.looks import look, refused, work
@@ -271,3 +273,14 @@ def test_a_pipeline_whose_folder_is_gone_is_no_new_pipeline(published: History) 
     shutil.rmtree(published.layout.home)
     code, data = refused(published)
     assert (code, data["folder"]) == ("PipelineFolderLost", str(published.layout.home))
+
+
+def test_an_event_of_the_journal_that_is_gone_is_said(published: History) -> None:
+    (published.layout.journal / "000001.json").unlink()
+    said: list[str] = []
+    perform("doctor", doctor, Run(published.pipeline, "look", said.append))
+    assert [line for line in said if "event 1 of " in line]
+
+
+def test_of_a_whole_journal_nothing_is_said_to_be_missing(published: History) -> None:
+    assert published.journal.missing() == []

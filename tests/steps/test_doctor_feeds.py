@@ -10,7 +10,8 @@ import pytest
 
 from spark_jobs.contract.errors import ExitCode
 from spark_jobs.contract.report import Outcome
-from spark_jobs.steps.doctor import FeedOverdue, doctor
+from spark_jobs.steps.doctor import doctor
+from spark_jobs.steps.overdue import FeedOverdue
 from tests.histories import History, rows
 from tests.steps.looks import look
 

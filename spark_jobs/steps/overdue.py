@@ -1,0 +1,54 @@
+"""Doctor: did a feed stop arriving?"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+from spark_jobs.contract.errors import TidemillError
+from spark_jobs.ledger.batches import Batch
+from spark_jobs.ledger.look import Look
+from spark_jobs.steps.step import Run
+
+
+class FeedOverdue(TidemillError):
+    """Nothing arrived for longer than the spec's `expect` allows; carries `last_arrival`."""
+
+
+def check_overdue(run: Run, found: list[Look], batches: list[Batch], now: datetime) -> None:
+    """Hold every source's last arrival against the spec's `expect`.
+
+    Raises:
+        FeedOverdue: nothing arrived for longer than that.
+    """
+    expect = run.pipeline.spec.expect
+    if expect is None:
+        return
+    for look in found:
+        # A file with a date to come did not arrive then, and must not silence this for ever.
+        arrivals = [look.last_arrival] if look.last_arrival and look.last_arrival <= now else []
+        arrivals += [batch.committed for batch in batches if _brought(batch, look.source)]
+        last = max(arrivals, default=_first_look(run))
+        if last is not None and now - last > expect.every + expect.grace:
+            raise FeedOverdue(
+                f"sources.{look.source}: nothing arrived since {last:%Y-%m-%d %H:%M} UTC, and "
+                f"expect.every is {expect.every} with a grace of {expect.grace}.",
+                remedy="Ask whoever delivers the feed; what arrives next ends this state.",
+                source=look.source,
+                last_arrival=last,
+                every=expect.every,
+            )
+
+
+def _brought(batch: Batch, source: str) -> bool:
+    """Whether a batch read something new of a source that has files; others tell the time."""
+    return any(file.source == source for file in batch.inputs)
+
+
+def _first_look(run: Run) -> datetime | None:
+    """When this pipeline was first looked at, for a feed of which nothing ever came."""
+    runs = run.pipeline.layout.runs
+    if not runs.is_dir():
+        return None
+    oldest = min((entry.stat().st_mtime for entry in os.scandir(runs)), default=None)
+    return None if oldest is None else datetime.fromtimestamp(oldest, UTC)
