@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,17 @@ def test_csv_beyond_the_parsers_limits_fails_by_the_name_of_the_file(
     error = of_spark(refused.value)
     assert isinstance(error, FileUnreadable)
     assert error.file == str(path)
+
+
+@pytest.mark.jvm
+def test_spark_does_not_see_a_file_whose_name_is_no_utf8(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for name in (b"fine.csv", b"bad\xff.csv"):
+        (tmp_path / os.fsdecode(name)).write_text("a,b\nx,1\n")
+    rows = read_batch(spark, source("csv"), [str(tmp_path)])
+    assert [Path(path).name for path in rows.inputFiles()] == ["fine.csv"]
+    assert rows.count() == 1
 
 
 def test_a_row_that_the_heap_cannot_hold_is_named_for_what_it_is() -> None:
