@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+from spark_jobs.ledger.root_identity import initialise
 from tidemill.metadata import prepare
 
 
@@ -21,8 +23,22 @@ def write_password(file: Path, password: str) -> None:
     file.write_text(json.dumps({"admin": password}) + "\n", encoding="utf-8")
 
 
+def make_root(root: Path, made: Path, environ: Mapping[str, str] = os.environ) -> None:
+    """Make the root, once; one that is lost later is for a person: `tidemill init`.
+
+    Args:
+        root: `TIDEMILL_ROOT`.
+        made: A file of another volume, which is there from then on.
+        environ: With the identity that the root gets.
+    """
+    if not made.exists():
+        initialise(root, environ=environ)
+        made.touch()
+
+
 def main() -> int:
-    """Create or update the metadata database with our pool, and the login."""
+    """Create or update the metadata database with our pool, and the login; make the root."""
+    make_root(Path(os.environ["TIDEMILL_ROOT"]), Path(os.environ["AIRFLOW_HOME"], "root-is-made"))
     file = Path(os.environ["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"])
     write_password(file, os.environ["ADMIN_PASSWORD"])
     prepare()

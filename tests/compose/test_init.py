@@ -1,0 +1,23 @@
+"""What the one-shot service does: the root is made once, and never in the place of a lost one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.ledger.root_identity import RootNotInitialised, prove_root
+from tests.compose.composition import Composition, written_env
+from tidemill.compose_init import make_root
+
+
+def test_a_volume_that_is_lost_later_is_refused_and_not_made_anew(tmp_path: Path) -> None:
+    environ = Composition(written_env(tmp_path)).environment("airflow-scheduler")
+    root, made = tmp_path / "root", tmp_path / "root-is-made"
+    make_root(root, made, environ)
+    assert prove_root(root, environ) is None
+    root.rename(tmp_path / "lost")
+    root.mkdir()
+    make_root(root, made, environ)
+    with pytest.raises(RootNotInitialised):
+        prove_root(root, environ)
