@@ -33,7 +33,7 @@ from tidemill.tasks import ALONE, beginning, default_args, tasks
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-ASK = "approve"
+APPROVE = "approve"
 # Who has not answered by then has not approved.
 PATIENCE = timedelta(days=7)
 # A question is no work: it is asked at once, whatever the pipelines are at.
@@ -123,7 +123,7 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         default_args=default_args(spec),
     ) as dag:
         ask = ApproveOperator(
-            task_id=ASK,
+            task_id=APPROVE,
             pipeline=name,
             pool=POOL_OF_QUESTIONS,
             execution_timeout=None,

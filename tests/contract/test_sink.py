@@ -77,7 +77,10 @@ def test_what_is_for_files_is_refused_beside_a_sink(output: str, field: str) -> 
     assert field_refused(spec("{kind: console}", more)) == field
 
 
-@pytest.mark.parametrize("part", ["publish: [{kind: delta}]", "gate: {samples: 3}"])
+@pytest.mark.parametrize(
+    "part",
+    ["publish: [{kind: delta}]", "gate: {samples: 3}", "decisions: {four_eyes: true}"],
+)
 def test_a_sink_excludes_gate_and_targets(part: str) -> None:
     assert field_refused(spec("{kind: console}", part)) == part.partition(":")[0]
 
