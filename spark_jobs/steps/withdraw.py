@@ -56,6 +56,14 @@ def withdraw(
             having = target_that_has(pipeline, event, targets, lease)
             if having is not None:
                 raise _seen(pipeline, event, having)
+        # First, or a run that comes before the rest is done would let it out again.
+        _hold_increment(
+            pipeline,
+            events[0],
+            lease,
+            run_id=run_id,
+            reason=f"event {seq} was withdrawn by {by.strip()}: {reason.strip()}",
+        )
         done = [
             withdraw_event(
                 pipeline,
@@ -68,7 +76,6 @@ def withdraw(
             # The last one first: of those that are left none stands before one that is gone.
             for event in reversed(events)
         ]
-        _hold_increment(pipeline, events[0], lease, done[-1])
     return done[::-1]
 
 
@@ -85,13 +92,14 @@ def _events_from(pipeline: Pipeline, journal: Journal, seq: int) -> list[Event]:
     return events
 
 
-def _hold_increment(pipeline: Pipeline, event: Event, lease: Lease, said: Withdrawal) -> None:
+def _hold_increment(
+    pipeline: Pipeline, event: Event, lease: Lease, *, run_id: str, reason: str
+) -> None:
     """Let an increment wait for a person, where it would go out again at once."""
     increments = Increments(pipeline.layout.increments)
     increment = increments.get(event.increment)
     if increment.state is not State.PASSED:
         return
-    reason = f"event {event.seq} was withdrawn by {said.by}: {said.reason}"
     increments.judge(
         Verdict(
             increment=event.increment,
@@ -102,7 +110,7 @@ def _hold_increment(pipeline: Pipeline, event: Event, lease: Lease, said: Withdr
             engine="person",
             why="a person withdrew it",
             reasons=(reason,),
-            run_id=said.run_id,
+            run_id=run_id,
             judged=datetime.now(UTC),
             epoch=lease.epoch,
         )

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from spark_jobs.contract.errors import ExitCode, LeaseLost
+from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import State
+from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.lease import newest_epoch
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.table_schema import SchemaChanged
+from spark_jobs.publish.withdrawing import withdraw_event
+from spark_jobs.steps import withdraw as steps
 from tests.cli.conftest import Tidemill
 from tests.histories import History, reject, rows
 from tests.publish.again import made_again
@@ -62,6 +68,22 @@ def test_a_withdrawn_event_counts_nowhere_and_its_increment_waits_for_a_person(
     assert history.ids() == [1]
     said = tidemill("journal", "show", "orders", "--json").json["events"][1]["withdrawn"]
     assert (said["by"], said["reason"]) == ("Ada", "bad")
+
+
+def test_an_event_whose_withdrawal_was_killed_does_not_go_out_again(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def withdraw_and_die(pipeline: Pipeline, event: Event, *args: Any, **more: Any) -> Any:
+        done = withdraw_event(pipeline, event, *args, **more)
+        if event.seq == 2:
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr("spark_jobs.steps.withdraw.withdraw_event", withdraw_and_die)
+    with pytest.raises(KeyboardInterrupt):
+        steps.withdraw(history.pipeline, 2, by="Ada", reason="bad", run_id="killed", say=print)
+    assert history.publish().outcome is Outcome.DONE
+    assert history.ids() == [1]
 
 
 def test_released_after_all_it_goes_out_with_its_rejected_rows(

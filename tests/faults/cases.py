@@ -92,6 +92,16 @@ CASES = {
         step=steps.repair_checkpoint_and_publish,
         rest=steps.what_is_torn,
     ),
+    "target-repair": Case(
+        pasts.a_target_that_was_set_back,
+        [(ONE, ["a"]), (TWO, ["a", "b"])],
+        step=steps.repair_targets_and_publish,
+    ),
+    "withdraw": Case(
+        pasts.an_event_that_no_target_takes,
+        [(ONE, ["a"]), (ONE, [])],
+        step=steps.withdraw_and_publish,
+    ),
     "archive": Case(
         pasts.three_files_to_archive,
         [([], []), (["0", "1", "2"], [])],

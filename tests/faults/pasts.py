@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import date
 
 import pyarrow as pa
+import pytest
 
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.construction import construct
 from spark_jobs.ledger.journal import event_file
+from spark_jobs.publish.delta_target import DeltaTarget
+from spark_jobs.publish.table_schema import SchemaChanged
 from tests.histories import History, reject, row, rows
 from tests.ledger.spark_logs import write_commit
 from tests.net_histories import count
@@ -159,3 +163,27 @@ def a_power_cut(history: History) -> None:
     for torn in ("commits/1", "offsets/1"):
         (history.checkpoint / torn).write_text("")
     (history.sink / "_spark_metadata" / "0").write_text("")
+
+
+def a_target_that_was_set_back(history: History) -> None:
+    """The newest entries of both tables' logs are empty, as after a power cut."""
+    for number, rejected in ((1, "a"), (2, "b")):
+        history.increment(rows(number), [reject(rejected)])
+        history.publish()
+    for table in (history.layout.table, history.layout.rejected):
+        os.truncate(max((table / "_delta_log").glob("*.json")), 0)
+
+
+def an_event_that_no_target_takes(history: History) -> None:
+    """Two events wait in the journal; of the first the rejected rows were copied already."""
+    history.increment(rows(1))
+    history.publish()
+    history.increment(rows(2), [reject("a")])
+    history.increment(rows(3), [reject("b")])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DeltaTarget, "_commit", _refuse)
+        history.publish()
+
+
+def _refuse(*_: object) -> None:
+    raise SchemaChanged("The columns do not fit.", remedy="Mend the transform.", changes=[])

@@ -12,7 +12,9 @@ from spark_jobs.steps.checkpoint_repair import repair_checkpoint
 from spark_jobs.steps.lease import look_at_lease, repair_lease
 from spark_jobs.steps.reject import reject as reject_increment
 from spark_jobs.steps.release import NotHeld, release
+from spark_jobs.steps.repair_target import repair_target
 from spark_jobs.steps.seal import seal
+from spark_jobs.steps.withdraw import NotWithdrawable, withdraw
 from tests.histories import History
 
 
@@ -59,6 +61,20 @@ def repair_lease_and_publish(history: History) -> Report:
 def repair_checkpoint_and_publish(history: History) -> Report:
     repair_checkpoint(history.pipeline, planned_repairs(history.pipeline), "repair")
     return history.publish("repair")
+
+
+def repair_targets_and_publish(history: History) -> Report:
+    for target in ("rejected", "delta"):
+        repair_target(history.pipeline, target, "repair", lambda _: None)
+    return history.publish("repair")
+
+
+def withdraw_and_publish(history: History) -> Report:
+    with suppress(NotWithdrawable):
+        withdraw(
+            history.pipeline, 2, by="ann", reason="wrong", run_id="withdraw", say=lambda _: None
+        )
+    return history.publish("withdraw")
 
 
 def what_is_torn(history: History) -> Any:
