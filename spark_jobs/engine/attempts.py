@@ -35,9 +35,9 @@ from spark_jobs.ledger.attempts import (
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.keyed_rows import KeyedFile
 from spark_jobs.ledger.lease import Lease
-from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
+from spark_jobs.ledger.checkpoint import OffsetEntry, read_checkpoint
 from spark_jobs.ledger.partition_values import is_rejected, partition_values
-from spark_jobs.ledger.spark_files import with_checksums
+from spark_jobs.ledger.spark_files import planned_files, with_checksums
 from spark_jobs.ledger.sync import sync
 
 
@@ -109,8 +109,8 @@ class Attempts:
 
     def _write(self, rows: DataFrame, batch: int) -> None:
         # Spark writes down what it has planned before it calls.
-        offsets = self.pipeline.layout.checkpoint(self.generation) / "offsets" / str(batch)
-        planned = read_offsets(offsets, batch)
+        checkpoint = read_checkpoint(self.pipeline.layout.checkpoint(self.generation))
+        planned = checkpoint.offsets[batch]
         if self._prove(batch, planned):
             # Spark wants the state of this batch, and makes it only as its rows are read.
             rows.write.format("noop").mode("overwrite").save()
@@ -125,6 +125,8 @@ class Attempts:
         )
         files = tuple(_files(folder))
         refuse_irreplaceable(_good(folder, files), rows.schema, self.output, batch)
+        # The manifest counts from then on, and only for this plan.
+        sync(planned_files(checkpoint, batch), self.pipeline.layout.root)
         sync(with_checksums(folder / file.path for file in files), self.pipeline.layout.root)
         self.lease.check()
         manifest = self._manifest(planned, attempt, files)

@@ -26,6 +26,11 @@ def spark_files(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> I
     yield from _newer(checkpoint.path / "state", _committed_at(checkpoint, batches[0] - 1))
 
 
+def planned_files(checkpoint: Checkpoint, batch: int) -> Iterator[Path]:
+    """The plan of a batch, and the entries of its sources' logs that came with it."""
+    yield from with_checksums([checkpoint.offsets.files[batch], *_listed(checkpoint, batch)])
+
+
 def with_checksums(files: Iterable[Path]) -> Iterator[Path]:
     """Files with the checksums that Hadoop keeps beside them: with a torn one it reads neither."""
     for file in files:
@@ -41,9 +46,14 @@ def _entries(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> Iter
         yield checkpoint.commits.files[batch]
         log = sink / METADATA_DIRECTORY
         yield from (log / f"{batch}{kind}" for kind in ("", COMPACT))
+    yield from _listed(checkpoint, batches[0])
+
+
+def _listed(checkpoint: Checkpoint, first: int) -> Iterator[Path]:
+    """The entries of the sources' logs that no batch before the first has read."""
     sources = checkpoint.path / "sources"
     for folder in sorted(sources.iterdir()) if sources.is_dir() else ():
-        known = _offset_after(checkpoint, batches[0] - 1, folder.name)
+        known = _offset_after(checkpoint, first - 1, folder.name)
         for kind in ("", COMPACT):
             found = batch_files(folder, kind)
             yield from (file for number, file in found.items() if number > known)

@@ -75,6 +75,12 @@ CASES = {
         step=steps.seal_and_publish,
         mode="update",
     ),
+    "batch": Case(
+        pasts.one_published_batch,
+        [(ONE, ["a"]), (TWO, ["a", "b"])],
+        step=steps.run_a_batch_and_publish,
+        rest=steps.what_a_repair_would_do,
+    ),
     "ledger": Case(
         pasts.three_batches_that_the_ledger_lacks,
         [(ONE, []), (["1", "2", "3", "4"], ["1", "2", "3"])],

@@ -23,6 +23,11 @@ from tests.rows import COLUMNS
 SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
 
 
+def one_published_batch(history: History) -> None:
+    history.increment(rows(1), [reject("a")])
+    history.publish()
+
+
 def first_increment(history: History) -> None:
     history.increment(rows(1, 2), [reject("a")])
 

@@ -15,7 +15,8 @@ from spark_jobs.steps.release import NotHeld, release
 from spark_jobs.steps.repair_target import repair_target
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.withdraw import NotWithdrawable, withdraw
-from tests.histories import History
+from tests.histories import History, reject, rows
+from tests.ledger.spark_logs import write_commit
 
 
 def reject_and_publish(history: History) -> Report:
@@ -36,6 +37,16 @@ def seal_and_publish(history: History) -> Report:
 def complete_and_publish(history: History) -> Report:
     history.ledger.complete()
     return seal_and_publish(history)
+
+
+def run_a_batch_and_publish(history: History) -> Report:
+    """As Spark: it syncs nothing, and takes up what a repair has left of its second batch."""
+    repair_checkpoint(history.pipeline, planned_repairs(history.pipeline), "repair")
+    if history.written < 1:
+        history.batch(rows(2), [reject("b")], commit=False)
+    if not (history.checkpoint / "commits" / "1").exists():
+        write_commit(history.checkpoint, 1)
+    return complete_and_publish(history)
 
 
 def release_and_publish(history: History) -> Report:
@@ -75,6 +86,10 @@ def withdraw_and_publish(history: History) -> Report:
             history.pipeline, 2, by="ann", reason="wrong", run_id="withdraw", say=lambda _: None
         )
     return history.publish("withdraw")
+
+
+def what_a_repair_would_do(history: History) -> Any:
+    return [one.as_dict() for one in planned_repairs(history.pipeline)]
 
 
 def what_is_torn(history: History) -> Any:
