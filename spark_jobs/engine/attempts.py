@@ -35,7 +35,7 @@ from spark_jobs.ledger.attempts import (
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.keyed_rows import KeyedFile
 from spark_jobs.ledger.lease import Lease
-from spark_jobs.ledger.checkpoint import OffsetEntry, read_checkpoint
+from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
 from spark_jobs.ledger.partition_values import is_rejected, partition_values
 from spark_jobs.ledger.spark_files import planned_files, with_checksums
 from spark_jobs.ledger.sync import sync
@@ -109,8 +109,8 @@ class Attempts:
 
     def _write(self, rows: DataFrame, batch: int) -> None:
         # Spark writes down what it has planned before it calls.
-        checkpoint = read_checkpoint(self.pipeline.layout.checkpoint(self.generation))
-        planned = checkpoint.offsets[batch]
+        checkpoint = self.pipeline.layout.checkpoint(self.generation)
+        planned = read_offsets(checkpoint / "offsets" / str(batch), batch)
         if self._prove(batch, planned):
             # Spark wants the state of this batch, and makes it only as its rows are read.
             rows.write.format("noop").mode("overwrite").save()

@@ -26,9 +26,12 @@ def spark_files(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> I
     yield from _newer(checkpoint.path / "state", _committed_at(checkpoint, batches[0] - 1))
 
 
-def planned_files(checkpoint: Checkpoint, batch: int) -> Iterator[Path]:
+def planned_files(checkpoint: Path, batch: int) -> Iterator[Path]:
     """The plan of a batch, and the entries of its sources' logs that came with it."""
-    yield from with_checksums([checkpoint.offsets.files[batch], *_listed(checkpoint, batch)])
+    offsets, before = (checkpoint / "offsets" / str(n) for n in (batch, batch - 1))
+    yield from with_checksums([offsets])
+    since = before.stat().st_mtime_ns if before.exists() else 0
+    yield from _newer(checkpoint / "sources", since)
 
 
 def with_checksums(files: Iterable[Path]) -> Iterator[Path]:
@@ -46,14 +49,9 @@ def _entries(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> Iter
         yield checkpoint.commits.files[batch]
         log = sink / METADATA_DIRECTORY
         yield from (log / f"{batch}{kind}" for kind in ("", COMPACT))
-    yield from _listed(checkpoint, batches[0])
-
-
-def _listed(checkpoint: Checkpoint, first: int) -> Iterator[Path]:
-    """The entries of the sources' logs that no batch before the first has read."""
     sources = checkpoint.path / "sources"
     for folder in sorted(sources.iterdir()) if sources.is_dir() else ():
-        known = _offset_after(checkpoint, first - 1, folder.name)
+        known = _offset_after(checkpoint, batches[0] - 1, folder.name)
         for kind in ("", COMPACT):
             found = batch_files(folder, kind)
             yield from (file for number, file in found.items() if number > known)
