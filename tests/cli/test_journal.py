@@ -16,6 +16,8 @@ from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.table_schema import SchemaChanged
 from spark_jobs.publish.withdrawing import withdraw_event
 from spark_jobs.steps import withdraw as steps
+from spark_jobs.steps.doctor import doctor
+from spark_jobs.steps.step import perform
 from tests.cli.conftest import Tidemill
 from tests.histories import History, reject, rows
 from tests.publish.again import made_again
@@ -68,6 +70,8 @@ def test_a_withdrawn_event_counts_nowhere_and_its_increment_waits_for_a_person(
     assert history.ids() == [1]
     said = tidemill("journal", "show", "orders", "--json").json["events"][1]["withdrawn"]
     assert (said["by"], said["reason"]) == ("Ada", "bad")
+    report = perform("doctor", doctor, history.run())
+    assert (report.outcome, report.facts.get("held")) == (Outcome.SKIPPED, 2)
 
 
 def test_an_event_whose_withdrawal_was_killed_does_not_go_out_again(
@@ -93,6 +97,7 @@ def test_released_after_all_it_goes_out_with_its_rejected_rows(
     history.release(2)
     assert history.publish().outcome is Outcome.DONE
     assert (history.ids(), history.records()) == ([1, 2, 3], ["a", "b"])
+    assert perform("doctor", doctor, history.run()).outcome is Outcome.SKIPPED
     assert [event.seq for event in history.journal.events()] == [1, 4, 5]
 
 

@@ -10,6 +10,7 @@ import pytest
 from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.publish import commit
+from spark_jobs.publish.target_heads import prove_tables
 from tests.histories import History, reject, rows
 from tests.publish.again import days, made_again, rebuilt
 
@@ -87,6 +88,7 @@ def test_also_where_a_publish_was_killed_before_one_of_its_commits(
     assert (computed_again.ids(), computed_again.records()) == ([1, 2], ["3"])
     assert computed_again.publish("idle").outcome is Outcome.DONE
     assert (computed_again.ids(), computed_again.records()) == ([1, 2], ["3"])
+    prove_tables(computed_again.pipeline)
 
 
 def test_there_are_no_other_commits(computed_again: History, monkeypatch: Patch) -> None:
