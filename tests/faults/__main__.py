@@ -1,4 +1,4 @@
-"""`make chaos`: a fault at every system call of publish, seal, ledger, release and archiving.
+"""`make chaos`: a fault at every system call of the steps after ingest, and of repairs.
 
 One line for each that ends other than it should, with the command that plays it again.
 """
