@@ -7,11 +7,13 @@ process plays the other host by its answers to who and where it is, and a warnin
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +24,7 @@ from pathlib import Path
 import psutil
 
 from spark_jobs.contract.project import REPOSITORY
-from tests.processes import kill_group, wait_for
+from tests.processes import DEADLINE, kill_group, wait_for
 
 SEPARATE = ("--uts", "--pid", "--fork", "--mount-proc", "--kill-child")
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -47,10 +49,16 @@ class Writer:
         """The next line that begins so; the others are passed over."""
         assert self.process.stdout is not None
         said = []
-        for line in self.process.stdout:
-            if line.startswith(beginning):
-                return line.removeprefix(beginning).strip()
-            said.append(line)
+        # A writer that says nothing any more ends, and with it what is read here.
+        deadline = threading.Timer(DEADLINE, os.killpg, (self.process.pid, signal.SIGKILL))
+        deadline.start()
+        try:
+            for line in self.process.stdout:
+                if line.startswith(beginning):
+                    return line.removeprefix(beginning).strip()
+                said.append(line)
+        finally:
+            deadline.cancel()
         raise AssertionError(f"it ended and never said {beginning!r}: {''.join(said)}")
 
     def pause(self) -> None:
