@@ -1,4 +1,4 @@
-"""Two queries on one checkpoint in one Spark session: the one that runs is not stopped."""
+"""Two queries on one checkpoint in one Spark application: the one that runs is not stopped."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.ingest import ingest
 from spark_jobs.engine.manner import Manner
-from spark_jobs.engine.session import open_session
+from spark_jobs.engine.session import open_session, session_within
 from spark_jobs.engine.spark_errors import QueryInterrupted
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.lease import hold
+from spark_jobs.ledger.lease import Lease, hold
 from tests.e2e.mill import Mill
 
 pytestmark = pytest.mark.jvm
@@ -36,18 +36,24 @@ def test_a_second_query_on_a_checkpoint_is_refused_and_the_first_goes_on(
     session = open_session(pipeline, "ingest")
     ledger = Ledger(mill.layout, FIRST_GENERATION)
     always = StreamTrigger(TriggerKind.PROCESSING_TIME, timedelta(seconds=1))
+
+    def second(lease: Lease) -> None:
+        # Within one session the name of the query would forbid it already.
+        other = session_within(session, pipeline)
+        ingest(other, pipeline, lease, "second", lambda _: None)
+
     until_over = Manner(always, stop=lambda: "over" if over.is_set() else None)
     # One lease for both: with two the second would not come as far as Spark.
     with (
         hold(mill.layout.lease, step="ingest", run_id="both") as lease,
-        ThreadPoolExecutor(1) as pool,
+        ThreadPoolExecutor(2) as pool,
     ):
         mill.deliver_days(range(1, 2))
         first = pool.submit(ingest, session, pipeline, lease, "first", lambda _: None, until_over)
         try:
             wait_for(lambda: first.done() or ledger.latest() == 0)
-            with pytest.raises(QueryInterrupted, match="already active"):
-                ingest(session, pipeline, lease, "second", lambda _: None)
+            with pytest.raises(QueryInterrupted, match="same id is already active"):
+                pool.submit(second, lease).result()
             mill.deliver_days(range(2, 3))
             wait_for(lambda: first.done() or ledger.latest() == 1)
         finally:
