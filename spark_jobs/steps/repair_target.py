@@ -117,7 +117,9 @@ def repair_target(pipeline: Pipeline, target: str, run_id: str, say: Say) -> Rep
             say(f"version {found.restore} is restored")
         for event in _events(layout, found.events):
             if target == REJECTED:
-                Outgoing(pipeline, event, lease.epoch).keep_rejected()
+                outgoing = Outgoing(pipeline, event, lease.epoch)
+                outgoing.keep_rejected()
+                outgoing.drop_replaced()
                 say(f"rejected rows of increment {event.increment:06d} are there again")
             else:
                 Journal(layout.journal).take_back(event.seq, target)

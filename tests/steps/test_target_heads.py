@@ -112,6 +112,18 @@ def test_swaps_are_applied_again_in_their_place(history: History) -> None:
     assert history.ids() == ids
 
 
+def test_rejected_rows_that_a_swap_replaced_do_not_come_back(history: History) -> None:
+    history.increment(rejected=[reject("bad day", day="2024-01-02")])
+    history.publish()
+    made_again(history, rows(20), [reject("still bad")], partitions=days("2024-01-02"))
+    history.publish("again")
+    records = history.records()
+    assert "bad day" not in records
+    shutil.rmtree(history.layout.rejected)
+    repair(history, "rejected")
+    assert history.records() == records
+
+
 def test_commits_of_others_are_passed_over(history: History) -> None:
     history.delta().optimize.compact()
     history.delta().vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
