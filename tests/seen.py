@@ -9,12 +9,13 @@ from typing import Any
 from deltalake import DeltaTable
 
 from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.published import open_dataset
 
 
 def read_rows(table: Path) -> list[dict[str, Any]]:
     """All rows of a Delta table; none where there is no table."""
-    if not DeltaTable.is_deltatable(str(table)):
+    if not has_table(table):
         return []
     found: list[dict[str, Any]] = open_dataset(table).to_table().to_pylist()
     return found

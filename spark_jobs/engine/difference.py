@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -23,6 +22,7 @@ from spark_jobs.engine.intervals import Extent
 from spark_jobs.engine.recompute import Computed, compute
 from spark_jobs.engine.rows import REJECT
 from spark_jobs.engine.spark_errors import of_spark
+from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.ledger.published import open_dataset
@@ -163,7 +163,7 @@ def _published(
     session: SparkSession, pipeline: Pipeline, done: Computed, partitions: Partitions
 ) -> DataFrame:
     layout = pipeline.layout
-    if not DeltaTable.is_deltatable(str(layout.table)):
+    if not has_table(layout.table):
         listed = files_now(layout)
         files = [(layout.home / f.path, f.written) for f in listed if partitions.hold(f.partition)]
         return _of_sinks(session, pipeline, done, files)

@@ -31,6 +31,7 @@ from spark_jobs.engine.python_function import python_function
 from spark_jobs.engine.source import read_stream, schema_of
 from spark_jobs.engine.stateful_shape import operator_of
 from spark_jobs.engine.transform import apply, load_transform
+from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.plan_shape import Column, PlanShape
 from spark_jobs.ledger.static_files import StaticMissing
 
@@ -189,6 +190,6 @@ def _static_schema(pipeline: Pipeline, name: str) -> StructType:
 
 def table_schema(table: Path) -> StructType | None:
     """The columns of a published table; None where there is none."""
-    if not DeltaTable.is_deltatable(str(table)):
+    if not has_table(table):
         return None
     return StructType.fromJson(json.loads(DeltaTable(table).schema().to_json()))

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.intervals import Extent, extent_of
+from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.ledger.request import RunRequest
 
@@ -78,7 +79,7 @@ def _of_rejected(pipeline: Pipeline) -> list[Partition]:
     """The partitions that rejected rows would have."""
     path = pipeline.layout.rejected
     known: list[Partition] = []
-    if DeltaTable.is_deltatable(str(path)):
+    if has_table(path):
         rows = DeltaTable(path).to_pyarrow_table(columns=["partition"]).to_pylist()
         found = {tuple(row["partition"]) for row in rows if row["partition"]}
         known = [dict(pairs) for pairs in found if all(value is not None for _, value in pairs)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.errors import UsageError
+from spark_jobs.ledger.delta_log import has_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,7 +108,7 @@ def open_dataset(path: Path, table: DeltaTable | None = None) -> pa.dataset.Data
 def _open(path: Path) -> DeltaTable | None:
     from deltalake import DeltaTable
 
-    return DeltaTable(path) if DeltaTable.is_deltatable(str(path)) else None
+    return DeltaTable(path) if has_table(path) else None
 
 
 def _at(path: Path, version: int, newest: int) -> DeltaTable:

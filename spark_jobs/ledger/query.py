@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.layout import Layout
+from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.published import open_dataset
 
 if TYPE_CHECKING:
@@ -52,15 +53,11 @@ def tables_of(root: Path, pipelines: Iterable[str]) -> dict[str, Path]:
         root: `TIDEMILL_ROOT`.
         pipelines: Their names; the rejected rows of one are `<name>_rejected`.
     """
-    from deltalake import DeltaTable
-
     layouts = [Layout(root, name) for name in pipelines]
     found = {f"{layout.name}_rejected": layout.rejected for layout in layouts}
     # A pipeline of such a name has the older right to it.
     found |= {layout.name: layout.table for layout in layouts}
-    return {
-        name: path for name, path in sorted(found.items()) if DeltaTable.is_deltatable(str(path))
-    }
+    return {name: path for name, path in sorted(found.items()) if has_table(path)}
 
 
 def answer(sql: str, tables: dict[str, Path], limit: int) -> Answer:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.contract.errors import Refused, TransientError
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.static import FileStatic, TableStatic
+from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.listing import Found, InputMissing, list_source
 from spark_jobs.ledger.static_pin import PinnedFile, StaticPin, identity_of, pinned_file, put_copy
 
@@ -72,7 +73,7 @@ def pin_table(name: str, static: TableStatic, root: Path, place: Path) -> Static
     from deltalake import DeltaTable
 
     path = Layout(root, static.pipeline).table
-    if not DeltaTable.is_deltatable(str(path)):
+    if not has_table(path):
         raise StaticMissing(
             f"statics.{name}: pipeline '{static.pipeline}' has published nothing yet under {root}.",
             remedy=f"Run it first: tidemill run {static.pipeline}",

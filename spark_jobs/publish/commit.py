@@ -14,6 +14,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from spark_jobs.contract.errors import TransientError
+from spark_jobs.ledger.delta_log import has_table, put_aside, torn_first_entry
 from spark_jobs.publish.fence import fenced_out
 from spark_jobs.publish.table_sync import sync_table
 from spark_jobs.publish.turn import Turn
@@ -35,7 +36,7 @@ class SnapshotStale(Exception):
 
 def load(path: Path) -> DeltaTable | None:
     """A fresh snapshot, or None where no table exists yet."""
-    return DeltaTable(path) if DeltaTable.is_deltatable(str(path)) else None
+    return DeltaTable(path) if has_table(path) else None
 
 
 def properties(
@@ -132,6 +133,10 @@ def _once(
     if fence is not None and fence > epoch:
         raise fenced_out(turn.layout, str(path), epoch, fence)
     seen = -1 if table is None else table.version()
+    torn = torn_first_entry(path)
+    if torn is not None:
+        # A power cut came between the first commit and its sync: the table is made anew.
+        put_aside(torn)
     try:
         commit(table)
     except (CommitFailedError, DeltaError) as error:

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
+from spark_jobs.ledger.delta_log import DIGITS, LOG
 from spark_jobs.publish.commit import SnapshotStale
-from spark_jobs.publish.table_sync import DIGITS, LOG
 
 
 def replace_all(

@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
+from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.publish.commit import LEASE_TRANSACTION
@@ -57,7 +58,7 @@ def _of_table(path: Path) -> Fence | None:
     newest = read_head(path).committed
     if newest is not None:
         epoch = newest.epoch
-    elif DeltaTable.is_deltatable(str(path)):
+    elif has_table(path):
         # Our entries have expired since.
         epoch = DeltaTable(path).transaction_version(LEASE_TRANSACTION)
     else:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.ledger.delta_log import DIGITS, LOG, actions_of
 from spark_jobs.publish.commit import LEASE_TRANSACTION
-from spark_jobs.publish.table_sync import DIGITS, LOG
 
 # In the metadata of a commit of ours: the number of the journal's event, the hash of its files.
 JOURNAL, FILES = "tidemill.journal", "tidemill.files"
@@ -97,18 +96,17 @@ def _has_checkpoint(log: Path) -> bool:
 
 def _read(entry: Path) -> tuple[dict[str, Any], int | None] | None:
     """What a commit says of itself, and its epoch; None where the entry is torn."""
+    actions = actions_of(entry)
+    if actions is None:
+        return None
     info: dict[str, Any] = {}
     epoch = None
-    try:
-        actions = [json.loads(line) for line in entry.read_text(encoding="utf-8").splitlines()]
-    except (ValueError, FileNotFoundError):
-        return None
     for action in actions:
         info.update(action.get("commitInfo", {}))
         transaction = action.get("txn", {})
         if transaction.get("appId") == LEASE_TRANSACTION:
             epoch = int(transaction["version"])
-    return (info, epoch) if actions else None
+    return info, epoch
 
 
 def _restored(info: Mapping[str, Any], entries: Mapping[int, Path], version: int) -> int:

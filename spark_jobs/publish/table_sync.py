@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spark_jobs.ledger.delta_log import DIGITS, LOG
 from spark_jobs.ledger.sync import sync
-
-LOG = "_delta_log"
-# Of a version in the name of a log file.
-DIGITS = 20
 
 
 def sync_table(table: Path, within: Path, since: int = 0) -> None:

@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import Output, OutputMode
 from spark_jobs.gate.sample import SampleFile
+from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.keyed_rows import KeyedFile, rows_at, with_keys_of
 from spark_jobs.publish.live_files import LiveFile, live_files
 
@@ -34,7 +35,7 @@ def published_beside(
         leaves alone; nothing in mode `complete`, where the increment is the whole table.
     """
     replaces_all = output.mode is OutputMode.COMPLETE
-    if replaces_all or not files or not DeltaTable.is_deltatable(str(layout.table)):
+    if replaces_all or not files or not has_table(layout.table):
         yield ()
         return
     published = live_files(DeltaTable(layout.table), layout.table)

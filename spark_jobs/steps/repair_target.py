@@ -6,7 +6,6 @@ and stay where they are. An older version that somebody restored is undone by re
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from deltalake.exceptions import DeltaError
 from spark_jobs.contract.errors import Refused, UsageError
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
+from spark_jobs.ledger.delta_log import put_aside
 from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.ledger.lease import hold
 from spark_jobs.publish.outgoing import Outgoing
@@ -110,8 +110,7 @@ def repair_target(pipeline: Pipeline, target: str, run_id: str, say: Say) -> Rep
     with hold(layout.lease, step="repair", run_id=run_id) as lease:
         found = plan_repair(pipeline, target)
         for entry in found.torn:
-            aside = entry.with_name(f"{entry.name}.torn-{uuid.uuid4().hex[:8]}")
-            say(f"{entry} is {entry.rename(aside).name} now")
+            say(f"{entry} is {put_aside(entry).name} now")
         if found.restore is not None:
             _restore(layout.rejected if target == REJECTED else layout.table, found.restore)
             say(f"version {found.restore} is restored")

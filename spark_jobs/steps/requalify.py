@@ -22,6 +22,7 @@ from spark_jobs.gate.sample import Sample, SampleFile
 from spark_jobs.gate.suite import Suite, load_suite
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger
+from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.publish.live_files import LiveFile, live_files
@@ -99,7 +100,7 @@ def requalify(run: Run) -> Requalification:
         CheckBroke: the check failed, which says nothing about the data.
     """
     pipeline, layout = run.pipeline, run.pipeline.layout
-    if not DeltaTable.is_deltatable(str(layout.table)):
+    if not has_table(layout.table):
         raise NoTable(
             f"{layout.table} is no table, so there is nothing to judge again.",
             remedy=f"Publish something first: tidemill run {pipeline.name}.",
