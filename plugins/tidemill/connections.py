@@ -1,7 +1,7 @@
 """The Airflow connections of a pipeline, on their way into the processes of its steps.
 
 They travel in the environment of a process, and nowhere else: a command line is readable by every
-user of the machine, and Spark's configuration ends up in logs and on pages (failure-modes B3.4).
+user of the machine, and Spark's configuration ends up in logs and on pages.
 """
 
 from __future__ import annotations

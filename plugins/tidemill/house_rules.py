@@ -93,7 +93,7 @@ def asks_first(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
 
 
 def takes_no_input_from_runs(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
-    """A templated field that reaches spark-submit is code execution (failure-modes B3.1)."""
+    """A templated field that reaches spark-submit is code execution."""
     for task in dag.tasks:
         if task.template_fields:
             yield (

@@ -33,7 +33,7 @@ class DoctorOperator(BaseOperator):
         pipeline: The name of the pipeline.
     """
 
-    # A run's conf and params can reach no command line and no variable (failure-modes B3.1).
+    # A run's conf and params can reach no command line and no variable.
     template_fields: Sequence[str] = ()
     step: ClassVar[Step] = "doctor"
 

@@ -124,7 +124,7 @@ class SparkStepOperator(SparkSubmitOperator):
     """
 
     # The provider templates configuration, jars and environment: code execution for whoever may
-    # trigger a run (failure-modes B3.1).
+    # trigger a run.
     template_fields: Sequence[str] = ()
     step: ClassVar[Step]
 
