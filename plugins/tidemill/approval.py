@@ -55,8 +55,8 @@ def approve(pipeline: Pipeline, context: Context, answer: Mapping[str, Any]) -> 
     """Keep a person's yes beside the run, where its doctor looks for it.
 
     Args:
-        pipeline: Whose increments it is about.
-        context: Of the task that asked.
+        pipeline: The pipeline that the question is about.
+        context: The asking task's context.
         answer: As Airflow's approval operator gives it.
 
     Raises:

@@ -32,8 +32,8 @@ def step_environment(specs: Iterable[Spec], environ: Mapping[str, str]) -> dict[
     """What the steps of some pipelines get of a task's environment.
 
     Args:
-        specs: Of the pipelines; the variables that they name under `env` are passed.
-        environ: Of the task.
+        specs: The pipelines' specs; variables that they name under `env` are passed.
+        environ: The task's environment variables.
     """
     named = {name for spec in specs for name in spec.env}
     more = (name.strip() for name in environ.get(PASSED_TOO, "").split(","))

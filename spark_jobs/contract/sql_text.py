@@ -31,7 +31,7 @@ class Token(NamedTuple):
 
     Attributes:
         text: As it is written.
-        name: Of a word or a name in backquotes; else empty.
+        name: The word, or the name in backquotes; otherwise empty.
     """
 
     text: str

@@ -78,7 +78,7 @@ def dry_run(
         pipeline: Whose rows.
         made: As for `recompute`.
         extent: Of the partitions.
-        run_id: Of the run.
+        run_id: The run's id.
         say: Gets lines about progress.
 
     Raises:

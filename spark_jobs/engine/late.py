@@ -84,7 +84,7 @@ class Lateness:
     Args:
         session: To read with.
         pipeline: Whose.
-        ledger: Of the generation.
+        ledger: The generation's ledger.
     """
 
     session: SparkSession

@@ -83,7 +83,7 @@ def recompute(
         made: A backfill computes the rows of its partitions over the input of batches 0 to
             `made.last`; a redo or a reinstatement all rows of batches `made.first` to `made.last`.
         extent: Of a backfill's partitions; None for whole batches.
-        run_id: Of the run.
+        run_id: The run's id.
         epoch: Of the lease, or 0 where the caller holds none.
         say: Gets lines about progress.
 

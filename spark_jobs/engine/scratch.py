@@ -77,7 +77,7 @@ def write_down(
         made: What was asked for.
         place: Where the files lie.
         reads: What was read; the last is of batch `made.last`.
-        run_id: Of the run.
+        run_id: The run's id.
         epoch: Of the lease, or 0.
 
     Raises:

@@ -29,7 +29,7 @@ def explain_state(pipeline: Pipeline, generation: str, failure: TidemillError) -
     """A failed query's error, or that its state is damaged if that is why.
 
     Args:
-        pipeline: Whose query it was.
+        pipeline: The pipeline of the failed query.
         generation: Such as `live-0001`.
         failure: What Spark said.
     """

@@ -44,7 +44,7 @@ def state_rows(
 
     Args:
         session: To read with.
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         generation: Such as `live-0001`.
         operator: Which.
         limit: Most rows of each part.

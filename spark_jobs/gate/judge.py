@@ -48,7 +48,7 @@ def judge(
     Raises:
         CheckBroke: a column is missing or a metric raised, which says nothing about the data.
         SuiteError: Great Expectations refuses an expectation of the suite.
-        MaskUnknown: the mask names what is no column.
+        MaskUnknown: the mask names a column that does not exist.
     """
     refuse_unknown(mask, sample.parsed)
     frame = engine.frame(sample, sample.files)

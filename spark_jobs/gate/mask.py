@@ -21,7 +21,7 @@ def refuse_unknown(mask: Collection[str], columns: Collection[str]) -> None:
 
     Args:
         mask: The spec's `gate.mask`.
-        columns: Of the table; as in Spark, letter case does not matter.
+        columns: The table's columns; as in Spark, letter case does not matter.
 
     Raises:
         MaskUnknown: one of its names is none of them.
@@ -42,7 +42,7 @@ def hides(mask: Collection[str], columns: Iterable[str]) -> bool:
 
     Args:
         mask: The spec's `gate.mask`.
-        columns: Of an expectation; one that names none may look at any.
+        columns: The expectation's columns; one that names none may look at any.
     """
     masked = {name.lower() for name in mask}
     # A field of a struct, `address.street`, is of its column.

@@ -54,7 +54,7 @@ class Manifest(BaseModel):
 
     Attributes:
         attempt: The name of its directory.
-        epoch: Of the lease that it was written under.
+        epoch: Epoch of the writer's lease.
         offsets: Source -> its offset after the batch, as planned.
         rows_in: Rows read; None where Spark did not count them.
     """

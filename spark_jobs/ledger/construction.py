@@ -36,7 +36,7 @@ class Construction(BaseModel):
         code_hash: Of the transform's file.
         left_out: The hash of what did not count already; with another it is another generation,
             for what it has read it cannot give back.
-        epoch: Of the pipeline's lease; 0 where its writer did not hold it.
+        epoch: Epoch of the pipeline's lease; 0 where its writer did not hold it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -89,9 +89,9 @@ def construct(
     Args:
         pipeline: Whose, with today's spec and code.
         kind: Of the generation.
-        run_id: Of the run.
+        run_id: The run's id.
         excludes: Files to leave out; those of the first try stay.
-        epoch: Of the pipeline's lease; 0 where the run does not hold it.
+        epoch: Epoch of the pipeline's lease; 0 where the run does not hold it.
     """
     layout = pipeline.layout
     while True:

@@ -170,7 +170,7 @@ def newest(folder: Path, known: int | None = None) -> int | None:
     """The greatest number of a document in a folder, None where there is no document.
 
     Args:
-        folder: Whose documents are numbered without a gap.
+        folder: A folder of documents that are numbered without a gap.
         known: A number that was there before: only those after it are looked for then, and
             nothing is listed.
     """

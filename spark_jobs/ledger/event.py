@@ -18,13 +18,13 @@ class Event(BaseModel):
     Attributes:
         kind: `increment` adds the rows of the next batches, `reject` says that they never come,
             `swap` puts rows in the place of whole partitions, `replace` in the place of all.
-        generation: Of the batches that it stands for.
+        generation: The generation of its batches.
         first: The first of them; of a swap 0.
         last: The last of them.
         files: Where its files lie, if not in these batches.
         made: Why it is no run of live batches; None where it is one.
-        rejection: Of a `reject`: who decided it, and why.
-        epoch: Of the lease of its writer; 0 where that was not written down yet.
+        rejection: Who decided a `reject`, and why.
+        epoch: Epoch of the writer's lease; 0 in older documents.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,7 +65,7 @@ class Applied(BaseModel):
     Attributes:
         target: Its name.
         head: Whether it was the one whose head says what consumers see.
-        version: Of the target, after it.
+        version: The target's version after it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -84,7 +84,7 @@ class Withdrawal(BaseModel):
     Attributes:
         by: The person; empty where publish itself found that the event came too late.
         reason: Why.
-        epoch: Of the lease that it was written under.
+        epoch: Epoch of the writer's lease.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

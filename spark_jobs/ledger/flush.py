@@ -22,7 +22,7 @@ class Flush(BaseModel):
         batch: Which carries it out; it reads nothing.
         watermark_ms: Of that batch, in milliseconds since the epoch.
         by: Who asked, as they say.
-        os_user: Whose process wrote it down; None where that was not noted yet.
+        os_user: Operating-system user of that process; None in older documents.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -30,11 +30,11 @@ class Birth(BaseModel):
         supersedes: The increments of `of` that it takes the place of.
         excludes: Files that do not count any more from then on.
         by: The person, as they say.
-        os_user: Whose process asked for it; None where that was not noted yet.
+        os_user: Operating-system user of that process; None in older documents.
         reason: Why.
-        epoch: Of the lease of its writer; 0 where that was not written down yet.
-        after: Of a fork the last event of the journal that `first` was decided on; None where that
-            was not written down yet.
+        epoch: Epoch of the writer's lease; 0 in older documents.
+        after: For a fork, the last event of the journal that `first` was decided on; None
+            in older documents.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

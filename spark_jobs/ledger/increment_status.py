@@ -38,7 +38,7 @@ class IncrementStatus(BaseModel):
         partitions: Which it replaces; None where it replaces none.
         decided_by: Who had it computed again, rejected or released it, as they say; None where
             nobody did.
-        os_user: Whose process did that; None where it was not noted.
+        os_user: Operating-system user of that process; None in older documents.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

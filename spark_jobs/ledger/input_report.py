@@ -34,7 +34,7 @@ def report_files(
     """After a query: what it read of every file source, and what is there now.
 
     Args:
-        pipeline: Whose sources they are.
+        pipeline: The pipeline of the sources.
         before: The batches before the run.
         run: Those of the run.
         say: Gets a line for each problem that the spec rates `warn`.
@@ -66,7 +66,7 @@ def report(
     Args:
         name: The source's.
         source: Where it lists files.
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         before: The batches before the run.
         run: Those of the run.
     """

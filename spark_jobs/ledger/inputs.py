@@ -30,7 +30,7 @@ def look(name: str, source: FileSource, batches: Sequence[Batch], layout: Layout
         name: The source's, in the spec.
         source: Where it lists files.
         batches: All of the generation.
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
 
     Raises:
         Refused: as for `scan`: it cannot be listed as Spark would list it.

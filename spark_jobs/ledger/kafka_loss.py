@@ -29,7 +29,7 @@ class AcceptedLoss(BaseModel):
         number: Of this source's losses, from 1.
         ranges: What was gone when it was given; no more and no less.
         by: Who gave it, as they say.
-        os_user: Whose process wrote it down; None where that was not noted yet.
+        os_user: Operating-system user of that process; None in older documents.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,7 +64,7 @@ class Losses:
     """The losses of one source.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         generation: Such as `live-0001`.
         source: Its name in the spec.
     """

@@ -128,7 +128,7 @@ def unprotected(
     """What is to be said where topics have no id, today or when they were first read.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         generation: The one that reads them.
         name: The source's.
         today: Its topics.

@@ -82,7 +82,7 @@ class LateLog:
     """The late rows of one generation.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         generation: Such as `live-0001`.
     """
 

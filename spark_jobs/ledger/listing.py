@@ -59,7 +59,7 @@ def list_source(source: FileSource, field: str = "sources.*.path") -> Listing:
 
     Args:
         source: What Spark lists.
-        field: Of the spec that names the directory, for errors.
+        field: The spec's field that names the directory, for errors.
 
     Raises:
         InputMissing: the directory, or the fixed part of a glob, does not exist.

@@ -41,7 +41,7 @@ class Made(BaseModel):
         forgets: Origins (files, or topic/partition/offset) whose rejected rows without a partition
             are replaced too; None where such rows stay as they are.
         by: The person, as they say.
-        os_user: Whose process asked for it; None where that was not noted yet.
+        os_user: Operating-system user of that process; None in older documents.
         reason: For the table's history.
         supersedes: The increments that it takes the place of.
         reinstates: The rejected increments whose input counts again.

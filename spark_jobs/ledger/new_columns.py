@@ -30,7 +30,7 @@ def columns_not_named(path: Path, source: FileSource) -> list[str]:
     """The columns of a file, and the fields of its structs, that the schema does not name.
 
     Args:
-        path: Of the file.
+        path: The input file.
         source: How Spark reads it.
 
     Raises:

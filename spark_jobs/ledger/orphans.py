@@ -30,7 +30,7 @@ def read_orphans(layout: Layout, generation: str) -> Orphans | None:
     """Count the orphans of a generation; reads its sink's whole log and lists its folder.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         generation: Such as `live-0001`.
 
     Returns:

@@ -33,7 +33,7 @@ class RunRequest(BaseModel):
         exclude: Of a redo or a rebuild: files whose input is not to count any more.
         accept_loss: Of a rebuild: that it goes on without what the sources no longer hold.
         by: The person, as they or Airflow say.
-        os_user: Whose process asked; None where that was not noted yet, and of live runs.
+        os_user: User of the asking process; None for live runs and in older documents.
         reason: Why, for the table's history.
     """
 

@@ -87,7 +87,7 @@ def published_input(
     """What the published batches of a generation have read, and where Kafka sources begin in it.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         generation: The live one.
         but: What does not count; of records nobody asks whether a generation has read them.
     """
@@ -106,7 +106,7 @@ def unread(layout: Layout, generation: str, published: Part) -> Part:
     """What a generation has not read of some input.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         generation: The one that is to take over.
         published: What the live one has published.
     """

@@ -158,7 +158,7 @@ def prove_born_here(layout: Layout, root_id: str | None, note: Path) -> None:
     """Prove that a generation was born in this root, and not copied from another one.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         root_id: What the generation's note says; None where it was born before roots had one.
         note: Where that stands.
 

@@ -65,8 +65,8 @@ class Running:
     """The place of one run's query among those that run.
 
     Args:
-        layout: Of the pipeline.
-        run_id: Of the run.
+        layout: The pipeline's layout.
+        run_id: The run's id.
     """
 
     def __init__(self, layout: Layout, run_id: str) -> None:

@@ -41,7 +41,7 @@ class Sealed(BaseModel):
         net: In modes `update` and `complete` the files that these rows were merged into; None in
             mode `append`, where they are the sink's own.
         made: What it stands for where it was computed again; None for live batches.
-        epoch: Of the lease of its writer; 0 where that was not written down yet.
+        epoch: Epoch of the writer's lease; 0 in older documents.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,7 +83,7 @@ class Verdict(BaseModel):
     """One judgement of one sealed set.
 
     Attributes:
-        epoch: Of the lease of the judge; 0 where that was not written down yet.
+        epoch: Epoch of the judge's lease; 0 in older documents.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -108,7 +108,7 @@ class Release(BaseModel):
 
     Attributes:
         by: Who decides, as they say.
-        os_user: Whose process wrote it down; None of decisions before that was noted.
+        os_user: Operating-system user of that process; None in older documents.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

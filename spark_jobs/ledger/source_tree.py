@@ -59,7 +59,7 @@ def files_below(place: Path, field: str) -> Iterator[Path]:
 
     Args:
         place: A folder, or one file.
-        field: Of the spec, for errors.
+        field: The spec's field, for errors.
 
     Raises:
         OSError: a folder cannot be listed.

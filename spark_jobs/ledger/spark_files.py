@@ -19,7 +19,7 @@ def spark_files(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> I
     Args:
         checkpoint: Which has committed the batches.
         sink: Its sink directory.
-        batches: Of one run, in order.
+        batches: Batches of one run, in order.
     """
     yield checkpoint.path / "metadata"
     yield from with_checksums(_entries(checkpoint, sink, batches))

@@ -105,7 +105,7 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
     """Where a pipeline stands; one that never ran has nothing of everything.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         targets: Their names, as the spec has them.
 
     Raises:

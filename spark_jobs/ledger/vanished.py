@@ -34,8 +34,8 @@ def problems_of_vanished(
     Args:
         name: The source's.
         source: How the spec rates it.
-        scan: Of its directory.
-        layout: Of the pipeline, whose starts say which files were to be put away.
+        scan: The scan of its directory.
+        layout: The pipeline's layout; its starts say which files were to be put away.
     """
     if source.vanished is Rating.IGNORE or source.cleanSource != "off" or not scan.gone:
         return []

@@ -26,10 +26,10 @@ class CatchUp:
     """One run's way through the journal.
 
     Args:
-        pipeline: Whose journal it is.
+        pipeline: The pipeline of the journal.
         targets: The head target first.
         epoch: Of the lease.
-        run_id: Of the run.
+        run_id: The run's id.
         say: Gets lines for the task log.
     """
 

@@ -64,7 +64,7 @@ def fence(path: Path, epoch: int) -> None:
 
     Args:
         path: The table's root; where there is no table nothing happens.
-        epoch: Of the lease that the caller holds.
+        epoch: Epoch of the caller's lease.
     """
     table = load(path)
     if table is None or (table.transaction_version(LEASE_TRANSACTION) or 0) >= epoch:

@@ -46,7 +46,7 @@ class DatabaseTarget(ABC):
 
     Args:
         given: The target in the spec.
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         epoch: Of the lease.
         say: Gets lines for the task log.
     """

@@ -38,7 +38,7 @@ class DeltaTarget:
     """The published table of one pipeline.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         epoch: Of the lease.
     """
 

@@ -85,7 +85,7 @@ class FilesTarget:
     """The lists of one pipeline.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         epoch: Of the lease.
     """
 
@@ -201,7 +201,7 @@ def files_now(layout: Layout, upto: int | None = None) -> list[PublishedFile]:
     """The files that consumers read, in the order in which they were published.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         upto: The last event to look at; None for all.
     """
     found: dict[str, PublishedFile] = {}

@@ -45,7 +45,7 @@ def write_net_payload(
     """Merge the good rows of an increment's batches.
 
     Args:
-        ledger: Of the generation.
+        ledger: The generation's ledger.
         batches: Of the increment, in order.
         folder: Of the increment; the files lie in a directory of their own in it, which nothing
             reads before `sealed.json` names it.

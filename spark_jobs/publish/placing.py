@@ -31,7 +31,7 @@ def rival(layout: Layout, made: Made, events: Iterable[Event]) -> Event | None:
     """The first event that a swap would undo, None where it may take its place.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         made: The swap's.
         events: That come before it, in order.
     """
@@ -49,8 +49,8 @@ def overtaken(layout: Layout, event: Event, events: Sequence[Event]) -> str | No
     """Why an event that no target has applied can never be: whoever wrote it decided too late.
 
     Args:
-        layout: Of the pipeline.
-        event: Of its journal.
+        layout: The pipeline's layout.
+        event: An event of the pipeline's journal.
         events: That come before it, in order.
 
     Returns:
@@ -82,8 +82,8 @@ def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
     """Whether an event put rows into some partitions, or took them away.
 
     Args:
-        layout: Of the pipeline.
-        event: Of its journal.
+        layout: The pipeline's layout.
+        event: An event of the pipeline's journal.
         partitions: Where nobody can tell, it did.
     """
     if event.kind == "reject":

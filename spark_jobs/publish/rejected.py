@@ -42,7 +42,7 @@ class RejectedTable:
     """The rejected rows of one pipeline.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         epoch: Of the lease.
     """
 

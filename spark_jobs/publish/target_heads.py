@@ -40,8 +40,8 @@ class TargetHead:
 
     Args:
         seq: The last event of the journal that it shows, 0 for none.
-        files_hash: Of that event's files; None where the target does not say.
-        log: Of a Delta table.
+        files_hash: Hash of that event's files; None where the target does not say.
+        log: End of a Delta table's log.
     """
 
     seq: int
@@ -67,7 +67,7 @@ def prove_target(pipeline: Pipeline, name: str) -> None:
     """Prove one target, or the rejected table.
 
     Args:
-        pipeline: Whose.
+        pipeline: The pipeline of the target.
         name: The target's, or `rejected`.
 
     Raises:

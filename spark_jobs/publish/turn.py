@@ -29,7 +29,7 @@ class Turn:
     """Where an event stands to a Delta table.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         event: The event.
     """
 

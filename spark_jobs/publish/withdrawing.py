@@ -28,10 +28,10 @@ def withdraw_overtaken(
     """Withdraw every event that came too late and that no target has applied.
 
     Args:
-        pipeline: Whose journal it is.
-        targets: Of the pipeline.
+        pipeline: The pipeline of the journal.
+        targets: The pipeline's targets.
         lease: Held by the caller.
-        run_id: Of the run.
+        run_id: The run's id.
         say: Gets a line for each of them.
 
     Raises:
@@ -73,10 +73,10 @@ def withdraw_event(
     """Take an event out of the journal that no target has.
 
     Args:
-        pipeline: Whose journal it is.
+        pipeline: The pipeline of the journal.
         event: The event.
         lease: Held by the caller.
-        run_id: Of the run.
+        run_id: The run's id.
         reason: Why.
         by: The person; empty where it came too late.
 

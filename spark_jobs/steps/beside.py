@@ -26,7 +26,7 @@ def published_beside(
     """The published rows of the partitions that an increment touches.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
         output: The spec's.
         files: Of the increment, as they are judged.
 

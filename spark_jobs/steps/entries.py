@@ -18,7 +18,7 @@ class Entries:
     there since, that decision was made on too little, and nothing is added.
 
     Args:
-        pipeline: Whose journal it is.
+        pipeline: The pipeline of the journal.
         lease: Held by the caller.
     """
 

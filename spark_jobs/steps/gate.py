@@ -70,8 +70,8 @@ def judge_own(run: Run, number: int, lease: Lease) -> Ended:
     """Judge an increment that nobody has published yet.
 
     Args:
-        run: Whose increment it is.
-        number: Of the increment.
+        run: The run that judges it.
+        number: The increment's number.
         lease: Held by the caller.
     """
     layout = run.pipeline.layout

@@ -22,7 +22,7 @@ class LeaseState(BaseModel):
 
     Attributes:
         epoch: The newest, 0 for none.
-        holder: Of this epoch; None where it is over.
+        holder: Who holds this epoch; None where it is over.
         alive: Whether the holder lives: None where that cannot be told from here, or there is none.
         fences: What refuses the writers of older epochs.
     """
@@ -46,7 +46,7 @@ def refuse_lease_set_back(layout: Layout) -> None:
     """Refuse to go on where every publish would be fenced out.
 
     Args:
-        layout: Of the pipeline.
+        layout: The pipeline's layout.
 
     Raises:
         LeaseSetBack: the lease gives out epochs that were given out before.
@@ -88,9 +88,9 @@ def repair_lease(pipeline: Pipeline, seen: LeaseState, run_id: str) -> LeaseStat
     """Let the lease go on after the highest fence.
 
     Args:
-        pipeline: Whose lease.
+        pipeline: The pipeline of the lease.
         seen: What was looked at before.
-        run_id: Of this repair, as the lease names it.
+        run_id: The id under which the lease names this repair.
 
     Raises:
         LeaseHeld: a live process holds the lease.

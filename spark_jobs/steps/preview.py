@@ -81,7 +81,7 @@ def preview(
         SpecError: spec or transform do not load.
         NoSample: a file is not there, or the source would not read it.
         QueryFailed: Spark refuses the plan or a row.
-        MaskUnknown: `gate.mask` names what is no column.
+        MaskUnknown: `gate.mask` names a column that does not exist.
     """
     with TemporaryDirectory(prefix="tidemill-preview-") as root:
         pipeline = open_pipeline(name, {**environ, "TIDEMILL_ROOT": root})

@@ -23,7 +23,7 @@ def seal(pipeline: Pipeline, lease: Lease, run_id: str) -> int | None:
     Args:
         pipeline: Whose batches.
         lease: Held by the caller.
-        run_id: Of the run.
+        run_id: The run's id.
 
     Returns:
         The number of the new increment; None where there is nothing to seal.
@@ -43,7 +43,7 @@ def seal_batches(
         pipeline: Whose generation they are of.
         batches: In order; at least one.
         lease: Held by the caller.
-        run_id: Of the run.
+        run_id: The run's id.
         made: What they stand for, where that is not themselves.
 
     Returns:

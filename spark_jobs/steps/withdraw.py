@@ -28,7 +28,7 @@ def withdraw(
     The increments of the events behind it go out again when their turn has come.
 
     Args:
-        pipeline: Whose journal it is.
+        pipeline: The pipeline of the journal.
         seq: The number of the event.
         by: The person.
         reason: Why, for whoever reads the journal.

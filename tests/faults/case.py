@@ -60,8 +60,8 @@ class Seen:
     """What a reader saw.
 
     Args:
-        good: Of the table.
-        rejected: Of the rejected table.
+        good: Rows of the table.
+        rejected: Rows of the rejected table.
         listed: In the files that the lists name; None without that target.
     """
 

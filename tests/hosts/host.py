@@ -98,9 +98,9 @@ def writer_elsewhere(
     """Start a writer on the other host; it is killed at the end.
 
     Args:
-        home: Of the `History` that it writes to.
+        home: Home of the `History` that it writes to.
         action: As `tests.hosts.writer` has it.
-        *arguments: Of the action.
+        *arguments: The action's arguments.
         stop: Where it stops, as `tests.hosts.writer` has it; nowhere where empty.
         twin: Whether the other host has our host name, and only another boot.
     """

@@ -38,7 +38,7 @@ def rebuild(history: History) -> None:
 
 @pytest.fixture(params=[swap, rebuild])
 def computed_again(history: History, request: pytest.FixtureRequest) -> History:
-    """Of three rows the third was good and is rejected now, and the second the other way round."""
+    """The third of three rows was good and is rejected now; the second the other way round."""
     history.increment(rows(1, 3), [reject("2")])
     history.publish()
     request.param(history)

@@ -26,7 +26,7 @@ class KnownBatches:
 
     Args:
         ledger: Which knows the batches.
-        note: Of the generation.
+        note: The generation's note.
     """
 
     ledger: Ledger

@@ -28,7 +28,7 @@ def file_repairs(ledger: Ledger, note: Note) -> Iterator[Repair]:
 
     Args:
         ledger: Which knows the batches.
-        note: Of the generation.
+        note: The generation's note.
 
     Raises:
         EntryUnknown: something of it cannot be written anew.
