@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from getpass import getuser
-from typing import Annotated
+from typer import confirm
 
-from typer import Option, confirm
-
+from spark_jobs.cli.options import By, PipelineReason, Yes, decider
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract.pipeline import open_pipeline
 
-Reason = Annotated[
-    str, Option("--reason", help="Why; it is kept with the pipeline.", show_default=False)
-]
-By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
-Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
-
 
 def accept_loss(
-    name: PipelineName, reason: Reason, by: By = None, yes: Yes = False, json: Json = False
+    name: PipelineName, reason: PipelineReason, by: By = None, yes: Yes = False, json: Json = False
 ) -> None:
     """Go on without Kafka records that expired before they were read."""
     # Only this command needs a client of Kafka.
@@ -40,7 +32,7 @@ def accept_loss(
     accepted = accept_losses(
         pipeline,
         found,
-        by=getuser() if by is None else by,
+        by=decider(by),
         reason=reason,
         run_id=manual_run_id("accept-loss"),
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from getpass import getuser
 from typing import Annotated, get_args
 from zoneinfo import ZoneInfo
 
-from typer import Argument, BadParameter, Exit, Option
+from typer import BadParameter, Exit, Option
 
+from spark_jobs.cli.options import By, HistoryReason, Increment, decider
 from spark_jobs.cli.run import manual_run_id, perform_shown
 from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
@@ -17,13 +17,6 @@ from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.request import RunRequest, fix_request
 from spark_jobs.steps.step import Run
 
-Increment = Annotated[
-    int, Argument(metavar="INCREMENT", min=1, help="Such as 3 or 000003.", show_default=False)
-]
-Reason = Annotated[
-    str, Option("--reason", help="Why; it goes into the table's history.", show_default=False)
-]
-By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
 Exclude = Annotated[
     list[str] | None,
     Option("--exclude", metavar="FILE", help="That is not to count any more; may be repeated."),
@@ -52,7 +45,7 @@ def backfill(
         start=_moment(pipeline, start),
         end=_moment(pipeline, end),
         dry_run=dry_run,
-        by=_who(by),
+        by=decider(by),
         reason=reason,
         asked=datetime.now(UTC),
     )
@@ -61,7 +54,7 @@ def backfill(
 
 def redo(
     name: PipelineName,
-    reason: Reason,
+    reason: HistoryReason,
     exclude: Exclude = None,
     by: By = None,
     json: Json = False,
@@ -71,14 +64,22 @@ def redo(
 
 
 def reject(
-    name: PipelineName, increment: Increment, reason: Reason, by: By = None, json: Json = False
+    name: PipelineName,
+    increment: Increment,
+    reason: HistoryReason,
+    by: By = None,
+    json: Json = False,
 ) -> None:
     """Decide that the input of a held increment does not count; those behind it go out."""
     _decide(name, RunRequest(role="reject", increment=increment, reason=reason), by, json)
 
 
 def reinstate(
-    name: PipelineName, increment: Increment, reason: Reason, by: By = None, json: Json = False
+    name: PipelineName,
+    increment: Increment,
+    reason: HistoryReason,
+    by: By = None,
+    json: Json = False,
 ) -> None:
     """Take a rejection back: the rows of its input are added."""
     _decide(name, RunRequest(role="reinstate", increment=increment, reason=reason), by, json)
@@ -86,7 +87,7 @@ def reinstate(
 
 def rebuild(
     name: PipelineName,
-    reason: Reason,
+    reason: HistoryReason,
     exclude: Exclude = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Say what the sources no longer hold, and do nothing.")
@@ -113,7 +114,7 @@ def replay(
     dry_run: Annotated[
         bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
     ] = False,
-    reason: Reason = "rule or schema mended",
+    reason: HistoryReason = "rule or schema mended",
     by: By = None,
     json: Json = False,
 ) -> None:
@@ -143,7 +144,7 @@ def ask_for_partitions(
     request = RunRequest(
         role="backfill",
         partitions=tuple(partitions) or ({},),
-        by=_who(by),
+        by=decider(by),
         reason=reason,
         asked=datetime.now(UTC),
     )
@@ -151,7 +152,7 @@ def ask_for_partitions(
 
 
 def _decide(name: str, request: RunRequest, by: str | None, json: bool) -> None:
-    asked = request.model_copy(update={"by": _who(by), "asked": datetime.now(UTC)})
+    asked = request.model_copy(update={"by": decider(by), "asked": datetime.now(UTC)})
     _perform(open_pipeline(name), asked, json)
 
 
@@ -186,7 +187,3 @@ def _moment(pipeline: Pipeline, text: str) -> datetime:
     except ValueError as error:
         raise BadParameter(f"'{text}' is no day or time such as 2026-03-01.") from error
     return found if found.tzinfo else found.replace(tzinfo=ZoneInfo(pipeline.spec.timezone))
-
-
-def _who(by: str | None) -> str:
-    return getuser() if by is None else by

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typer import Typer, confirm
 
-from typer import Option, Typer, confirm
-
+from spark_jobs.cli.options import Yes
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract.pipeline import open_pipeline
@@ -13,8 +12,6 @@ from spark_jobs.ledger.repairs.plan import planned_repairs
 from spark_jobs.steps.checkpoint_repair import repair_checkpoint
 
 checkpoint = Typer(help="Mend Spark's own logs after a power cut.", no_args_is_help=True)
-
-Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
 
 
 @checkpoint.callback()

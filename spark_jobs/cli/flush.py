@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from getpass import getuser
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from typer import Option
 
+from spark_jobs.cli.options import By, PipelineReason, decider
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract.pipeline import open_pipeline
@@ -18,13 +18,11 @@ To = Annotated[
     datetime,
     Option("--to", help="The event time, in the spec's time zone.", show_default=False),
 ]
-Reason = Annotated[
-    str, Option("--reason", help="Why; it is kept with the pipeline.", show_default=False)
-]
-By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
 
 
-def flush(name: PipelineName, to: To, reason: Reason, by: By = None, json: Json = False) -> None:
+def flush(
+    name: PipelineName, to: To, reason: PipelineReason, by: By = None, json: Json = False
+) -> None:
     """Raise the watermark: what is open before it closes, and rows before it are late."""
     screen = Screen(json)
     pipeline = open_pipeline(name)
@@ -32,7 +30,7 @@ def flush(name: PipelineName, to: To, reason: Reason, by: By = None, json: Json 
     done = flush_step(
         pipeline,
         there,
-        by=getuser() if by is None else by,
+        by=decider(by),
         reason=reason,
         run_id=manual_run_id("flush"),
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from getpass import getuser
 from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
 
+from spark_jobs.cli.options import By, decider
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract.layout import Layout
@@ -26,7 +26,6 @@ Number = Annotated[
 Reason = Annotated[
     str, Option("--reason", help="Why; it stays beside the event.", show_default=False)
 ]
-By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
 Limit = Annotated[int, Option("--limit", min=1, help="Most events to show.")]
 
 
@@ -58,7 +57,7 @@ def withdraw(
     done = take_back(
         open_pipeline(name),
         event,
-        by=getuser() if by is None else by,
+        by=decider(by),
         reason=reason,
         run_id=manual_run_id("withdraw"),
         say=screen.line,

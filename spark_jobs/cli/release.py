@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from getpass import getuser
 from typing import Annotated
 
-from typer import Argument, Exit, Option
+from typer import Exit, Option
 
+from spark_jobs.cli.options import By, HistoryReason, Increment, decider
 from spark_jobs.cli.run import manual_run_id, perform_shown
 from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.steps.release import release as decide
 from spark_jobs.steps.step import Run
 
-Increment = Annotated[
-    int, Argument(metavar="INCREMENT", min=1, help="Such as 3 or 000003.", show_default=False)
-]
-Reason = Annotated[
-    str, Option("--reason", help="Why; it goes into the table's history.", show_default=False)
-]
-By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
 Publish = Annotated[bool, Option("--publish", help="Publish it now, not with the next run.")]
 
 
 def release(
     name: PipelineName,
     increment: Increment,
-    reason: Reason,
+    reason: HistoryReason,
     by: By = None,
     publish: Publish = False,
     json: Json = False,
@@ -34,9 +27,7 @@ def release(
     """Let a held increment be published in spite of its verdict."""
     screen = Screen(json)
     pipeline, run_id = open_pipeline(name), manual_run_id("release")
-    decision = decide(
-        pipeline, increment, by=getuser() if by is None else by, reason=reason, run_id=run_id
-    )
+    decision = decide(pipeline, increment, by=decider(by), reason=reason, run_id=run_id)
     screen.line(f"increment {increment:06d} is released by {decision.by}")
     document = {"pipeline": name, "run_id": run_id, "release": decision.model_dump(mode="json")}
     if not publish:

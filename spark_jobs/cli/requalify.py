@@ -6,7 +6,8 @@ from typing import Annotated
 
 from typer import Exit, Option
 
-from spark_jobs.cli.asked import By, ask_for_partitions
+from spark_jobs.cli.asked import ask_for_partitions
+from spark_jobs.cli.options import By
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract.errors import ExitCode

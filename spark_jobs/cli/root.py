@@ -6,6 +6,7 @@ from typing import Annotated
 
 from typer import Option, confirm
 
+from spark_jobs.cli.options import Yes
 from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract import pipeline
 from spark_jobs.ledger import root_identity
@@ -14,7 +15,6 @@ RootId = Annotated[
     str | None,
     Option("--id", help="The identity that it is to have, such as a note's.", show_default=False),
 ]
-Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
 
 
 def init(root_id: RootId = None, json: Json = False) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument, Option, Typer, confirm
+from typer import Argument, Typer, confirm
 
+from spark_jobs.cli.options import Yes
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.contract.pipeline import open_pipeline
@@ -19,7 +20,6 @@ TargetName = Annotated[
         show_default=False,
     ),
 ]
-Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
 
 target = Typer(help="Mend a target that was set back.", no_args_is_help=True)
 
