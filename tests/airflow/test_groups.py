@@ -64,6 +64,16 @@ def report(step: Step, outcome: Outcome, *, transient: bool = False) -> Report:
     )
 
 
+@pytest.fixture
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for the specs of an own project, whose root is beside it."""
+    specs = tmp_path / "dags" / "specs"
+    specs.mkdir(parents=True)
+    monkeypatch.setenv("TIDEMILL_ROOT", str(tmp_path))
+    monkeypatch.setenv("TIDEMILL_PROJECTS", str(tmp_path))
+    return specs
+
+
 def test_every_member_has_its_steps_around_one_ingest() -> None:
     dag = group(GROUP, GROUP)
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
@@ -125,12 +135,8 @@ def test_a_group_is_backfilled_as_a_whole_or_not_at_all(other: str, may: bool) -
 
 
 def test_what_is_computed_again_shares_its_application_with_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, specs: Path
 ) -> None:
-    specs = tmp_path / "dags" / "specs"
-    specs.mkdir(parents=True)
-    monkeypatch.setenv("TIDEMILL_ROOT", str(tmp_path))
-    monkeypatch.setenv("TIDEMILL_PROJECTS", str(tmp_path))
     names = ["one", "two", "three", "four"]
     for name in names:
         (specs / f"{name}.yaml").write_text(minimal(GROUP))
@@ -233,12 +239,8 @@ def test_ingested_ends_as_the_members_own_ingest_did(
 
 
 def test_a_doctors_report_that_a_power_cut_tore_keeps_no_member_from_its_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, specs: Path
 ) -> None:
-    specs = tmp_path / "dags" / "specs"
-    specs.mkdir(parents=True)
-    monkeypatch.setenv("TIDEMILL_ROOT", str(tmp_path))
-    monkeypatch.setenv("TIDEMILL_PROJECTS", str(tmp_path))
     for name in ("torn", "idle", "killed"):
         (specs / f"{name}.yaml").write_text(minimal(GROUP))
     reports.write(report("doctor", Outcome.DONE), Layout(tmp_path, "torn").run(RUN_ID)).write_text(

@@ -20,7 +20,7 @@ from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import perform
 from tests.cli.conftest import Tidemill
 from tests.histories import History, reject, rows
-from tests.publish.again import made_again
+from tests.publish.again import tail_redone
 
 
 @pytest.fixture(autouse=True)
@@ -103,15 +103,7 @@ def test_released_after_all_it_goes_out_with_its_rejected_rows(
 
 def test_a_redo_takes_its_place(tidemill: Tidemill, history: History) -> None:
     withdraw(tidemill, 2)
-    made_again(
-        history,
-        rows(20, 30),
-        [reject("c")],
-        by_way_of="redo",
-        first=1,
-        last=2,
-        supersedes=(2, 3),
-    )
+    tail_redone(history, 2, 3)
     assert history.publish().outcome is Outcome.DONE
     assert (history.ids(), history.records()) == ([1, 20, 30], ["c"])
     assert history.increments.get(2).state is State.SUPERSEDED

@@ -17,7 +17,7 @@ from spark_jobs.publish.table_schema import SchemaChanged
 from tests.histories import History, reject, row, rows
 from tests.ledger.spark_logs import write_commit
 from tests.net_histories import count
-from tests.publish.again import days, made_again, rebuilt
+from tests.publish.again import days, made_again, rebuilt, tail_redone
 from tests.rows import COLUMNS
 
 SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
@@ -64,15 +64,7 @@ def a_tail_computed_again(history: History) -> None:
     history.increment(rows(1))
     held = history.increment(rows(2), [reject("b")], outcome="held")
     behind = history.increment(rows(3))
-    made_again(
-        history,
-        rows(20, 30),
-        [reject("c")],
-        by_way_of="redo",
-        first=1,
-        last=2,
-        supersedes=(held, behind),
-    )
+    tail_redone(history, held, behind)
 
 
 def everything_computed_again(history: History) -> None:

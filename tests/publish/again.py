@@ -27,7 +27,7 @@ from spark_jobs.ledger.run_increment import remember
 from spark_jobs.ledger.sink_log import SinkFile
 from spark_jobs.publish.net_payload import write_net_payload
 from tests.histories import History
-from tests.rows import Row
+from tests.rows import Row, reject, rows
 from tests.spark_batches import write_files
 
 
@@ -88,6 +88,19 @@ def made_again(
     history.judge(number)
     remember(history.layout.run(run_id), number)
     return number
+
+
+def tail_redone(history: History, *supersedes: int) -> int:
+    """A redo of batches 1 and 2 in the place of their increments: two good rows and a rejected."""
+    return made_again(
+        history,
+        rows(20, 30),
+        [reject("c")],
+        by_way_of="redo",
+        first=1,
+        last=2,
+        supersedes=supersedes,
+    )
 
 
 def write_scratch(

@@ -16,7 +16,7 @@ from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.outgoing import Outgoing
 from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
 from tests.histories import History, reject, row, rows
-from tests.publish.again import days, made_again, reject_increment
+from tests.publish.again import days, made_again, reject_increment, tail_redone
 
 FIRST, SECOND, THIRD = (date(2024, 1, number) for number in (1, 2, 3))
 
@@ -121,15 +121,7 @@ def test_a_redo_takes_the_place_of_the_tail(history: History) -> None:
     history.increment(rows(1))
     held = history.increment(rows(2), [reject("b")], outcome="held")
     later = history.increment(rows(3))
-    made_again(
-        history,
-        rows(20, 30),
-        [reject("c")],
-        by_way_of="redo",
-        first=1,
-        last=2,
-        supersedes=(held, later),
-    )
+    tail_redone(history, held, later)
     assert history.publish("again").outcome is Outcome.DONE
     history.increment(rows(4))
     assert history.publish().outcome is Outcome.DONE
