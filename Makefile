@@ -37,11 +37,11 @@ setup: $(DONE)-project ## Build .venv as the lock files say and find a Java; qui
 
 .PHONY: demo
 demo: setup ## Run the demo pipeline through Airflow: several increments, one of them held and released
-	@$(RUN) tidemill.demo
+	@$(RUN) tidemill_airflow.local.demo
 
 .PHONY: up
 up: setup ## Start Airflow with its UI on what the demo left
-	@$(RUN) tidemill.up
+	@$(RUN) tidemill_airflow.local.up
 
 .PHONY: test
 test: setup jars browser ## Run every test
@@ -107,7 +107,7 @@ kafka: setup ## Run a Kafka broker on 127.0.0.1:9092 until Ctrl-C
 
 .PHONY: env
 env: ## Make up the secrets of docker-compose.yaml in .env, unless it is there
-	@'$(PYTHON)' plugins/tidemill/compose_env.py
+	@'$(PYTHON)' plugins/tidemill_airflow/local/compose_env.py
 
 .PHONY: lock-jars
 lock-jars: setup ## Find anew what the jars named in jars.lock need, and write every hash

@@ -1,5 +1,5 @@
 """The only DAG file: an Airflow DAG for every spec in dags/specs, and on TIDEMILL_PROJECTS."""
 
-from tidemill.dag import dags
+from tidemill_airflow.dag import dags
 
 globals().update({dag.dag_id: dag for dag in dags()})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from airflow.plugins_manager import AirflowPlugin
 
-from tidemill.docs_link import URL_PREFIX, DataDocsLink
-from tidemill.docs_page import lazy_app
+from tidemill_airflow.docs_page import lazy_app
+from tidemill_airflow.operators.docs_link import URL_PREFIX, DataDocsLink
 
 
 class TidemillPlugin(AirflowPlugin):

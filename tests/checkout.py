@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_jobs.contract.project import REPOSITORY
-from tidemill.environment import Kept
+from tidemill_airflow.local.environment import Kept
 
 NOT_COPIED = shutil.ignore_patterns(
     ".git",

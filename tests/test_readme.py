@@ -29,7 +29,7 @@ from tests.e2e.airflow import until
 from tests.reader import BLOCKS, COMMANDS, LINKS, PIPELINES, UNNAMED, Shell
 from tests.servers.kafka_client import Record
 from tests.specs import minimal, parse
-from tidemill.task_names import resolve_id
+from tidemill_airflow.task_names import resolve_id
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

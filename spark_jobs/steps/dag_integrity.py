@@ -13,7 +13,7 @@ from typing import Any
 from spark_jobs.contract.errors import TidemillError
 from spark_jobs.steps.check import Problem
 
-INTEGRITY = ("-m", "tidemill.integrity", "--json")
+INTEGRITY = ("-m", "tidemill_airflow.integrity", "--json")
 # Importing Airflow takes seconds, on a busy machine many.
 TIME_LIMIT_SECONDS = 300
 

@@ -55,13 +55,13 @@ def spark(tmp_path: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Fa
     found = FakeSpark(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{found.folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", '{"conn_type": "spark", "host": "local[2]"}')
-    monkeypatch.setattr("tidemill.command.java_home", lambda _: Path("/java"))
+    monkeypatch.setattr("tidemill_airflow.operators.command.java_home", lambda _: Path("/java"))
     return found
 
 
 @pytest.fixture(scope="session")
 def database() -> None:
     """Airflow's metadata database, in the tests' own home."""
-    from tidemill.metadata import prepare
+    from tidemill_airflow.local.metadata import prepare
 
     prepare()

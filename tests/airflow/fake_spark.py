@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from spark_jobs.contract.report import Report
-from tidemill.command import APPLICATION
+from tidemill_airflow.operators.command import APPLICATION
 
 SCRIPT = """\
 #!{python}

@@ -11,7 +11,7 @@ from typing import Any
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.report import Outcome, Report, Step
-from tidemill.child_step import StepCommand
+from tidemill_airflow.operators.child_step import StepCommand
 
 # Small, because a process that imports Airflow takes seconds to start.
 SCRIPT = """

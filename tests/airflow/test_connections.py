@@ -23,9 +23,9 @@ from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import leaving, report_of
-from tidemill.connections import connection_variables
-from tidemill.operators import DoctorOperator, GateOperator, PublishOperator
-from tidemill.spark_step import IngestOperator
+from tidemill_airflow.operators.connections import connection_variables
+from tidemill_airflow.operators.spark_step import IngestOperator
+from tidemill_airflow.operators.steps import DoctorOperator, GateOperator, PublishOperator
 
 PASSWORD = 'pa ss"wo\\rd/ä%40'
 EXTRA_SECRET = "nobody-calls-this-a-secret"

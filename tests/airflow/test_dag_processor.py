@@ -14,7 +14,7 @@ import pytest
 
 from tests.airflow.conftest import NAME
 from tests.specs import minimal
-from tidemill.integrity import DAG_FILE
+from tidemill_airflow.integrity import DAG_FILE
 
 pytestmark = pytest.mark.airflow
 

@@ -17,10 +17,10 @@ from airflow.utils.types import DagRunType
 from spark_jobs.contract.spec import Spec
 from tests.airflow.conftest import NAME
 from tests.specs import PATH, minimal, parse
-from tidemill.dag import build_dag
-from tidemill.house_rules import RESOLVE_RULES, RULES, has_its_steps
-from tidemill.resolve import build_resolve_dag
-from tidemill.task_names import pipeline_of
+from tidemill_airflow.dag import build_dag
+from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES, has_its_steps
+from tidemill_airflow.dags.resolve import build_resolve_dag
+from tidemill_airflow.task_names import pipeline_of
 
 KAFKA = """
 sources:

@@ -19,13 +19,13 @@ from spark_jobs.contract.load import load_spec
 from spark_jobs.contract.project import REPOSITORY, Project
 from tests.airflow.conftest import NAME
 from tests.specs import PATH, minimal, parse
-from tidemill import house_rules
-from tidemill.dag import build_dag
-from tidemill.house_rules import RESOLVE_RULES, RULES, Rule
-from tidemill.integrity import DAG_FILE, HEAVY, Parsed, problems
-from tidemill.integrity import parse as parse_dags
-from tidemill.resolve import build_resolve_dag
-from tidemill.task_names import resolve_id
+from tidemill_airflow.dag import build_dag
+from tidemill_airflow.dags import house_rules
+from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES, Rule
+from tidemill_airflow.dags.resolve import build_resolve_dag
+from tidemill_airflow.integrity import DAG_FILE, HEAVY, Parsed, problems
+from tidemill_airflow.integrity import parse as parse_dags
+from tidemill_airflow.task_names import resolve_id
 
 SPECS = {path.stem: load_spec(path) for path in Project(REPOSITORY).specs.glob("*.yaml")}
 SHIPPED = set(SPECS)
@@ -54,7 +54,7 @@ def write_spec(project: Path, stem: str, text: str) -> Path:
 def integrity(*arguments: str) -> tuple[int, dict[str, Any]]:
     """The command as a user runs it, in a process that has imported nothing yet."""
     ended = subprocess.run(
-        [sys.executable, "-m", "tidemill.integrity", "--json", *arguments],
+        [sys.executable, "-m", "tidemill_airflow.integrity", "--json", *arguments],
         capture_output=True,
         text=True,
         check=False,

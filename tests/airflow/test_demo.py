@@ -14,7 +14,7 @@ from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from tests.checkout import Demo, somebody
-from tidemill.environment import Kept
+from tidemill_airflow.local.environment import Kept
 
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow, pytest.mark.slow]
 
@@ -49,7 +49,13 @@ def test_the_demo_ends_in_a_table_of_so_many_rows(kept: Kept) -> None:
 def test_the_demo_is_refused_while_the_ui_is_up(kept: Kept) -> None:
     kept.pid_file.write_text(str(os.getpid()))
     try:
-        command = [sys.executable, "-m", "tidemill.demo", "--folder", str(kept.folder)]
+        command = [
+            sys.executable,
+            "-m",
+            "tidemill_airflow.local.demo",
+            "--folder",
+            str(kept.folder),
+        ]
         assert subprocess.run(command, env=somebody(), check=False).returncode == 2
     finally:
         kept.pid_file.unlink()

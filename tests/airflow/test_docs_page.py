@@ -15,9 +15,9 @@ from spark_jobs.contract.report import Outcome
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import report_of
 from tests.specs import minimal
-from tidemill.docs_link import DataDocsLink
-from tidemill.docs_page import find_page
-from tidemill.task_names import resolve_id
+from tidemill_airflow.docs_page import find_page
+from tidemill_airflow.operators.docs_link import DataDocsLink
+from tidemill_airflow.task_names import resolve_id
 
 PAGE = "validations/orders/page.html"
 

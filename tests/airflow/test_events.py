@@ -18,8 +18,8 @@ from spark_jobs.ledger.partitions import Partitions
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_step import leaving, report_of
-from tidemill.events import announce, emit, table_alias, table_asset
-from tidemill.operators import PublishOperator, announce_emitted
+from tidemill_airflow.events import announce, emit, table_alias, table_asset
+from tidemill_airflow.operators.steps import PublishOperator, announce_emitted
 
 
 class Outlet:

@@ -19,17 +19,17 @@ from spark_jobs.ledger.request import RunRequest, fix_request
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.specs import minimal, parse
-from tidemill.dag import build_group, dags
-from tidemill.group import (
+from tidemill_airflow.dag import build_group, dags
+from tidemill_airflow.dags.house_rules import RULES, has_its_steps, swaps_only_what_it_published
+from tidemill_airflow.operators.group import (
     IngestedOperator,
     Member,
     applications,
     conclude_group,
     members_with_work,
 )
-from tidemill.house_rules import RULES, has_its_steps, swaps_only_what_it_published
-from tidemill.spark_step import GroupIngestOperator
-from tidemill.task_names import pipeline_of, step_of
+from tidemill_airflow.operators.spark_step import GroupIngestOperator
+from tidemill_airflow.task_names import pipeline_of, step_of
 
 GROUP = "group: small\nschedule: '@daily'\n"
 RUN_ID = "scheduled__2026-03-01"

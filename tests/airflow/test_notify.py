@@ -20,8 +20,8 @@ from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import error, report_of
 from tests.airflow.recording_notifier import RecordingNotifier
 from tests.specs import PATH, minimal, parse
-from tidemill.notify import Notices, StateNotice
-from tidemill.request import RequestRefused
+from tidemill_airflow.dags.notify import Notices, StateNotice
+from tidemill_airflow.operators.request import RequestRefused
 
 NOTIFIER = f"{RecordingNotifier.__module__}.{RecordingNotifier.__qualname__}"
 

@@ -26,10 +26,10 @@ from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import error, leaving, report_of
 from tests.specs import minimal
-from tidemill.command import APPLICATION, step_command
-from tidemill.events import table_alias
-from tidemill.operators import DoctorOperator, GateOperator, PublishOperator
-from tidemill.spark_step import IngestOperator, spark_conf
+from tidemill_airflow.events import table_alias
+from tidemill_airflow.operators.command import APPLICATION, step_command
+from tidemill_airflow.operators.spark_step import IngestOperator, spark_conf
+from tidemill_airflow.operators.steps import DoctorOperator, GateOperator, PublishOperator
 
 RUN_ID = "manual__2026-03-01T00:00:00+00:00"
 CONN_ID = "tidemill_spark"
@@ -174,7 +174,9 @@ def test_a_missing_connection_is_refused_before_anything_is_submitted(
 def test_a_machine_without_spark_submit_needs_a_person(
     spark: FakeSpark, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemill.spark_step.spark_binary", lambda _: "/no/such/spark-submit")
+    monkeypatch.setattr(
+        "tidemill_airflow.operators.spark_step.spark_binary", lambda _: "/no/such/spark-submit"
+    )
     with pytest.raises(AirflowFailException, match="/no/such/spark-submit"):
         ingest().execute(context)
 

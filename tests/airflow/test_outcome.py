@@ -11,7 +11,7 @@ from spark_jobs.contract import report as reports
 from spark_jobs.contract.errors import ExitCode, LeaseHeld, Refused
 from spark_jobs.contract.report import Outcome
 from tests.airflow.fake_step import error, report_of
-from tidemill.outcome import ReportWatch, as_airflow, conclude
+from tidemill_airflow.operators.outcome import ReportWatch, as_airflow, conclude
 
 
 def test_a_step_that_is_done_succeeds() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from tidemill.processes import StepProcess
+from tidemill_airflow.operators.processes import StepProcess
 
 # A step that starts a grandchild in a process group of its own, as Spark's Python daemon does, and
 # then tells both pids. `{stubborn}` is what both do about SIGTERM.

@@ -20,8 +20,8 @@ from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import DAY, context_of
 from tests.airflow.fake_step import leaving, report_of
 from tests.specs import minimal, parse
-from tidemill.operators import DoctorOperator
-from tidemill.request import RequestRefused, request_of, resolution_of
+from tidemill_airflow.operators.request import RequestRefused, request_of, resolution_of
+from tidemill_airflow.operators.steps import DoctorOperator
 
 LONDON = parse(minimal("timezone: Europe/London\n"))
 JUNE = {"mode": "backfill", "from": "2011-06-01", "to": "2011-06-08"}

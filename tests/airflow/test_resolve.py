@@ -23,11 +23,11 @@ from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import leaving, report_of
 from tests.specs import PATH, minimal, parse
-from tidemill.house_rules import RESOLVE_STEPS
-from tidemill.integrity import DAG_FILE
-from tidemill.metadata import forget
-from tidemill.resolve import ApproveOperator, ResolveDoctorOperator, build_resolve_dag
-from tidemill.task_names import resolve_id
+from tidemill_airflow.dags.house_rules import RESOLVE_STEPS
+from tidemill_airflow.dags.resolve import ApproveOperator, ResolveDoctorOperator, build_resolve_dag
+from tidemill_airflow.integrity import DAG_FILE
+from tidemill_airflow.local.metadata import forget
+from tidemill_airflow.task_names import resolve_id
 
 RELEASE = {"action": "release", "increment": 3, "reason": "`closed` <b>on</b> Sunday"}
 

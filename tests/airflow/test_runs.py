@@ -19,8 +19,8 @@ from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import leaving, report_of
 from tests.airflow.recording_notifier import RecordingNotifier
 from tests.specs import minimal
-from tidemill.integrity import DAG_FILE
-from tidemill.metadata import forget
+from tidemill_airflow.integrity import DAG_FILE
+from tidemill_airflow.local.metadata import forget
 
 pytestmark = pytest.mark.airflow
 

@@ -16,9 +16,9 @@ from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import report_of
 from tests.specs import minimal
-from tidemill.operators import DoctorOperator
-from tidemill.spark_step import IngestOperator
-from tidemill.step_environment import PASSED_TOO
+from tidemill_airflow.operators.spark_step import IngestOperator
+from tidemill_airflow.operators.step_environment import PASSED_TOO
+from tidemill_airflow.operators.steps import DoctorOperator
 
 AIRFLOWS_OWN = {
     "AIRFLOW__CORE__FERNET_KEY": "fernet",

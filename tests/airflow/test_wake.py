@@ -23,7 +23,7 @@ from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.servers.ports import free_ports
 from tests.specs import minimal
-from tidemill.wake import ArrivalTrigger
+from tidemill_airflow.dags.arrivals import ArrivalTrigger
 
 POKE = 0.02
 LIMIT = 120.0
@@ -114,7 +114,8 @@ def test_a_file_that_appears_is_an_event_of_the_triggerers_own_runner(
 ) -> None:
     looks: list[Any] = []
     monkeypatch.setattr(
-        "tidemill.wake.open_pipeline", lambda name: looks.append(name) or open_pipeline(name)
+        "tidemill_airflow.dags.arrivals.open_pipeline",
+        lambda name: looks.append(name) or open_pipeline(name),
     )
 
     async def history() -> list[Any]:

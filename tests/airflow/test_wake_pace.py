@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tidemill.wake import LONGEST_PAUSE, Pace
+from tidemill_airflow.dags.arrivals import LONGEST_PAUSE, Pace
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from spark_jobs.contract.project import REPOSITORY
-from tidemill import compose_env
+from tidemill_airflow.local import compose_env
 
 FILE = REPOSITORY / "docker-compose.yaml"
 # `${NAME}`, or with what Compose says where it is not set; `$$` stands for a dollar sign.

@@ -15,7 +15,7 @@ import pytest
 from spark_jobs.contract.jars import all_sets
 from spark_jobs.contract.project import REPOSITORY
 from tests.compose.composition import FILE, Composition, read, used_variables, written_env
-from tidemill import compose_env
+from tidemill_airflow.local import compose_env
 
 SERVICES = {
     "postgres",

@@ -8,7 +8,7 @@ import pytest
 
 from spark_jobs.ledger.root_identity import RootNotInitialised, prove_root
 from tests.compose.composition import Composition, written_env
-from tidemill.compose_init import make_root
+from tidemill_airflow.local.compose_init import make_root
 
 
 def test_a_volume_that_is_lost_later_is_refused_and_not_made_anew(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from spark_jobs.samples.shop_orders import write_day
 from tests.compose.composition import Composition, written_env
 from tests.compose.stage import Stage
 from tests.processes import wait_for
-from tidemill.task_names import resolve_id
+from tidemill_airflow.task_names import resolve_id
 
 pytestmark = [pytest.mark.airflow, pytest.mark.jvm, pytest.mark.slow]
 

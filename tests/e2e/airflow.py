@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import httpx
 from cryptography.fernet import Fernet
 
-from tidemill.environment import airflow_environment
-from tidemill.processes import end_session
+from tidemill_airflow.local.environment import airflow_environment
+from tidemill_airflow.operators.processes import end_session
 
 Answer = TypeVar("Answer")
 
@@ -97,7 +97,7 @@ class Airflow:
 # Connections come by standard input: on a command line everybody could read them.
 PREPARE = """
 import json, sys
-from tidemill.metadata import prepare
+from tidemill_airflow.local.metadata import prepare
 prepare()
 from airflow.models.connection import Connection
 from airflow.utils.session import create_session

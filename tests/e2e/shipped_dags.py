@@ -18,9 +18,9 @@ from airflow.sdk import DAG
 from spark_jobs.contract.load import load_spec
 from spark_jobs.contract.project import REPOSITORY, Project
 from spark_jobs.contract.spec import Airflow
-from tidemill.dag import build_dag, build_group
-from tidemill.group import Member
-from tidemill.metadata import prepare
+from tidemill_airflow.dag import build_dag, build_group
+from tidemill_airflow.local.metadata import prepare
+from tidemill_airflow.operators.group import Member
 
 
 def dags(names: Sequence[str]) -> Iterator[DAG]:

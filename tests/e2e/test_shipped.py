@@ -34,8 +34,8 @@ from spark_jobs.samples import (
 )
 from tests.reader import PIPELINES
 from tests.seen import read_rows
-from tidemill.environment import airflow_environment
-from tidemill.processes import end_session
+from tidemill_airflow.local.environment import airflow_environment
+from tidemill_airflow.operators.processes import end_session
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 

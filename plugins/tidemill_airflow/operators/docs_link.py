@@ -12,7 +12,7 @@ from airflow.sdk import BaseOperatorLink
 from spark_jobs.contract import report as reports
 from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import root
-from tidemill.task_names import pipeline_of
+from tidemill_airflow.task_names import pipeline_of
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator

@@ -8,7 +8,7 @@ from typing import Any
 from airflow.sdk import DAG, AssetOrTimeSchedule, CronDataIntervalTimetable
 
 from spark_jobs.contract.spec import Spec
-from tidemill.task_names import step_of
+from tidemill_airflow.task_names import step_of
 
 Rule = Callable[[DAG, Spec], Iterator[tuple[str, str]]]
 STEPS = ("doctor", "ingest", "gate", "publish")

@@ -33,9 +33,9 @@ from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.published import open_dataset
 from spark_jobs.samples.shop_orders import write_day
-from tidemill.environment import Kept
-from tidemill.quiet import quiet
-from tidemill.up import refuse_if_up
+from tidemill_airflow.local.environment import Kept
+from tidemill_airflow.local.quiet import quiet
+from tidemill_airflow.local.up import refuse_if_up
 
 if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun
@@ -97,7 +97,7 @@ def _prepare(kept: Kept, log: Path) -> DAG:
     with quiet(log):
         from airflow.dag_processing.dagbag import DagBag
 
-        from tidemill.metadata import forget, prepare
+        from tidemill_airflow.local.metadata import forget, prepare
 
         prepare()
         forget(NAME)

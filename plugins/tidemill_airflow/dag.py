@@ -28,16 +28,16 @@ from spark_jobs.contract.errors import SpecError, TidemillError
 from spark_jobs.contract.load import load_spec
 from spark_jobs.contract.project import spec_files
 from spark_jobs.contract.spec import Spec
-from tidemill.broken_spec import BrokenSpec
-from tidemill.dag_page import dag_page
-from tidemill.forms import backfill_form
-from tidemill.group import IngestedOperator, Member, refuse_disagreement
-from tidemill.notify import StateNotice
-from tidemill.resolve import build_resolve_dag, refuse_reserved
-from tidemill.spark_step import GroupIngestOperator, IngestOperator
-from tidemill.task_names import pipeline_of, resolve_id
-from tidemill.tasks import ALONE, beginning, callbacks, default_args, tasks
-from tidemill.wake import arrivals
+from tidemill_airflow.dags.arrivals import arrivals
+from tidemill_airflow.dags.broken_spec import BrokenSpec
+from tidemill_airflow.dags.dag_page import dag_page
+from tidemill_airflow.dags.forms import backfill_form
+from tidemill_airflow.dags.notify import StateNotice
+from tidemill_airflow.dags.resolve import build_resolve_dag, refuse_reserved
+from tidemill_airflow.dags.tasks import ALONE, beginning, callbacks, default_args, tasks
+from tidemill_airflow.operators.group import IngestedOperator, Member, refuse_disagreement
+from tidemill_airflow.operators.spark_step import GroupIngestOperator, IngestOperator
+from tidemill_airflow.task_names import pipeline_of, resolve_id
 
 if TYPE_CHECKING:
     from airflow.sdk import Asset

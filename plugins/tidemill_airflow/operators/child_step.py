@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.report import Report, Step
-from tidemill.command import launched_by_this_task
-from tidemill.outcome import ReportWatch
-from tidemill.processes import StepProcess
-from tidemill.step_environment import step_environment
+from tidemill_airflow.operators.command import launched_by_this_task
+from tidemill_airflow.operators.outcome import ReportWatch
+from tidemill_airflow.operators.processes import StepProcess
+from tidemill_airflow.operators.step_environment import step_environment
 
 StepCommand = Callable[[Step, str, str], Sequence[str]]
 

@@ -13,14 +13,14 @@ from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.request import RunRequest, fix_request
-from tidemill.child_step import ChildStep, StepCommand
-from tidemill.command import step_command
-from tidemill.connections import connection_variables
-from tidemill.docs_link import DataDocsLink
-from tidemill.events import announce, emit
-from tidemill.outcome import as_airflow, conclude
-from tidemill.request import in_words, request_of
-from tidemill.spark_step import SparkStepOperator
+from tidemill_airflow.events import announce, emit
+from tidemill_airflow.operators.child_step import ChildStep, StepCommand
+from tidemill_airflow.operators.command import step_command
+from tidemill_airflow.operators.connections import connection_variables
+from tidemill_airflow.operators.docs_link import DataDocsLink
+from tidemill_airflow.operators.outcome import as_airflow, conclude
+from tidemill_airflow.operators.request import in_words, request_of
+from tidemill_airflow.operators.spark_step import SparkStepOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -19,16 +19,22 @@ from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.approval import forget_approval
 from spark_jobs.ledger.request import RunRequest
-from tidemill.approval import approve, approved, assigned_users, conditions, require_root
-from tidemill.dag_page import resolve_page
-from tidemill.forms import ACTIONS, resolve_form
-from tidemill.notify import StateNotice
-from tidemill.operators import DoctorOperator
-from tidemill.outcome import as_airflow
-from tidemill.request import OF_ONE_INCREMENT, in_words, resolution_of
-from tidemill.spark_step import IngestOperator
-from tidemill.task_names import RESOLVE, resolve_id
-from tidemill.tasks import ALONE, beginning, default_args, tasks
+from tidemill_airflow.dags.dag_page import resolve_page
+from tidemill_airflow.dags.forms import ACTIONS, resolve_form
+from tidemill_airflow.dags.notify import StateNotice
+from tidemill_airflow.dags.tasks import ALONE, beginning, default_args, tasks
+from tidemill_airflow.operators.approval import (
+    approve,
+    approved,
+    assigned_users,
+    conditions,
+    require_root,
+)
+from tidemill_airflow.operators.outcome import as_airflow
+from tidemill_airflow.operators.request import OF_ONE_INCREMENT, in_words, resolution_of
+from tidemill_airflow.operators.spark_step import IngestOperator
+from tidemill_airflow.operators.steps import DoctorOperator
+from tidemill_airflow.task_names import RESOLVE, resolve_id
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -14,7 +14,7 @@ from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.approval import Approval, read_approval, record_approval
 from spark_jobs.ledger.request import RunRequest
-from tidemill.request import AIRFLOW, resolution_of, starter
+from tidemill_airflow.operators.request import AIRFLOW, resolution_of, starter
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

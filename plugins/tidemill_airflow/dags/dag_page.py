@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.contract.spec import Spec
-from tidemill.task_names import resolve_id
+from tidemill_airflow.task_names import resolve_id
 
 # The fields of a source, target or sink that say which one it is.
 NAMED = (

@@ -21,8 +21,8 @@ from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.request import read_request
-from tidemill.outcome import as_airflow, conclude
-from tidemill.task_names import RESOLVE
+from tidemill_airflow.operators.outcome import as_airflow, conclude
+from tidemill_airflow.task_names import RESOLVE
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -10,13 +10,18 @@ from zoneinfo import ZoneInfo
 from airflow.sdk import WeightRule
 
 from spark_jobs.contract.spec import Spec
-from tidemill.events import table_alias
-from tidemill.operators import DoctorOperator, GateOperator, PublishOperator, announce_emitted
+from tidemill_airflow.events import table_alias
+from tidemill_airflow.operators.steps import (
+    DoctorOperator,
+    GateOperator,
+    PublishOperator,
+    announce_emitted,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
 
-    from tidemill.notify import StateNotice
+    from tidemill_airflow.dags.notify import StateNotice
 
 # `max_active_runs` does not count backfills; this does, and holds for every run type.
 ALONE = {"max_active_tis_per_dag": 1}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spark_jobs.ledger.root_identity import initialise
-from tidemill.metadata import prepare
+from tidemill_airflow.local.metadata import prepare
 
 
 def write_password(file: Path, password: str) -> None:

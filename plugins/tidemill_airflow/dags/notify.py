@@ -24,8 +24,8 @@ from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.contract.spec import Notify, Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.request import Role, read_request
-from tidemill.request import RequestRefused
-from tidemill.task_names import pipeline_of, step_of
+from tidemill_airflow.operators.request import RequestRefused
+from tidemill_airflow.task_names import pipeline_of, step_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -26,7 +26,7 @@ from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.source import Rating
 from spark_jobs.contract.wake import Wake
-from tidemill.connections import connection_variables
+from tidemill_airflow.operators.connections import connection_variables
 
 if TYPE_CHECKING:
     from spark_jobs.ledger.batches import Batch

@@ -6,7 +6,7 @@ from typing import get_args
 
 from airflow.sdk import Param
 
-from tidemill.request import Mode
+from tidemill_airflow.operators.request import Mode
 
 # What each action of a resolve DAG does, as its form says it.
 ACTIONS: dict[str, str] = {

@@ -19,9 +19,9 @@ import psutil
 from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.project import REPOSITORY
-from tidemill.environment import DEFAULT_PORT, Kept
-from tidemill.processes import end_session
-from tidemill.quiet import quiet
+from tidemill_airflow.local.environment import DEFAULT_PORT, Kept
+from tidemill_airflow.local.quiet import quiet
+from tidemill_airflow.operators.processes import end_session
 
 PATIENCE = 15.0
 
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     log = kept.home / "up.log"
     log.unlink(missing_ok=True)
     with quiet(log):
-        from tidemill.metadata import prepare
+        from tidemill_airflow.local.metadata import prepare
 
         prepare()
     print(f"Airflow is starting, about half a minute. Its log: {log}", flush=True)

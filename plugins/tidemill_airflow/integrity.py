@@ -1,4 +1,4 @@
-"""Are the DAGs sound? `python -m tidemill.integrity [FOLDER ...]` needs no database and no JVM.
+"""Are the DAGs sound? `python -m tidemill_airflow.integrity [FOLDER ...]` needs no database and no JVM.
 
 A FOLDER is a project laid out like this repository; without one, all projects of the search path
 are looked at. The exit code is 1 if anything is wrong: a spec that does not load, a DAG that breaks
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.contract.errors import ExitCode, SpecError
 from spark_jobs.contract.load import load_spec
 from spark_jobs.contract.project import REPOSITORY, Project, search_path
-from tidemill.task_names import resolve_id
+from tidemill_airflow.task_names import resolve_id
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
@@ -101,7 +101,7 @@ def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:
 
 
 def _of_spec(path: Path, parsed: Parsed) -> Iterator[Problem]:
-    from tidemill.house_rules import RESOLVE_RULES, RULES
+    from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES
 
     if str(path) in parsed.errors:
         yield _of_error(path, parsed.errors[str(path)])
@@ -143,7 +143,9 @@ def _specs(project: Project) -> list[Path]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Check, and answer with a table or with JSON."""
-    parser = argparse.ArgumentParser(prog="python -m tidemill.integrity", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tidemill_airflow.integrity", description=__doc__
+    )
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
     parser.add_argument("--json", action="store_true", help='{"dags": [...], "problems": [...]}')
     given = parser.parse_args(argv)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from tidemill.pool import POOL, pool_slots
+from tidemill_airflow.local.pool import POOL, pool_slots
 
 
 def prepare() -> None:

@@ -29,19 +29,19 @@ from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.contract.session_conf import FAIR, JARS, driver_java_options, session_conf
 from spark_jobs.ledger.lease import end_outlived
 from spark_jobs.ledger.request import read_request
-from tidemill.command import (
+from tidemill_airflow.operators.command import (
     APPLICATION,
     launched_by_this_task,
     spark_binary,
     spark_variables,
     step_arguments,
 )
-from tidemill.connections import connection_variables
-from tidemill.group import applications, conclude_group, members_with_work
-from tidemill.outcome import ReportWatch, as_airflow, conclude
-from tidemill.processes import end_session
-from tidemill.request import DECIDED
-from tidemill.step_environment import step_environment
+from tidemill_airflow.operators.connections import connection_variables
+from tidemill_airflow.operators.group import applications, conclude_group, members_with_work
+from tidemill_airflow.operators.outcome import ReportWatch, as_airflow, conclude
+from tidemill_airflow.operators.processes import end_session
+from tidemill_airflow.operators.request import DECIDED
+from tidemill_airflow.operators.step_environment import step_environment
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
