@@ -21,11 +21,12 @@ if sys.path and Path(sys.path[0]) == Path(__file__).resolve().parent:
     # Run as a script: our sub-packages must not stand where top-level modules are looked for.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from spark_jobs.contract.errors import ExitCode, TidemillError
+from tidemill.contract.errors import ExitCode, TidemillError
+from tidemill.contract.report import Report, Step
+from tidemill.contract.syntax.unicode_text import show_any_text
+
 from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.report import Report, Step
-from spark_jobs.contract.unicode_text import show_any_text
 from spark_jobs.ledger.lease import leave_on_loss
 from spark_jobs.steps.step import Run, StepFunction, perform
 

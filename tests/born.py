@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spark_jobs.contract.layout import FIRST_GENERATION
+from tidemill.contract.layout import FIRST_GENERATION
+
 from spark_jobs.ledger.fingerprint import put_fingerprint
 from spark_jobs.ledger.note import Note, hash_of_file, read_note
 from tests.histories import NAME, History

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.contract.project import REPOSITORY
+from tidemill.contract.project import REPOSITORY
+
 from tidemill_airflow.local.environment import Kept
 
 NOT_COPIED = shutil.ignore_patterns(

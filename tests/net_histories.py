@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tidemill.contract.report import Report
 
-from spark_jobs.contract.report import Report
 from spark_jobs.ledger.attempts import (
     AttemptFile,
     Manifest,

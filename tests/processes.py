@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from spark_jobs.contract.project import REPOSITORY
+from tidemill.contract.project import REPOSITORY
 
 DEADLINE = 120.0
 # Seconds between two looks, first and at most: a look may cost what is waited for its time.

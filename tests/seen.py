@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.published import open_dataset
 

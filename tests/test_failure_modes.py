@@ -7,8 +7,7 @@ import re
 from functools import cache
 
 import pytest
-
-from spark_jobs.contract.project import REPOSITORY
+from tidemill.contract.project import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "failure-modes.md"
 ROW = re.compile(r"^\| ([KJ]?\d+) \|(.*)\|(.*)\|(.*)\|$", re.MULTILINE)

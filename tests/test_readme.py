@@ -20,10 +20,10 @@ import psutil
 import pytest
 import yaml
 from deltalake import DeltaTable
+from tidemill.contract.project import REPOSITORY, Project
+from tidemill.contract.report import Step
 
 from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.project import REPOSITORY, Project
-from spark_jobs.contract.report import Step
 from tests.checkout import Demo, somebody, up
 from tests.e2e.airflow import until
 from tests.reader import BLOCKS, COMMANDS, LINKS, PIPELINES, UNNAMED, Shell

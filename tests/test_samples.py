@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.samples import (
     ad_clicks,
     devices,

@@ -23,10 +23,10 @@ from airflow.sdk import (
     get_parsing_context,
 )
 from airflow.sdk.exceptions import AirflowTimetableInvalid
+from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.contract.project import spec_files
 
-from spark_jobs.contract.errors import SpecError, TidemillError
 from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.project import spec_files
 from spark_jobs.contract.spec import Spec
 from tidemill_airflow.dags.arrivals import arrivals
 from tidemill_airflow.dags.broken_spec import BrokenSpec

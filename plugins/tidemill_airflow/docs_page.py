@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.contract.docs_policy import WITHIN_AIRFLOW
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.docs_policy import WITHIN_AIRFLOW
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import Layout
+
 from spark_jobs.contract.pipeline import open_pipeline, root
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.errors import ExitCode, SpecError
+from tidemill.contract.errors import ExitCode, SpecError
+from tidemill.contract.project import REPOSITORY, Project, search_path
+
 from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.project import REPOSITORY, Project, search_path
 from tidemill_airflow.task_names import resolve_id
 
 if TYPE_CHECKING:

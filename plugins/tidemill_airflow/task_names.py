@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from spark_jobs.contract.report import Step
+from tidemill.contract.report import Step
 
 # Behind a pipeline's name it names its companion DAG; no name of a pipeline may end in it.
 RESOLVE = "__resolve"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tidemill.contract.errors import TidemillError
+from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_text
 from typer import Exit, Typer
 from typer.core import TyperGroup
 
@@ -34,9 +36,7 @@ from spark_jobs.cli import (
 )
 from spark_jobs.cli.screen import Screen, json_asked_for
 from spark_jobs.contract.disk_errors import named
-from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.file_mode import keep_from_others
-from spark_jobs.contract.unicode_text import refuse_no_unicode, show_any_text
 from spark_jobs.ledger.lease import leave_on_loss
 
 _TYPED = "tidemill.typed"

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+from tidemill.contract.errors import ExitCode
 from typer import Argument, Exit
 
 from spark_jobs.cli.screen import Json, Screen
-from spark_jobs.contract.errors import ExitCode
 
 Names = Annotated[
     list[str] | None,

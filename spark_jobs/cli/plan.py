@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tidemill.contract.errors import ExitCode
 from typer import Exit
 
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.contract.errors import ExitCode
 from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.ledger.change import Verdict
 from spark_jobs.steps.plan import Compared, Planned

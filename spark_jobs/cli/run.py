@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from traceback import format_exc
 from typing import Annotated, Any, get_args
 
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.report import Outcome, Report, Step, read
 from typer import Argument, Exit, Option
 
 from spark_jobs.cli.screen import Json, Screen
-from spark_jobs.contract.errors import ExitCode
 from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.report import Outcome, Report, Step, read
 from spark_jobs.contract.spec import Spec
 from spark_jobs.main import sentence, step_function
 from spark_jobs.steps.step import Run, Say, perform

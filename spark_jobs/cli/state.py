@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import find
 from typer import Option, Typer
 
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import root
-from spark_jobs.contract.project import find
 from spark_jobs.ledger.generations import current
 from spark_jobs.ledger.state_metadata import state_operators
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
+from tidemill.contract.errors import Refused, TidemillError
+from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.contract.project import find, spec_files
 from typer import Argument
 
 from spark_jobs.cli.screen import Json, Screen
-from spark_jobs.contract.errors import Refused, TidemillError
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import open_pipeline, root
-from spark_jobs.contract.project import find, spec_files
 from spark_jobs.ledger.increment_status import IncrementStatus
 from spark_jobs.ledger.orphans import read_orphans
 from spark_jobs.ledger.published import Head

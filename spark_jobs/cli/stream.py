@@ -9,12 +9,12 @@ from threading import Event
 from types import FrameType
 from typing import Annotated, Any
 
+from tidemill.contract.errors import ExitCode, UsageError
 from typer import Argument, Exit, Option
 
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.cli.streams import explain, listed, status, stop
-from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.sink import ConsoleSink
 from spark_jobs.contract.stream_trigger import StreamTrigger, parse_trigger

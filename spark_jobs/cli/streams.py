@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from datetime import datetime
 
+from tidemill.contract.errors import ExitCode, UsageError
+
 from spark_jobs.cli.screen import Screen
-from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.pipeline import Pipeline, root
 from spark_jobs.ledger.lease import STREAM, current_holder
 from spark_jobs.ledger.running import Running, RunningQuery, running, running_anywhere

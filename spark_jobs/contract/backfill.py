@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tidemill.contract.syntax.quantities import Duration
+
 from spark_jobs.contract.model import Model
-from spark_jobs.contract.quantities import Duration
 
 
 class Backfill(Model):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from getpass import getuser
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused, TidemillError, TransientError
+from tidemill.contract.errors import Refused, TidemillError, TransientError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tidemill.contract.syntax.quantities import Duration
+
 from spark_jobs.contract.model import Model
-from spark_jobs.contract.quantities import Duration
 
 
 class EventTime(Model):

@@ -7,13 +7,13 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
+from tidemill.contract.syntax.ddl import column_names
+from tidemill.contract.syntax.ddl_type import DdlType, column_types
+from tidemill.contract.syntax.hadoop_glob import fixed_part, python_globs
+from tidemill.contract.syntax.quantities import Duration, Size
 
-from spark_jobs.contract.ddl import column_names
-from spark_jobs.contract.ddl_type import DdlType, column_types
 from spark_jobs.contract.file_options import LOSSY, reader_option_refused
-from spark_jobs.contract.hadoop_glob import fixed_part, python_globs
 from spark_jobs.contract.model import Disagreement
-from spark_jobs.contract.quantities import Duration, Size
 from spark_jobs.contract.source import BaseSource, Ddl, OptionValue, Rating, checked_columns
 
 FileFormat = Literal["csv", "json", "parquet", "orc", "text", "avro"]

@@ -14,7 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+
 from spark_jobs.contract.java import java_home
 
 SETTINGS = "TIDEMILL_IVY_SETTINGS"

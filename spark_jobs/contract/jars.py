@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from spark_jobs.contract.errors import ExitCode, UsageError
+from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.contract.project import REPOSITORY
+
 from spark_jobs.contract.ivy import fetch
 from spark_jobs.contract.jar_lock import Jar, lock_anew, read_lock, sha256_of
-from spark_jobs.contract.project import REPOSITORY
 
 LOCK = REPOSITORY / "jars.lock"
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
 
 OLDEST_MAJOR = 17
 

@@ -14,12 +14,12 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from tidemill.contract.syntax.java_regex import as_python
+from tidemill.contract.syntax.quantities import Duration
 
-from spark_jobs.contract.java_regex import as_python
 from spark_jobs.contract.kafka_options import ISOLATION_LEVEL, check_options
 from spark_jobs.contract.kafka_value import KafkaValue
 from spark_jobs.contract.model import Column, PlainName, doubled_in
-from spark_jobs.contract.quantities import Duration
 from spark_jobs.contract.source import BaseSource, Rating
 
 RecordColumn = Literal[

@@ -6,8 +6,8 @@ import json
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
+from tidemill.contract.syntax.ddl import column_names
 
-from spark_jobs.contract.ddl import column_names
 from spark_jobs.contract.model import ENGINE_PREFIX, Model, doubled_in
 from spark_jobs.contract.source import Ddl, OptionValue, as_text, checked_columns
 

@@ -15,9 +15,9 @@ from typing import Annotated, Any, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+from tidemill.contract.errors import SpecError
+from tidemill.contract.layout import PIPELINE_NAME
 
-from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.layout import PIPELINE_NAME
 from spark_jobs.contract.model import Disagreement
 from spark_jobs.contract.spec import Spec
 from spark_jobs.contract.yaml_size import MOST_NODES, first_too_large

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import Project, find
+
 from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.project import Project, find
 from spark_jobs.contract.spec import Spec
 
 

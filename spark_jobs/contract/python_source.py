@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator
+from tidemill.contract.syntax.ddl import column_names
 
-from spark_jobs.contract.ddl import column_names
 from spark_jobs.contract.source import BaseSource, Ddl, checked_columns
 
 

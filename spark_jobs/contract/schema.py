@@ -9,7 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.project import REPOSITORY
+from tidemill.contract.project import REPOSITORY
+
 from spark_jobs.contract.spec import Spec
 
 PATH = REPOSITORY / "dags" / "specs" / "spec.schema.json"

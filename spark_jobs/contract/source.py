@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import StringConstraints, field_validator, model_validator
+from tidemill.contract.syntax.ddl import column_names
 
-from spark_jobs.contract.ddl import column_names
 from spark_jobs.contract.event_time import EventTime
 from spark_jobs.contract.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in
 

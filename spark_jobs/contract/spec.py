@@ -18,6 +18,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from tidemill.contract.syntax.quantities import Duration, Size
 
 from spark_jobs.contract.agreement import refuse_disagreement
 from spark_jobs.contract.backfill import Backfill
@@ -28,7 +29,6 @@ from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.model import Disagreement, Expression, Model, Name, PlainName
 from spark_jobs.contract.output import Output
 from spark_jobs.contract.python_source import PythonSource
-from spark_jobs.contract.quantities import Duration, Size
 from spark_jobs.contract.secret_setting import SECRET, is_secret
 from spark_jobs.contract.sink import Sink
 from spark_jobs.contract.state import State

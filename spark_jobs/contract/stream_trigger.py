@@ -12,9 +12,10 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+from tidemill.contract.syntax.quantities import parse_duration
+
 from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.quantities import parse_duration
 
 if TYPE_CHECKING:
     from spark_jobs.contract.spec import Spec

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
+from tidemill.contract.syntax.quantities import Duration
 
 from spark_jobs.contract.model import Disagreement
-from spark_jobs.contract.quantities import Duration
 from spark_jobs.contract.source import BaseSource, OptionValue, as_text
 
 

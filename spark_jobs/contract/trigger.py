@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
+from tidemill.contract.syntax.quantities import Size
 
 from spark_jobs.contract.model import Model
-from spark_jobs.contract.quantities import Size
 
 
 class Trigger(StrEnum):

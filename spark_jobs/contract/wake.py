@@ -11,9 +11,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
+from tidemill.contract.syntax.quantities import Duration
 
 from spark_jobs.contract.model import Disagreement, Model, Name
-from spark_jobs.contract.quantities import Duration
 from spark_jobs.contract.source import BaseSource
 
 if TYPE_CHECKING:

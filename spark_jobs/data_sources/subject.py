@@ -16,8 +16,7 @@ from pyspark.sql.streaming.datasource import (
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
-
-from spark_jobs.contract.ddl_type import DdlType, column_types
+from tidemill.contract.syntax.ddl_type import DdlType, column_types
 
 Offset = dict[str, Any]
 _FLAT: dict[str, type[T.DataType]] = {

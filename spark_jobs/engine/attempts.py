@@ -15,8 +15,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter
+from tidemill.contract.errors import TidemillError
 
-from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.output import Output
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine import raised

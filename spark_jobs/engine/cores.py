@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from pyspark.sql import SparkSession
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.errors import UsageError
 
-from spark_jobs.contract.connection import connection
-from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Source

@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.catalyst import analysed, items, kind, nodes
 from spark_jobs.engine.intervals import Extent

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.connection import connection
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.layout import Layout
 from spark_jobs.engine import kafka_source
 from spark_jobs.ledger.kafka_broker import Broker
 from spark_jobs.ledger.kafka_range import Range

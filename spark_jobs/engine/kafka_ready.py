@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyspark.sql import SparkSession
+from tidemill.contract.errors import TidemillError, TransientError
 
-from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.static import Statics

@@ -15,9 +15,9 @@ from typing import TypeVar
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.connections.kafka import spark_options
 
-from spark_jobs.contract.connection import connection
-from spark_jobs.contract.kafka_connection import spark_options
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.kafka_value import fits, parse, raw

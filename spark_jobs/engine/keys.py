@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.catalyst import analysed, items, kind

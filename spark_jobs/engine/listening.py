@@ -11,10 +11,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
+from tidemill.contract.errors import SpecError
+from tidemill.contract.user_code import load_module
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.uncached import load_module
 
 # For the event of its end, which is on its way when a query has ended.
 LAST_EVENT_SECONDS = 10

@@ -12,8 +12,8 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.intervals import Extent

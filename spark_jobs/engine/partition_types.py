@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyspark.sql.types import StructType
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.spec import Spec
 
 FAITHFUL = ("string", "date", "boolean", "byte", "short", "integer", "long")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame
+from tidemill.contract.pipeline_class import PipelineClass
 
 from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.engine.catalyst import analysed, items, kind, nodes
 
 # What Spark marks the attributes of a watermark with, and all that is made of them alone.

@@ -15,9 +15,9 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+from tidemill.contract.layout import Layout
 
 from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.python_source import PythonSource

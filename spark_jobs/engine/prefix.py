@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Source
 from spark_jobs.engine.read_again import InputGone, of_files

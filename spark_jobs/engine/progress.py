@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql.streaming import StreamingQuery
+from tidemill.contract.errors import TidemillError
 
-from spark_jobs.contract.errors import TidemillError
 from spark_jobs.engine import raised
 from spark_jobs.engine.observed import OBSERVED, as_values
 from spark_jobs.engine.query import ROWS_READ

@@ -17,9 +17,9 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource
+from tidemill.contract.errors import SpecError
+from tidemill.contract.project import REPOSITORY, Project
 
-from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.project import REPOSITORY, Project
 from spark_jobs.contract.python_source import PythonSource
 from spark_jobs.engine.source import CORRUPT, ORIGIN, schema_of
 

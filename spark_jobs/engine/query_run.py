@@ -10,9 +10,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
+from tidemill.contract.errors import SpecError, TidemillError
 
 from spark_jobs.contract.disk_errors import named
-from spark_jobs.contract.errors import SpecError, TidemillError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.follow import Following, Say

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_jobs.contract.errors import TidemillError
+from tidemill.contract.errors import TidemillError
 
 _RAISED: dict[str, TidemillError] = {}
 

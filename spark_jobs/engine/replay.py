@@ -21,8 +21,8 @@ from pathlib import Path
 
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.event_time import as_time
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline

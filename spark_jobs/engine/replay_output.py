@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
+from tidemill.contract.errors import TidemillError
 
-from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine import raised

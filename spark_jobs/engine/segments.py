@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.layout import Layout
+
 from spark_jobs.engine.prefix import Read, reads_of
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.excluded import Excluded

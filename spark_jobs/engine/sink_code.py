@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from pyspark.sql import DataFrame, Row
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.engine.transform import load_module
 
 ForeachBatch = Callable[[DataFrame, int], None]

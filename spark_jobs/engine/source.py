@@ -6,8 +6,8 @@ from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.pipeline import Pipeline

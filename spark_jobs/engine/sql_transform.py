@@ -14,9 +14,9 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from tidemill.contract.errors import SpecError
+from tidemill.contract.syntax.sql_text import RUN_JAVA, java_call
 
-from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.sql_text import RUN_JAVA, java_call
 from spark_jobs.engine.catalyst import Catalyst, analysed, items
 
 PLACE = re.compile(r"\(?\bline (\d+),? pos (\d+)\)?")

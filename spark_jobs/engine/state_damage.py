@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from spark_jobs.contract.errors import TidemillError
+from tidemill.contract.errors import TidemillError
+
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.spark_errors import QueryFailed
 from spark_jobs.ledger.state_files import damaged_state_files

@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.ledger.state_metadata import StateOperator
 

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.static import FileStatic, Static, TableStatic
 from spark_jobs.engine.source import schema_of

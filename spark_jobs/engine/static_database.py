@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql.pandas.types import to_arrow_schema
+from tidemill.contract.connections.airflow import Connection, connection
+from tidemill.contract.connections.mariadb import pymysql_arguments
+from tidemill.contract.connections.postgres import psycopg_arguments
+from tidemill.contract.errors import Refused, TransientError
 
-from spark_jobs.contract.connection import Connection, connection
-from spark_jobs.contract.errors import Refused, TransientError
-from spark_jobs.contract.mariadb_connection import pymysql_arguments
-from spark_jobs.contract.postgres_connection import psycopg_arguments
 from spark_jobs.contract.static import DatabaseStatic, PostgresStatic
 from spark_jobs.engine.source import schema_of
 from spark_jobs.ledger.input_file import sha256_of

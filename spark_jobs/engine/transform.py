@@ -12,9 +12,9 @@ from typing import cast
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from tidemill.contract import user_code
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract import uncached
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.model import ENGINE_PREFIX
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.catalyst import analysed, items
@@ -55,7 +55,7 @@ def load_module(path: Path) -> ModuleType:
     if not path.is_file():
         raise _error(path, "does not exist", "Write it, with a function transform(rows).")
     try:
-        return uncached.load_module(f"tidemill_transform_{path.stem}", path)
+        return user_code.load_module(f"tidemill_transform_{path.stem}", path)
     except Exception as error:
         raise _error(path, f"does not import ({error!r})", "Mend it.") from error
 

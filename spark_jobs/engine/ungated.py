@@ -15,9 +15,9 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamWriter
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.connections.kafka import spark_options
 
-from spark_jobs.contract.connection import connection
-from spark_jobs.contract.kafka_connection import spark_options
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.sink import (

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.intervals import Extent, extent_of
 from spark_jobs.ledger.delta_log import has_table

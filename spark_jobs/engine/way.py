@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+from tidemill.contract.pipeline_class import PipelineClass
+
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.engine.finality import joins_streams, refuse_not_final, windows_of
 from spark_jobs.engine.intervals import Extent
 from spark_jobs.engine.prefix import Read

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spark_jobs.contract.java_regex import as_python
+from tidemill.contract.syntax.java_regex import as_python
+
 from spark_jobs.gate.columns import EXACT_INTEGER, Column, Kind
 from spark_jobs.gate.suite import Expectation
 from spark_jobs.gate.time_bounds import is_bound_of

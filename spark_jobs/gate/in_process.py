@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from spark_jobs.contract.java_regex import as_python
+from tidemill.contract.syntax.java_regex import as_python
+
 from spark_jobs.gate import time_bounds
 from spark_jobs.gate.columns import EXACT_INTEGER, Column
 from spark_jobs.gate.judgement import EngineName

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
-
-from spark_jobs.contract.errors import TidemillError
+from tidemill.contract.errors import TidemillError
 
 EngineName = Literal["in_process", "spark"]
 Severity = Literal["critical", "warning", "info"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
 
 MASKED = "***"
 # The field of a rejected row that is the whole of it.

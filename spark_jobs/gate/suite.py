@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.sql_text import java_call
+from tidemill.contract.errors import UsageError
+from tidemill.contract.syntax.sql_text import java_call
+
 from spark_jobs.gate.judgement import Scope, Severity
 
 COLUMN_ARGUMENTS = ("column", "column_A", "column_B", "column_list", "column_set")

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.offset_log import OffsetEntry
 from spark_jobs.ledger.sink_log import SinkFile

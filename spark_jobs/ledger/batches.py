@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.pipeline_class import PipelineClass
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
+from tidemill.contract.pipeline_class import PipelineClass
+
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
 from spark_jobs.ledger.checkpoint import (

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
+from tidemill.contract.pipeline_class import PipelineClass
 
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.bound_rules import returned, sentences, source_changes

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
-
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.pipeline_class import PipelineClass
+from tidemill.contract.errors import Refused
+from tidemill.contract.pipeline_class import PipelineClass
 
 
 class Verdict(StrEnum):

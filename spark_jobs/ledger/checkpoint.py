@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.ledger.commit_log import CommitEntry, read_commit
 from spark_jobs.ledger.committed import Committed
 from spark_jobs.ledger.metadata_log import REPAIR, LogEntries, batch_files, torn

@@ -13,7 +13,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.ledger.checkpoint import Checkpoint
 from spark_jobs.ledger.compactible_log import GapInSourceLog, compactible_log
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.layout import Layout
 
 from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents

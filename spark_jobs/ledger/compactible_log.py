@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from math import gcd
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.ledger.metadata_log import REPAIR, batch_files
 
 COMPACT = ".compact"

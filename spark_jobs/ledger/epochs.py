@@ -12,7 +12,8 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from spark_jobs.contract.errors import LeaseLost
+from tidemill.contract.errors import LeaseLost
+
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.lease import TIME_LIMIT_SECONDS, Holder, acquire, release
 from spark_jobs.ledger.process import launcher, this_process

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.layout import Layout
+
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger
 from spark_jobs.ledger.bound_source import kafka_sources
 from spark_jobs.ledger.generations import births

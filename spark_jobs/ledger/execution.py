@@ -7,7 +7,8 @@ which have no watermark (Spark 4.2). So a generation stays as it was born.
 
 from __future__ import annotations
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.ledger.generation import Generation
 
 

@@ -15,8 +15,8 @@ from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.source import BaseSource, Rating

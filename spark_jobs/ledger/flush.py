@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
 
 

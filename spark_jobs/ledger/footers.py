@@ -15,8 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
 
 
 class TornParquet(Refused):

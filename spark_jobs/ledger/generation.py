@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.attempts import AttemptLog
 from spark_jobs.ledger.batches import Ledger

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from spark_jobs.contract.errors import LeaseLost
+from tidemill.contract.errors import LeaseLost
+
 from spark_jobs.ledger import documents
 
 BEAT_SECONDS = 2.0

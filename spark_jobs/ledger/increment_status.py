@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Applied, Journal
 from spark_jobs.ledger.made import MadeBy, Place

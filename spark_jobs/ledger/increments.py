@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.layout import FIRST_GENERATION
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import FIRST_GENERATION
+
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.documents import AlreadyWritten
 from spark_jobs.ledger.generations import Birth, births

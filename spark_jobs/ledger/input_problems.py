@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.avro_file import NotAvro, avro_schema

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tidemill.contract.layout import Layout
+
 from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.source import Rating
 from spark_jobs.contract.spec import Spec

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tidemill.contract.layout import Layout
+
 from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.input_file import InputFile

@@ -21,9 +21,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
     ResourceType,
 )
+from tidemill.contract.connections.airflow import Connection
+from tidemill.contract.connections.kafka import client_config
 
-from spark_jobs.contract.connection import Connection
-from spark_jobs.contract.kafka_connection import client_config
 from spark_jobs.contract.kafka_source import Offsets
 from spark_jobs.ledger.kafka_client import BrokerRefuses, BrokerUnreachable, open_client, translated
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
-
-from spark_jobs.contract.connection import Connection
-from spark_jobs.contract.errors import TransientError, UsageError
-from spark_jobs.contract.kafka_connection import KafkaSettingRefused, client_config
+from tidemill.contract.connections.airflow import Connection
+from tidemill.contract.connections.kafka import KafkaSettingRefused, client_config
+from tidemill.contract.errors import TransientError, UsageError
 
 LOGIN_REFUSED = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
 NOT_ALLOWED = frozenset(

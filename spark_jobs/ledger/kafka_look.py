@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from spark_jobs.contract.connection import connection
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.errors import Refused
+
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.source import Rating

@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.kafka_range import Range, records_in
 

@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.kafka_source import Offsets
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.kafka_range import between, records_in

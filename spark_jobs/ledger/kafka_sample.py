@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+from tidemill.contract.connections.airflow import Connection
 
-from spark_jobs.contract.connection import Connection
 from spark_jobs.contract.kafka_source import Offsets
 from spark_jobs.ledger.kafka_client import open_client
 

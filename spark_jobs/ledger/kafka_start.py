@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from spark_jobs.contract.connection import connection
+from tidemill.contract.connections.airflow import connection
+
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.source import Rating

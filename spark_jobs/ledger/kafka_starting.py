@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+
 from spark_jobs.contract.kafka_source import EARLIEST, LATEST, KafkaSource, Offsets
 from spark_jobs.ledger.kafka_broker import Broker
 

@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
+from tidemill.contract.syntax.java_regex import as_python
 
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.java_regex import as_python
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.kafka_broker import Broker, Topic
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
 
 COLUMNS = ("operator", "source", "event_time", "watermark", "record")

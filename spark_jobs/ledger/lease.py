@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import ExitCode, LeaseHeld, LeaseLost
 
-from spark_jobs.contract.errors import ExitCode, LeaseHeld, LeaseLost
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.heartbeat import Heartbeat, check_epoch
 from spark_jobs.ledger.process import ProcessId, launcher, this_process

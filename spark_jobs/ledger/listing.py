@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+from tidemill.contract.syntax.hadoop_glob import python_globs
+from tidemill.contract.syntax.unicode_text import is_unicode
+
 from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.hadoop_glob import python_globs
-from spark_jobs.contract.unicode_text import is_unicode
 from spark_jobs.ledger.source_tree import files_below, paths_matching, readable
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
 
 Entry = TypeVar("Entry", covariant=True)
 

@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
+from tidemill.contract.syntax.ddl_type import DdlType
 
-from spark_jobs.contract.ddl_type import DdlType
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.ledger.avro_file import avro_schema
 from spark_jobs.ledger.part_read import COMPRESSED

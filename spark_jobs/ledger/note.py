@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.layout import Layout
+from tidemill.contract.pipeline_class import PipelineClass
 
 from spark_jobs.contract.file_source import FileFormat
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 

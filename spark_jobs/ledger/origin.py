@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import PIPELINE_NAME, Layout
 
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.layout import PIPELINE_NAME, Layout
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.attempts import read_attempts
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger, OutputFile

@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.checkpoint import read_checkpoint
 from spark_jobs.ledger.committed import read_committed
 from spark_jobs.ledger.note import read_note

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.contract.output import REJECTED
 
 # What Spark writes for null, and for '' as well.

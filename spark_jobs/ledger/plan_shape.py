@@ -7,8 +7,7 @@ between were called: two transforms that compute the same in other words have th
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
-
-from spark_jobs.contract.pipeline_class import PipelineClass
+from tidemill.contract.pipeline_class import PipelineClass
 
 
 class Part(BaseModel):

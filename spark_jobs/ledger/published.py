@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import UsageError
 
-from spark_jobs.contract.errors import UsageError
 from spark_jobs.ledger.delta_log import has_table
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.published import open_dataset
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
+from tidemill.contract.os_user import os_user
 
-from spark_jobs.contract.os_user import os_user
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.run_increment import read_run_increment
 

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spark_jobs.contract.connection import connection
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.layout import Layout
+
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger

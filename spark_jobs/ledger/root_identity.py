@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.layout import Layout
 
 from spark_jobs.contract.disk_errors import NoHardLinks, NotPermitted
-from spark_jobs.contract.errors import Refused, UsageError
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
 
 ROOT_ID = "TIDEMILL_ROOT_ID"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import orc
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger.avro_file import NotAvro, avro_rows
 from spark_jobs.ledger.footers import MissingDataFile
 from spark_jobs.ledger.text_rows import count_lines, csv_rows

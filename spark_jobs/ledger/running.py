@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.layout import PIPELINE_NAME, Layout
 
-from spark_jobs.contract.layout import PIPELINE_NAME, Layout
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.process import ProcessId
 

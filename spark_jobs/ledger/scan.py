@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batch import Batch

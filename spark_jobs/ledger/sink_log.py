@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.ledger.compactible_log import GapInSinkLog, compactible_log
 from spark_jobs.ledger.metadata_log import LogEntries, LogFile, read_log_file
 from spark_jobs.ledger.partition_values import disk_path

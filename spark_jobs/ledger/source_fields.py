@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spark_jobs.contract.java_regex import as_python
+from tidemill.contract.syntax.java_regex import as_python
+
 from spark_jobs.ledger.change import Change, Judge
 from spark_jobs.ledger.fingerprint import SourcePrint
 

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from glob import has_magic
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
 
 # One folder may be linked to from several others; this many paths to it are no order of files.
 MOST_PATHS = 100

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
-
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.layout import Layout
 
 
 class Variable(BaseModel):

@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.errors import Refused, TransientError
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.errors import Refused, TransientError
+from tidemill.contract.layout import Layout
+
 from spark_jobs.contract.static import FileStatic, TableStatic
 from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.listing import Found, InputMissing, list_source

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
-
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
 
 IDENTITY_LETTERS = 24
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import get_args
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract import report as reports
+from tidemill.contract.layout import Layout
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome, Step
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.construction import being_built
 from spark_jobs.ledger.generations import current

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
+
 from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.input_file import InputFile

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.ledger.batches import Batch, OutputFile
 from spark_jobs.ledger.footers import Footer, read_footers
 from spark_jobs.ledger.increments import NetFile, hash_of_files

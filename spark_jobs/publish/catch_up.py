@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from spark_jobs.contract.errors import TidemillError, TransientError
+from tidemill.contract.errors import TidemillError, TransientError
+
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from spark_jobs.ledger.lease import Lease

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from tidemill.contract.errors import Refused, TransientError, UsageError
 
-from spark_jobs.contract.errors import Refused, TransientError, UsageError
 from spark_jobs.publish.target import TargetUnreachable
 
 

@@ -11,8 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from spark_jobs.contract.errors import Refused, TransientError
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.errors import Refused, TransientError
+from tidemill.contract.layout import Layout
+
 from spark_jobs.contract.targets import DatabaseTarget as Given
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.partitions import Partitions

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.journal import Event

@@ -7,9 +7,9 @@ backup, gives out old epochs again: then every writer is refused, though there i
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import LeaseLost
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import LeaseLost
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.lease import newest_epoch
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deltalake import DeltaTable
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.delta_log import has_table

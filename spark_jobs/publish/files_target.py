@@ -16,8 +16,8 @@ from typing import Any
 
 from deltalake import Schema
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.journal import Event, EventKind, Journal
 from spark_jobs.ledger.lease import Lease

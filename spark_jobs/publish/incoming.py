@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.targets import DatabaseMode
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.json_text import is_nested

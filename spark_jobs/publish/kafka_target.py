@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from tidemill.contract.connections.airflow import Connection, connection
+from tidemill.contract.connections.kafka import client_config
+from tidemill.contract.errors import Refused, UsageError
 
-from spark_jobs.contract.connection import Connection, connection
-from spark_jobs.contract.errors import Refused, UsageError
-from spark_jobs.contract.kafka_connection import client_config
 from spark_jobs.contract.targets import KafkaTarget as Given
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.partitions import Partitions

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.publish.database_errors import name_unfit, type_unfit
 from spark_jobs.publish.session import BATCH, STAGING, Existing, Session
 from spark_jobs.publish.storable import Storable

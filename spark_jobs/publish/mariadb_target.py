@@ -9,10 +9,10 @@ from typing import Any
 
 import pymysql
 from pymysql.cursors import Cursor
+from tidemill.contract.connections.airflow import Connection, connection
+from tidemill.contract.connections.mariadb import pymysql_arguments
+from tidemill.contract.errors import UsageError
 
-from spark_jobs.contract.connection import Connection, connection
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.mariadb_connection import pymysql_arguments
 from spark_jobs.publish.database_errors import busy, refused, unreachable
 from spark_jobs.publish.database_target import DatabaseTarget
 from spark_jobs.publish.mariadb_session import MariaDbSession

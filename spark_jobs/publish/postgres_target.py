@@ -8,10 +8,10 @@ from typing import Any
 
 import psycopg
 from psycopg import errors
+from tidemill.contract.connections.airflow import Connection, connection
+from tidemill.contract.connections.postgres import psycopg_arguments
+from tidemill.contract.errors import UsageError
 
-from spark_jobs.contract.connection import Connection, connection
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.postgres_connection import psycopg_arguments
 from spark_jobs.publish.database_errors import busy, refused, unreachable
 from spark_jobs.publish.database_target import DatabaseTarget
 from spark_jobs.publish.postgres_session import PostgresSession

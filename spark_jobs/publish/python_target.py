@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.errors import SpecError
+from tidemill.contract.errors import SpecError
+from tidemill.contract.user_code import load_module
+
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.targets import PythonTarget as Given
-from spark_jobs.contract.uncached import load_module
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.target import SwapUnfit

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.sync import sync

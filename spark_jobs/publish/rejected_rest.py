@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import RemoveAction
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.partitions import Partitions

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.publish.storable import Storable
 
 HEADS = "tidemill_heads"

@@ -13,8 +13,8 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.publish import json_text
 
 NUL = "\0"

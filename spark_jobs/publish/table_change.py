@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.publish.incoming import Incoming, KeyUnfit
 from spark_jobs.publish.session import Existing, Head, Session
 from spark_jobs.publish.table_schema import changed

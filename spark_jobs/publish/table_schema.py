@@ -14,8 +14,8 @@ from typing import Any
 
 from deltalake import Field, Schema
 from deltalake.schema import PrimitiveType
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.ledger.footers import Footer
 
 ENGINE_COLUMNS = frozenset({"_reject"})

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from spark_jobs.contract.errors import Refused, TransientError
+from tidemill.contract.errors import Refused, TransientError
+
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.payload import Payload
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
+
 from spark_jobs.contract import targets as given
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.journal import Event, Journal

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from deltalake import DeltaTable, Transaction
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.generations import births
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.target import NotOurTurn

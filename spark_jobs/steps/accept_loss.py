@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+from tidemill.contract.os_user import os_user
+
 from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.os_user import os_user
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import generation_of

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_jobs.contract.errors import Refused, UsageError
+from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome
+
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.construction import born_of
 from spark_jobs.ledger.generation import Generation
 from spark_jobs.ledger.increments import Increments

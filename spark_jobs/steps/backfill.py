@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome
+
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Event, Journal

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import Output, OutputMode
 from spark_jobs.gate.sample import SampleFile
 from spark_jobs.ledger.delta_log import has_table

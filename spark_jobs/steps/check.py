@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from tidemill.contract.errors import SpecError, UsageError
+from tidemill.contract.project import Project, TransformDoubled, find, search_path
+from tidemill.contract.syntax.expressions import misspelt_columns
+
 from spark_jobs.contract import schema
-from spark_jobs.contract.errors import SpecError, UsageError
-from spark_jobs.contract.expressions import misspelt_columns
 from spark_jobs.contract.load import Location, lines_of, load_spec
-from spark_jobs.contract.project import Project, TransformDoubled, find, search_path
 from spark_jobs.contract.sink import ForeachBatchSink, ForeachSink
 from spark_jobs.contract.spec import Spec
 from spark_jobs.contract.static import TableStatic

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from tidemill.contract.syntax.sql_text import java_call, tokens
+
 from spark_jobs.contract.sink import ForeachBatchSink, ForeachSink
 from spark_jobs.contract.spec import Spec
-from spark_jobs.contract.sql_text import java_call, tokens
 
 # What a query can begin with.
 _BEGINNINGS = ("select", "with", "from", "table", "values")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.lease import hold

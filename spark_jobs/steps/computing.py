@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.request import RunRequest, read_request
 from spark_jobs.ledger.run_increment import read_run_increment

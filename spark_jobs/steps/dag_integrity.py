@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.errors import TidemillError
+from tidemill.contract.errors import TidemillError
+
 from spark_jobs.steps.check import Problem
 
 INTEGRITY = ("-m", "tidemill_airflow.integrity", "--json")

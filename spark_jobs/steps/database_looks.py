@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from spark_jobs.contract.errors import TransientError, UsageError
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.errors import TransientError, UsageError
+from tidemill.contract.layout import Layout
+
 from spark_jobs.contract.targets import DatabaseTarget
 from spark_jobs.publish.target_heads import prove_target
 from spark_jobs.steps.step import Run

@@ -14,10 +14,11 @@ import os
 from datetime import UTC, datetime
 from typing import Any
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome
+
 from spark_jobs.contract.file_mode import open_to_others
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.bound_source import prove_sources

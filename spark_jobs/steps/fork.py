@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+from tidemill.contract.report import Outcome
+
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.changes import plan_asked_for, refuse_changes
 from spark_jobs.ledger.construction import born_of, clear_away, construct
 from spark_jobs.ledger.fork import dropped_flushes, fork_off

@@ -10,9 +10,10 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.errors import LeaseLost, SpecError
+from tidemill.contract.errors import LeaseLost, SpecError
+from tidemill.contract.report import Report, backlog_bytes, read
+
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.report import Report, backlog_bytes, read
 from spark_jobs.ledger.lease import hold
 from spark_jobs.steps.live import ended
 from spark_jobs.steps.step import Ended, Run, perform

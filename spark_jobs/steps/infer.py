@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import PIPELINE_NAME, Layout
+from tidemill.contract.project import Project
+
 from spark_jobs.contract.file_options import inference_options, reader_option_refused
 from spark_jobs.contract.file_source import DEFAULT_OPTIONS, FileSource
-from spark_jobs.contract.layout import PIPELINE_NAME, Layout
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.project import Project
 from spark_jobs.contract.sink import ConsoleSink
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.listing import list_source

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spark_jobs.contract.report import Outcome
+from tidemill.contract.report import Outcome
+
 from spark_jobs.ledger.request import read_request
 from spark_jobs.steps.backfill import backfill
 from spark_jobs.steps.live import ingest_live

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.report import path_of
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import path_of
+
 from spark_jobs.gate.engine import Engine, EngineChoice
 from spark_jobs.gate.judge import judge
 from spark_jobs.gate.judgement import Judgement

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.epochs import use_up
 from spark_jobs.ledger.lease import Holder, current_holder, newest_epoch

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.report import Outcome
+from tidemill.contract import report as reports
+from tidemill.contract.report import Outcome
+
 from spark_jobs.ledger.late import late_total
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.look import Look

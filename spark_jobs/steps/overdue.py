@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from spark_jobs.contract.errors import TidemillError
+from tidemill.contract.errors import TidemillError
+
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.look import Look
 from spark_jobs.steps.step import Run

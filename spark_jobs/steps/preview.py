@@ -15,12 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Report
+
 from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.pipeline import root as root_of
-from spark_jobs.contract.report import Report
 from spark_jobs.contract.static import TableStatic
 from spark_jobs.gate.mask import masked_row, refuse_unknown
 from spark_jobs.ledger import documents

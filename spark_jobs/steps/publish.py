@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from spark_jobs.contract.report import Outcome
+from tidemill.contract.report import Outcome
+
 from spark_jobs.ledger.clean_source import clean_sources
 from spark_jobs.ledger.increments import Increment, Increments, State
 from spark_jobs.ledger.journal import Applied, Event, Journal

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+from tidemill.contract.report import Outcome
+
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.construction import (
     Construction,

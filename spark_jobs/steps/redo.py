@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome
+
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.construction import born_of
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increment

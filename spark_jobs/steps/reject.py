@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.os_user import os_user
+from tidemill.contract.errors import Refused
+from tidemill.contract.os_user import os_user
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome
+
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, Rejection, State
 from spark_jobs.ledger.journal import Journal

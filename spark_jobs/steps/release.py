@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.os_user import os_user
+from tidemill.contract.errors import UsageError
+from tidemill.contract.os_user import os_user
+
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.increments import Increment, Increments, Release, State
 from spark_jobs.ledger.journal import Journal

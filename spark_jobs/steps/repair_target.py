@@ -12,9 +12,9 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
+from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import Refused, UsageError
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.delta_log import put_aside
 from spark_jobs.ledger.journal import Event, Journal

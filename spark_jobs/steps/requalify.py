@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from deltalake import DeltaTable
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.gate.engine import Engine, choose_engine

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from spark_jobs.contract import report as reports
+from tidemill.contract import report as reports
+from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.contract.report import Outcome, Report, Step
+
 from spark_jobs.contract.disk_errors import disk_errors, named
-from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.report import Outcome, Report, Step
 
 Say = Callable[[str], None]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.contract.sink import ConsoleSink
 from spark_jobs.contract.stream_trigger import StreamTrigger, refuse_unsupported

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import InputFile, Ledger
 from spark_jobs.ledger.generations import generation_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.increments import Increments, State, Verdict
 from spark_jobs.ledger.journal import Event, Journal, Withdrawal

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.project import REPOSITORY
 from tests.airflow.fake_spark import FakeSpark
 from tests.specs import minimal
 

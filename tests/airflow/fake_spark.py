@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
-from spark_jobs.contract.report import Report
+from tidemill.contract.report import Report
+
 from tidemill_airflow.operators.command import APPLICATION
 
 SCRIPT = """\

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import TidemillError, TransientError
-from spark_jobs.contract.report import Outcome, Report, Step
+from tidemill.contract import report as reports
+from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.contract.report import Outcome, Report, Step
+
 from tidemill_airflow.operators.child_step import StepCommand
 
 # Small, because a process that imports Airflow takes seconds to start.

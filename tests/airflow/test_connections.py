@@ -14,11 +14,11 @@ from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.sdk import Connection, Context
 from airflow.sdk._shared.secrets_masker import redact, reset_secrets_masker
 from airflow.sdk.exceptions import AirflowFailException
+from tidemill.contract.connections import airflow as contract
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome, Step
 
-from spark_jobs.contract import connection as contract
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.report import Outcome, Step
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from tests.checkout import Demo, somebody

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tidemill.contract import report as reports
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.report import Outcome
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import report_of
 from tests.specs import minimal

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from tidemill.contract import report as reports
+from tidemill.contract.errors import SpecError
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome, Report, Step
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.request import RunRequest, fix_request
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 from airflow.sdk import Context
+from tidemill.contract import report as reports
+from tidemill.contract.errors import SpecError
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome, Step
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.contract.spec import Notify
 from spark_jobs.ledger.increments import Increments, Sealed, Verdict
 from spark_jobs.ledger.request import Role, RunRequest, fix_request

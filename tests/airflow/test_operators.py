@@ -13,11 +13,11 @@ import psutil
 import pytest
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from tidemill.contract import report as reports
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.report import Outcome
 from spark_jobs.contract.session_conf import QUICK_START
 from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, this_process
 from spark_jobs.ledger.request import Role, RunRequest, fix_request

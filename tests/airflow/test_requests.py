@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
+from tidemill.contract.layout import Layout
+from tidemill.contract.os_user import os_user
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.os_user import os_user
 from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.request import RunRequest, fix_request, read_request
 from spark_jobs.ledger.run_increment import remember
 from tests.airflow.conftest import NAME

@@ -13,9 +13,9 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.providers.standard.operators import hitl
 from airflow.sdk import DAG, Context
 from airflow.sdk.exceptions import AirflowFailException, TaskAwaitingInput
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increments, Sealed, Verdict
 from spark_jobs.ledger.request import LIVE, read_request
 from tests.airflow.conftest import NAME

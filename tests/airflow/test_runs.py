@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome, Step
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.report import Outcome, Step
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_spark import FakeSpark

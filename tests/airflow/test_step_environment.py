@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from airflow.sdk.exceptions import AirflowException
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.report import Outcome
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark

@@ -15,8 +15,8 @@ from airflow.executors.workloads import RunTrigger
 from airflow.jobs.triggerer_job_runner import TriggerRunner
 from airflow.models.trigger import Trigger
 from airflow.sdk.execution_time import task_runner
+from tidemill.contract.layout import FIRST_GENERATION, Layout
 
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import open_pipeline
 from tests.airflow.conftest import NAME
 from tests.servers.kafka import Broker
@@ -203,7 +203,8 @@ def test_a_spec_that_does_not_load_any_more_starts_a_run_that_says_so(
 def test_a_source_that_cannot_be_reached_for_the_moment_starts_nothing(
     feed: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spark_jobs.contract.errors import TransientError
+    from tidemill.contract.errors import TransientError
+
     from spark_jobs.ledger import inputs
 
     def unreachable(*_: Any) -> Any:

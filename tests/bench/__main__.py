@@ -11,10 +11,10 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from tidemill.contract.errors import UsageError
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.jars import jars_of
-from spark_jobs.contract.project import REPOSITORY
 from tests.bench.comparisons import comparisons
 from tests.bench.results import Results, say, speed_of, text_of
 

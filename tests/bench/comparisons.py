@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.layout import Layout
+
 from tests.bench import orders
 from tests.bench.backfill import BackfillSides
 from tests.bench.group import MEMBERS, GroupSides

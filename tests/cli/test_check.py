@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
-from spark_jobs.contract.errors import ExitCode
 from spark_jobs.steps import dag_integrity
 from tests.cli.conftest import Tidemill
 from tests.cli.problems import SPEC, SUITE, TRANSFORM, edit, found

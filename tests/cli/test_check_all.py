@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
 from spark_jobs.contract import schema
-from spark_jobs.contract.errors import ExitCode
 from spark_jobs.steps import dag_integrity
 from tests.cli.conftest import Tidemill
 from tests.cli.problems import SPEC, edit, found

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
-from spark_jobs.contract.errors import ExitCode
 from spark_jobs.ledger.lease import hold
 from tests.cli.conftest import Tidemill
 from tests.e2e.mill import Mill

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import ExitCode, LeaseLost
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import ExitCode, LeaseLost
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import State
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.lease import newest_epoch

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.layout import FIRST_GENERATION
 
-from spark_jobs.contract.errors import ExitCode
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.ledger.late import COLUMNS, LateLog, LateRows, counts_in
 from tests.cli.conftest import Tidemill
 from tests.histories import History

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import ExitCode
-from spark_jobs.contract.report import Outcome
 from spark_jobs.engine import session
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import perform

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tidemill.contract.errors import ExitCode
 
-from spark_jobs.contract.errors import ExitCode
 from tests.cli.conftest import Tidemill
 from tests.e2e.mill import NAME, Mill
 

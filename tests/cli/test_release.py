@@ -8,9 +8,9 @@ import os
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import ExitCode
-from spark_jobs.contract.report import Outcome
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import perform
 from tests.cli.conftest import Tidemill

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import ExitCode
-from spark_jobs.contract.report import Outcome
 from tests.cli.conftest import Tidemill
 from tests.histories import History, rows
 from tests.steps.looks import look, refused

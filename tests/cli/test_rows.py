@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
-from spark_jobs.contract.errors import ExitCode
 from tests.cli.conftest import Tidemill
 from tests.histories import History, reject, rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
-from spark_jobs.contract.errors import ExitCode
 from tests.cli.conftest import Answer, Tidemill
 from tests.e2e.flow import Flow
 from tests.e2e.mill import Mill

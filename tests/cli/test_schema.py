@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
 from spark_jobs.contract import schema
-from spark_jobs.contract.errors import ExitCode
 from tests.cli.conftest import Tidemill
 
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.syntax.ddl_type import column_types
 
-from spark_jobs.contract.ddl_type import column_types
-from spark_jobs.contract.errors import ExitCode
 from tests.cli.conftest import Tidemill
 from tests.e2e.mill import Mill
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
-from spark_jobs.contract.errors import ExitCode
 from spark_jobs.steps import dag_integrity
 from tests.cli.conftest import Tidemill
 from tests.sinks import COUNTS, IDENTITY, NAME, Sinks

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.errors import ExitCode
-from spark_jobs.contract.project import REPOSITORY
 from tests.cli.conftest import Tidemill
 from tests.histories import COLUMNS, History, reject, row, rows, tree
 

@@ -8,9 +8,9 @@ import sys
 from datetime import UTC, datetime
 
 import pytest
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.project import spec_files
 
-from spark_jobs.contract.errors import ExitCode
-from spark_jobs.contract.project import spec_files
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.lease import Holder, hold
 from spark_jobs.ledger.process import this_process

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import ExitCode, LeaseHeld
 
-from spark_jobs.contract.errors import ExitCode, LeaseHeld
 from spark_jobs.ledger import lease
 from spark_jobs.ledger.process import this_process
 from spark_jobs.ledger.running import Running, RunningQuery, running

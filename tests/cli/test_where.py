@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
-from spark_jobs.contract.errors import ExitCode
 from tests.cli.conftest import Tidemill
 from tests.histories import History, reject, rows
 

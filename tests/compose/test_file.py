@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.project import REPOSITORY
 
 from spark_jobs.contract.jars import all_sets
-from spark_jobs.contract.project import REPOSITORY
 from tests.compose.composition import FILE, Composition, read, used_variables, written_env
 from tidemill_airflow.local import compose_env
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.connection import connection
-from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.samples.shop_orders import write_day
 from tests.compose.composition import Composition, written_env
 from tests.compose.stage import Stage

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from spark_jobs.contract.connection import (
+from tidemill.contract.connections.airflow import (
     Connection,
     ConnectionMissing,
     ConnectionUnreadable,

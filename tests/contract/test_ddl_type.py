@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from spark_jobs.contract.ddl_type import DdlType, column_types
+from tidemill.contract.syntax.ddl_type import DdlType, column_types
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from spark_jobs.contract.expressions import misspelt_columns
+from tidemill.contract.syntax.expressions import misspelt_columns
 
 COLUMNS = ("InvoiceNo", "Quantity", "InvoiceDate", "days", "Unit Price")
 

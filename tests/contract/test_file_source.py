@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import SpecError
+from tidemill.contract.syntax.ddl_type import DdlType
 
-from spark_jobs.contract.ddl_type import DdlType
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.source import Rating
 from spark_jobs.contract.spec import Spec

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 import pytest
+from tidemill.contract.errors import SpecError
+from tidemill.contract.syntax.hadoop_glob import python_globs
 
-from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.hadoop_glob import python_globs
 from tests.specs import minimal, parse
 
 

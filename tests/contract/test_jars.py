@@ -9,9 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import UsageError
 
 from spark_jobs.contract import jars
-from spark_jobs.contract.errors import UsageError
 from spark_jobs.contract.ivy import JarsUnresolved, pyspark_jars
 from spark_jobs.contract.jar_lock import lock_anew, read_lock
 from spark_jobs.contract.jars import JarsMissing, WrongHash, all_sets, jars_of, resolve

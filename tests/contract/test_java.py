@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import ExitCode
 
 from spark_jobs.contract import java
-from spark_jobs.contract.errors import ExitCode
 from spark_jobs.contract.java import UnsuitableJava, bundled_java, find_java, java_home
 
 

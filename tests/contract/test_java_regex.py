@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-
-from spark_jobs.contract.java_regex import as_python
+from tidemill.contract.syntax.java_regex import as_python
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from spark_jobs.contract.connection import Connection, connection
-from spark_jobs.contract.kafka_connection import (
+from tidemill.contract.connections.airflow import Connection, connection
+from tidemill.contract.connections.kafka import (
     KafkaSettingRefused,
     client_config,
     spark_options,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.kafka_value import KafkaValue
 from tests.specs import parse

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import FIRST_GENERATION, Layout
 
-from spark_jobs.contract.errors import UsageError
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import root
 
 ROOT = Path("/srv/tidemill")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import ExitCode, SpecError
 
-from spark_jobs.contract.errors import ExitCode, SpecError
 from spark_jobs.contract.load import load_spec
 from tests.specs import MINIMAL, PATH, minimal, parse
 

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from spark_jobs.contract.errors import SpecError, UsageError
-from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.project import (
+from tidemill.contract.errors import SpecError, UsageError
+from tidemill.contract.project import (
     REPOSITORY,
     Project,
     TransformDoubled,
@@ -18,6 +16,8 @@ from spark_jobs.contract.project import (
     search_path,
     spec_files,
 )
+
+from spark_jobs.contract.pipeline import open_pipeline
 from tests.specs import MINIMAL
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
-
-from spark_jobs.contract.quantities import Duration, Size
+from tidemill.contract.syntax.quantities import Duration, Size
 
 DURATION: TypeAdapter[timedelta] = TypeAdapter(Duration)
 SIZE: TypeAdapter[int] = TypeAdapter(Size)

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import (
+from tidemill.contract import report as reports
+from tidemill.contract.errors import (
     ExitCode,
     Held,
     LeaseHeld,
@@ -19,7 +18,7 @@ from spark_jobs.contract.errors import (
     TidemillError,
     UsageError,
 )
-from spark_jobs.contract.report import Outcome, Report
+from tidemill.contract.report import Outcome, Report
 
 AT = datetime(2024, 2, 29, 12, 34, 56, 789, tzinfo=UTC)
 

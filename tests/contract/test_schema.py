@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from tidemill.contract.errors import SpecError
+from tidemill.contract.project import REPOSITORY
 
 from spark_jobs.contract import schema
-from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.project import REPOSITORY
 from tests.specs import minimal, parse
 
 SPECS = sorted((REPOSITORY / "dags" / "specs").glob("*.yaml"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.sink import KafkaSink
 from tests.specs import parse
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.output import Output
 from tests.specs import minimal, parse
 

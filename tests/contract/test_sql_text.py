@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tidemill.contract.errors import SpecError
+from tidemill.contract.syntax.sql_text import java_call
 
-from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.sql_text import java_call
 from tests.specs import minimal, parse
 
 CALLS = "('java.lang.System', 'getenv')"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.session_conf import jar_sets
 from spark_jobs.contract.spec import Spec
 from spark_jobs.contract.static import FileStatic, PostgresStatic, TableStatic

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.spec import Spec
 from spark_jobs.contract.trial_source import TrialSource
 from tests.specs import parse

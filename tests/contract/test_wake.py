@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from tests.specs import minimal, parse
 
 TWO_KINDS = """\

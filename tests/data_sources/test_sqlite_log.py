@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.errors import SpecError
+from tidemill.contract.project import Project
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import SpecError
-from spark_jobs.contract.project import Project
-from spark_jobs.contract.report import Outcome
 from spark_jobs.data_sources import sqlite_log
 from spark_jobs.data_sources.kit import CHECKS
 from spark_jobs.data_sources.sqlite_log import SqliteLog

@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 import yaml
+from tidemill.contract.layout import FIRST_GENERATION
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from tests.e2e.mill import NAME, Mill
 from tests.seen import read_rows
 

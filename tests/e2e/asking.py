@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from tidemill.contract.report import Report, Step
 
-from spark_jobs.contract.report import Report, Step
 from spark_jobs.ledger.request import Role, RunRequest, fix_request
 from tests.e2e.flow import Flow
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.layout import FIRST_GENERATION
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Report
+
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.report import Report
 from spark_jobs.contract.stream_trigger import StreamTrigger, parse_trigger
 from spark_jobs.engine.manner import Manner
 from spark_jobs.ledger.batches import Ledger

@@ -10,8 +10,9 @@ import shutil
 from enum import IntEnum, auto
 from pathlib import Path
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.report import Outcome
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
+
 from spark_jobs.ledger.batches import Ledger
 from tests.e2e.mill import STEPS, Mill
 

@@ -14,10 +14,10 @@ from typing import Any
 import duckdb
 import yaml
 from deltalake import DeltaTable
+from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.contract.report import Outcome, Report, Step
 
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 

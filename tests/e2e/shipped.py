@@ -14,10 +14,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.layout import FIRST_GENERATION
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome, Report, Step
+
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.note import read_note
 from spark_jobs.main import step_function

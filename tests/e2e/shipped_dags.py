@@ -14,9 +14,9 @@ from pathlib import Path
 
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
+from tidemill.contract.project import REPOSITORY, Project
 
 from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.project import REPOSITORY, Project
 from spark_jobs.contract.spec import Airflow
 from tidemill_airflow.dag import build_dag, build_group
 from tidemill_airflow.local.metadata import prepare

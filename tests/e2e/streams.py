@@ -13,8 +13,8 @@ import yaml
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.engine.refusals import refuse_unrepeatable, refuse_unsupported
 

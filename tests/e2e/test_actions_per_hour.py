@@ -15,10 +15,10 @@ from unittest.mock import patch
 
 import duckdb
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome, Report, Step
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import Increments, Verdict
 from spark_jobs.ledger.lease import hold

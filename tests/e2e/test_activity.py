@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.pipeline_class import PipelineClass
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.samples.activity import write_file
 from tests.e2e.shipped import Shipped

@@ -13,13 +13,13 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import ExitCode
 from spark_jobs.contract.ivy import pyspark_jars
 from spark_jobs.contract.java import java_home
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.note import read_note
 from tests.e2e.flow import STEPS, Flow
 

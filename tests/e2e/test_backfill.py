@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.origin import origins

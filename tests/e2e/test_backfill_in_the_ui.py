@@ -19,9 +19,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.project import REPOSITORY
+from tidemill.contract.report import Outcome, read
 
-from spark_jobs.contract.project import REPOSITORY
-from spark_jobs.contract.report import Outcome, read
 from spark_jobs.ledger.increments import Increments, State
 from tests.browser.airflow_ui import AirflowUI
 from tests.browser.chromium import chromium

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.report import Outcome, Report, Step
 
-from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.engine import recompute as engine
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.run_increment import tries

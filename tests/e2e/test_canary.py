@@ -14,9 +14,9 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome, read
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.report import Outcome, read
 from tests.e2e.airflow import Airflow, running, until
 from tests.e2e.canary import CommandLines, files_with, tables_with
 from tests.e2e.kafka_mill import SUITE, order, spec_of

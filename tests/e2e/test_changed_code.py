@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.engine import ingest
 from spark_jobs.ledger.change import Verdict
 from spark_jobs.ledger.fingerprint import read_fingerprint

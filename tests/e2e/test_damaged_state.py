@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tidemill.contract.report import Outcome, Report
 
 from spark_jobs.contract import session_conf
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.ledger.request import RunRequest, fix_request
 from tests.e2e.actions import Actions
 from tests.e2e.kill_points import Kept

@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 import pytest
+from tidemill.contract.pipeline_class import PipelineClass
 
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.samples import devices
 from tests.e2e.shipped import Shipped
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.report import Outcome, Report
 from tests.e2e.mill import SPEC, Mill
 
 pytestmark = pytest.mark.jvm

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.orphans import Orphans, read_orphans
 from spark_jobs.ledger.status import read_status
 from tests.e2e.mill import Mill

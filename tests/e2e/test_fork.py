@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.generations import births, current
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.sink_log import read_sink_log

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tidemill.contract import report as reports
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.report import Outcome
 from tests.e2e.mill import NAME, Mill
 from tests.faults.library import FULL_DISK, NoCompiler, preloading
 

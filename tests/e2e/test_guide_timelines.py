@@ -19,9 +19,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batch import Batch
 from tests.e2e.flow import Flow
 

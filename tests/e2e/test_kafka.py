@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 from tests.e2e.kafka_mill import KafkaMill, order

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
 from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.kafka_loss import Losses
 from spark_jobs.ledger.kafka_range import Range
@@ -20,7 +20,7 @@ from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.report import Report
+    from tidemill.contract.report import Report
 
 pytestmark = pytest.mark.jvm
 

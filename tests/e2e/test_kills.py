@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.orphans import read_orphans
 from tests.e2e.kill import kill_at
 from tests.e2e.mill import Mill

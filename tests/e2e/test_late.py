@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.status import read_status
 from tests.e2e.flow import Flow

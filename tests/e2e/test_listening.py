@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.engine.observed import MetricRefused
 from spark_jobs.engine.query import plan
 from spark_jobs.engine.session import open_session

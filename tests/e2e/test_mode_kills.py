@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.attempts import read_attempts
 from tests.e2e.actions import Actions
 from tests.e2e.kill import kill_at

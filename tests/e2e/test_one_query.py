@@ -10,8 +10,8 @@ from threading import Event
 
 import pytest
 from pyspark.sql import SparkSession
+from tidemill.contract.layout import FIRST_GENERATION
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.ingest import ingest
 from spark_jobs.engine.manner import Manner

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tidemill.contract.report import Outcome
 
 from spark_jobs.contract.java import java_home
-from spark_jobs.contract.report import Outcome
 from tests.e2e.airflow import until
 from tests.e2e.mill import NAME, Mill
 

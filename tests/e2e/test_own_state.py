@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.ledger.note import read_note
 from tests.e2e.flow import Flow
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.ledger.repairs.plan import planned_repairs
 from spark_jobs.steps.checkpoint_repair import repair_checkpoint
 from tests.e2e.flow import Flow

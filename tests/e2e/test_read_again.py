@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.partition_values import disk_path
 from tests.e2e.flow import Flow

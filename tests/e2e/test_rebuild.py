@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.engine import ingest as engine
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import births, current

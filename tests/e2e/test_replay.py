@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
 
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.made import Made, Place
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec

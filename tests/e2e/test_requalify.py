@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.errors import ExitCode
 from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
-from spark_jobs.contract.errors import ExitCode
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import current
 from tests.e2e.flow import Flow

@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import Project
+from tidemill.contract.report import Outcome, Report, Step
 
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.project import Project
-from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.published import open_dataset
 from spark_jobs.ledger.request import RunRequest, fix_request
 from spark_jobs.main import step_function

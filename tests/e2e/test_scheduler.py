@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import read
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.report import read
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Journal
 from tests.e2e.airflow import Airflow, running, until

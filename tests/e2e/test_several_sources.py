@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 from deltalake import DeltaTable
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from tests.e2e.mill import NAME, SPEC, Mill
 
 pytestmark = pytest.mark.jvm

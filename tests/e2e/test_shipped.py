@@ -13,11 +13,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import REPOSITORY
 from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.ledger.status import read_status
 from spark_jobs.samples import (
     activity,

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from tests.e2e.mill import SPEC, Mill
 
 pytestmark = pytest.mark.jvm

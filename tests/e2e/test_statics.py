@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.report import Outcome
 from spark_jobs.steps.preview import preview
 from tests.e2e.flow import Flow
 

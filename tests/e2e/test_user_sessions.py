@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.pipeline_class import PipelineClass
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.samples.user_sessions import write_file
 from tests.e2e.shipped import Shipped

@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.note import read_note
 from spark_jobs.steps.flush import flush
 from tests.e2e.flow import Flow

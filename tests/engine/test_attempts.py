@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
+from tidemill.contract.errors import LeaseLost
+from tidemill.contract.layout import FIRST_GENERATION
 
-from spark_jobs.contract.errors import LeaseLost
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.engine import raised
 from spark_jobs.engine.attempts import Attempts
 from spark_jobs.engine.replaceable import KeyNull, KeyTwice, TooManyRows

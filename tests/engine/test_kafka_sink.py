@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.engine.cores import TooFewCores
 from spark_jobs.ledger.running import running
 from spark_jobs.steps.stream import explain

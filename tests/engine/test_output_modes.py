@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from tidemill.contract.errors import SpecError
 
-from spark_jobs.contract.errors import SpecError
 from spark_jobs.contract.output import OutputMode
 from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.keys import (

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tidemill.contract.connections.airflow import Connection
+from tidemill.contract.connections.kafka import spark_options
 
-from spark_jobs.contract.connection import Connection
-from spark_jobs.contract.kafka_connection import spark_options
 from spark_jobs.contract.session_conf import engine_conf
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record

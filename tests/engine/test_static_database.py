@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from pyarrow import parquet
+from tidemill.contract.connections.airflow import ConnectionMissing
 
-from spark_jobs.contract.connection import ConnectionMissing
 from spark_jobs.contract.static import DatabaseStatic, MariaDbStatic, PostgresStatic
 from spark_jobs.engine.static_database import (
     COPY,

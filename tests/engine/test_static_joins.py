@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from tidemill.contract.pipeline_class import PipelineClass
 
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.engine.query import plan
 from spark_jobs.engine.refusals import ModeUnsupported
 from spark_jobs.engine.session import open_session

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.engine.kafka_rows import KafkaColumns
 from spark_jobs.engine.refusals import ModeUnsupported
 from spark_jobs.engine.sink_code import SinkCodeMissing

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from tidemill.contract.report import Report
 
-from spark_jobs.contract.report import Report
 from spark_jobs.publish.files_target import files_now
 from tests.histories import History
 from tests.net_histories import NetHistory

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from spark_jobs.contract.project import REPOSITORY
+from tidemill.contract.project import REPOSITORY
 
 FAULTS = Path(__file__).with_name("faults.c")
 FULL_DISK = Path(__file__).with_name("full_disk.c")

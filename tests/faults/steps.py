@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from spark_jobs.contract.report import Report
+from tidemill.contract.report import Report
+
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.repairs.plan import planned_repairs
 from spark_jobs.steps.checkpoint_repair import repair_checkpoint

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.project import REPOSITORY
 from tests.faults.power import cut_power
 from tests.processes import child
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from tidemill.contract.pipeline_class import PipelineClass
 
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.spec import Gate
 from spark_jobs.gate.counts import reasons_from_counts
 from spark_jobs.ledger.batch import Batch

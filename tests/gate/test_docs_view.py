@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tidemill.contract.docs_policy import DIRECTIVES, STYLE_SHEETS
 
-from spark_jobs.contract.docs_policy import DIRECTIVES, STYLE_SHEETS
 from spark_jobs.gate.in_process import InProcess
 from spark_jobs.gate.judge import judge
 from tests.gate.sink import expect, sample_of, suite_of

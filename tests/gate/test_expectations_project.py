@@ -8,8 +8,8 @@ from pathlib import Path
 
 import great_expectations as gx
 import pytest
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.gate.known_expectations import known_expectations
 from spark_jobs.gate.suite import load_suite
 

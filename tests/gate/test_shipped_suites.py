@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tidemill.contract.project import REPOSITORY, Project
 
-from spark_jobs.contract.project import REPOSITORY, Project
 from spark_jobs.gate.engine import choose_engine
 from spark_jobs.gate.in_process import InProcess
 from spark_jobs.gate.judge import judge

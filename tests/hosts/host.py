@@ -22,8 +22,8 @@ from functools import cache
 from pathlib import Path
 
 import psutil
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.project import REPOSITORY
 from tests.processes import DEADLINE, kill_group, wait_for
 
 SEPARATE = ("--uts", "--pid", "--fork", "--mount-proc", "--kill-child")

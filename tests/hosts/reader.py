@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deltalake import DeltaTable
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import REPOSITORY
 
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.project import REPOSITORY
 from tests.processes import kill_group
 from tests.seen import Seen
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import LeaseHeld
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import LeaseHeld
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import current_holder, hold, newest_epoch
 from spark_jobs.ledger.process import this_process
 from tests.histories import History, rows

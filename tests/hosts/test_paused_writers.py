@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from datetime import date
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.seal import seal

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.errors import TidemillError
+from tidemill.contract.errors import TidemillError
+
 from spark_jobs.ledger import heartbeat, lease, process
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.run_increment import remember

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spark_jobs.contract.pipeline_class import PipelineClass
+from tidemill.contract.pipeline_class import PipelineClass
+
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.change import Change, Judge, Verdict
 from spark_jobs.ledger.fingerprint import print_of

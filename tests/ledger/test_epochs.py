@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import LeaseHeld, LeaseLost
 
-from spark_jobs.contract.errors import LeaseHeld, LeaseLost
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.epochs import use_up
 from spark_jobs.ledger.lease import current_holder, hold, newest_epoch

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tidemill.contract.project import REPOSITORY
 
 from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.project import REPOSITORY
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.change import QueryChanged
 from spark_jobs.ledger.changes import born_of, refuse_changes

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import Refused
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.batches import LedgerGap
 from spark_jobs.ledger.checkpoint import CheckpointWithoutMetadata
 from spark_jobs.ledger.compactible_log import GapInSinkLog

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import LeaseLost
 
-from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.ledger import documents, heartbeat
 from spark_jobs.ledger.heartbeat import Heartbeat
 from spark_jobs.ledger.lease import Released, hold

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tidemill.contract.errors import UsageError
 
-from spark_jobs.contract.errors import UsageError
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.documents import AlreadyWritten, TornDocument
 from spark_jobs.ledger.increments import State, hash_of_files

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
+from tidemill.contract.errors import Refused
 
-from spark_jobs.contract.errors import Refused
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batch import Batch

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
 
 from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.layout import FIRST_GENERATION
 from spark_jobs.contract.source import Rating
 from spark_jobs.ledger import kafka_look
 from spark_jobs.ledger.kafka_broker import Topic

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from spark_jobs.contract.layout import Layout
+from tidemill.contract.layout import Layout
+
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.kafka_pace import (
     RUNS,

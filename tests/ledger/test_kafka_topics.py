@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION, Layout
 
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.ledger.kafka_broker import Topic
 from spark_jobs.ledger.kafka_topics import prove_topics, record_topics, unprotected
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import psutil
 import pytest
+from tidemill.contract.errors import LeaseHeld, LeaseLost, TransientError
 
-from spark_jobs.contract.errors import LeaseHeld, LeaseLost, TransientError
 from spark_jobs.ledger import heartbeat, lease
 from spark_jobs.ledger.lease import Holder, Lease, current_holder, hold, newest_epoch
 from spark_jobs.ledger.process import LAUNCHER_VARIABLE, this_process
@@ -32,7 +32,7 @@ with hold(Path(sys.argv[1]), step="ingest", run_id="the other"):
 HOLD_AND_LOSE = """
 import signal, sys
 from pathlib import Path
-from spark_jobs.contract.errors import LeaseLost
+from tidemill.contract.errors import LeaseLost
 from spark_jobs.ledger import heartbeat, lease
 from tests.ledger.holders import elsewhere, holder_of, write
 from tests.processes import wait_for

@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import LeaseHeld
 
-from spark_jobs.contract.errors import LeaseHeld
 from spark_jobs.ledger import process
 from spark_jobs.ledger.lease import hold, newest_epoch
 from spark_jobs.ledger.process import this_process

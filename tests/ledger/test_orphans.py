@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spark_jobs.contract.layout import FIRST_GENERATION
+from tidemill.contract.layout import FIRST_GENERATION
+
 from spark_jobs.ledger.orphans import Orphans, read_orphans
 from tests.histories import History
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import LeaseLost
 
-from spark_jobs.contract.errors import LeaseLost
 from spark_jobs.ledger import put_away
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.put_away import Kept, archive, claim_of, delete

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import Refused, TidemillError
 
-from spark_jobs.contract.errors import Refused, TidemillError
 from spark_jobs.ledger.checkpoint import CheckpointWithoutMetadata
 from spark_jobs.ledger.compactible_log import GapInSinkLog, GapInSourceLog
 from spark_jobs.ledger.generation import CheckpointLost, LedgerAhead, SinkLost, open_generation

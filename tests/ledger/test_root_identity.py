@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract.errors import Refused, UsageError
-from spark_jobs.contract.layout import Layout
 from spark_jobs.ledger.root_identity import (
     PipelineAlive,
     PipelineFolderLost,

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
+from tidemill.contract.syntax.ddl_type import column_types
 
-from spark_jobs.contract.ddl_type import column_types
 from spark_jobs.ledger.schema_fit import misfits
 
 INT, LONG, TEXT = pa.int32(), pa.int64(), pa.string()

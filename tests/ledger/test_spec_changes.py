@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from tidemill.contract.pipeline_class import PipelineClass
 
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.change import Judge, Verdict
 from spark_jobs.ledger.fingerprint import print_of

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION, Layout
 
-from spark_jobs.contract.layout import FIRST_GENERATION, Layout
 from spark_jobs.contract.static import FileStatic
 from spark_jobs.ledger.batches import Ledger, Start
 from spark_jobs.ledger.static_files import StaticChanging, StaticMissing, pin_files

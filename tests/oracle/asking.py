@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, get_args
 from unittest.mock import patch
 
-from spark_jobs.contract.report import Outcome, Report, Step
+from tidemill.contract.report import Outcome, Report, Step
+
 from spark_jobs.ledger.increments import State
 from spark_jobs.ledger.request import RunRequest, fix_request
 from spark_jobs.publish.catch_up import CatchUp

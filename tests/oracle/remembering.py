@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Any
 
 from deltalake import DeltaTable
+from tidemill.contract.report import Report, Step
 
-from spark_jobs.contract.report import Report, Step
 from spark_jobs.ledger.generations import births, current
 from spark_jobs.ledger.increments import Increment, Increments, State
 from spark_jobs.ledger.journal import Journal

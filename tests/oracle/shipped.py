@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tidemill.contract.project import REPOSITORY, Project
 
-from spark_jobs.contract.project import REPOSITORY, Project
 from tests.e2e.flow import SUITE, Flow
 from tests.oracle.recorded import place
 from tests.servers.kafka import Broker

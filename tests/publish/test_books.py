@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.increments import Verdict, hash_of_files
 from spark_jobs.publish.books import BooksDisagree

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.publish import commit
 from spark_jobs.publish.target_heads import prove_tables

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.publish import targets
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import perform

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.publish.session import BATCH
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.repair_target import repair_target

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from tests.concurrent_reader import ConcurrentReader, state_of
 from tests.histories import reject
 from tests.net_histories import NetHistory, count

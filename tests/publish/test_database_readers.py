@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.publish import postgres_target
 from spark_jobs.publish.postgres_session import PostgresSession
 from tests.concurrent_reader import ConcurrentReader, State, state_of

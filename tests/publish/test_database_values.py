@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.report import Outcome, Report
 from tests.histories import COLUMNS, History, row, rows
 from tests.publish.warehouse import Warehouse
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import LeaseLost
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.errors import LeaseLost
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.lease import newest_epoch
 from spark_jobs.publish import targets

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
+from tidemill.contract.errors import LeaseLost
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import LeaseLost
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import newest_epoch
 from spark_jobs.publish import commit, targets
 from spark_jobs.publish.commit import CommitContended

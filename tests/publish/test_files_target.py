@@ -7,9 +7,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import LeaseLost
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import LeaseLost
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.generation import OutputFormatChanged, open_generation
 from spark_jobs.ledger.lease import hold
 from spark_jobs.publish.files_target import FilesTarget, published_files

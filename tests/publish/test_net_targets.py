@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from tests.net_histories import NetHistory, count, hour
 from tests.publish.warehouse import Warehouse
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import ExitCode
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.target import NotOurTurn

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from datetime import date
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.generations import current
 from spark_jobs.ledger.increments import State
 from spark_jobs.ledger.journal import Event, Journal

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
+from tidemill.contract.project import REPOSITORY
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.project import REPOSITORY
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.journal import Applied
 from tests.histories import History, reject, rows, tree
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import duckdb
 import polars as pl
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.published import open_dataset
 from tests.histories import History, reject, row, rows
 

@@ -6,8 +6,8 @@ import shutil
 from dataclasses import dataclass, field
 
 import pytest
+from tidemill.contract.errors import LeaseLost, Refused, TidemillError, TransientError
 
-from spark_jobs.contract.errors import LeaseLost, Refused, TidemillError, TransientError
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.catch_up import CatchUp
 from spark_jobs.publish.payload import Payload

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.publish import delta_target
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.outgoing import Outgoing

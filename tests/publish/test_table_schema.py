@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import Field
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.lease import newest_epoch
 from tests.histories import COLUMNS, History, reject, row, rows
 

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from tests.histories import History, reject, rows
 from tests.steps.looks import look
 

@@ -11,9 +11,9 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tidemill.contract.errors import LeaseLost
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import LeaseLost
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.books import BooksDisagree
 from spark_jobs.publish.delta_target import DeltaTarget

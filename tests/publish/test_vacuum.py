@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from tests.histories import History, reject, rows, tree
 
 

@@ -17,9 +17,10 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple
 
+from tidemill.contract.project import REPOSITORY
+
 from spark_jobs.contract.jars import jars_of
 from spark_jobs.contract.java import java_home
-from spark_jobs.contract.project import REPOSITORY
 from tests.servers.certificate import make_certificate
 from tests.servers.kafka_client import KafkaClient
 from tests.servers.ports import free_ports, is_taken

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_jobs.contract.errors import ExitCode
-from spark_jobs.contract.report import Outcome, Report
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.report import Outcome, Report
+
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import perform
 from tests.histories import History

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.lease import Holder
 from spark_jobs.ledger.process import ProcessId, this_process

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.errors import ExitCode
-from spark_jobs.contract.report import Outcome
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.overdue import FeedOverdue
 from tests.histories import History, rows

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import Run, perform
 from tests.histories import History, rows

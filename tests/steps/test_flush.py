@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.pipeline_class import PipelineClass
 
-from spark_jobs.contract.layout import FIRST_GENERATION
-from spark_jobs.contract.pipeline_class import PipelineClass
 from spark_jobs.ledger.flush import flushes
 from spark_jobs.steps.flush import Flush, NothingToFlush, flush
 from spark_jobs.steps.release import ReasonMissing

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.pipeline_class import PipelineClass
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.checkpoint_cut import ForkPointGone
 from spark_jobs.ledger.construction import construct

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.steps.group import ingest_group
 from spark_jobs.steps.step import Run
 from tests.e2e.flow import Flow

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.ledger.lease import hold, newest_epoch
 from spark_jobs.publish.commit import LEASE_TRANSACTION
 from spark_jobs.steps.doctor import doctor

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JNetworkError
+from tidemill.contract import report as reports
+from tidemill.contract.errors import TransientError
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import TransientError
-from spark_jobs.contract.report import Outcome
 from spark_jobs.steps.step import Ended, Run, perform
 from tests.histories import History
 

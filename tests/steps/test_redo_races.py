@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import State
 from spark_jobs.ledger.made import Made, Place

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.contract.stream_trigger import TriggerUnsupported
 from spark_jobs.engine.cores import TooFewCores
 from spark_jobs.engine.manner import Rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import perform
 from tests.histories import History, rows

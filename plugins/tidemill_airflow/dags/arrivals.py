@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, AssetWatcher
 from airflow.sdk.exceptions import AirflowException
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
+from tidemill.contract.errors import TidemillError, TransientError
 
-from spark_jobs.contract.errors import TidemillError, TransientError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.source import Rating
 from spark_jobs.contract.wake import Wake

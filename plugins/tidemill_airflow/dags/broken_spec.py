@@ -14,8 +14,7 @@ from types import FrameType
 from airflow.dag_processing.dagbag import DagBag
 from airflow.exceptions import AirflowClusterPolicySkipDag
 from airflow.sdk import DAG
-
-from spark_jobs.contract.errors import TidemillError
+from tidemill.contract.errors import TidemillError
 
 
 class BrokenSpec(DAG):

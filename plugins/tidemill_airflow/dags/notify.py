@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from airflow.sdk import BaseNotifier
 from pydantic import BaseModel, ConfigDict
+from tidemill.contract import report as reports
+from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome, Report, Step
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import SpecError, TidemillError
 from spark_jobs.contract.file_mode import keep_from_others
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import root
-from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.contract.spec import Notify, Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.request import Role, read_request

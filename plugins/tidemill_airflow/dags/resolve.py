@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, chain
+from tidemill.contract.errors import SpecError, TidemillError
 
-from spark_jobs.contract.errors import SpecError, TidemillError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.approval import forget_approval

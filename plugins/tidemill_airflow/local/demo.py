@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from tidemill.contract import report as reports
+from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import REPOSITORY
+from tidemill.contract.report import Outcome
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import ExitCode, UsageError
 from spark_jobs.contract.file_mode import keep_from_others
-from spark_jobs.contract.layout import Layout
-from spark_jobs.contract.project import REPOSITORY
-from spark_jobs.contract.report import Outcome
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.published import open_dataset

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.contract.project import REPOSITORY
+from tidemill.contract.project import REPOSITORY
 
 DEFAULT_PORT = 8080
 # Airflow's defaults for its log servers, 8793 and 8794, as distances from the API server's port.

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.configuration import conf
+from tidemill.contract.errors import Refused, UsageError
 
 from spark_jobs.contract.decisions import Decisions
-from spark_jobs.contract.errors import Refused, UsageError
 from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.approval import Approval, read_approval, record_approval

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from tidemill.contract.report import Report, Step
+
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.report import Report, Step
 from tidemill_airflow.operators.command import launched_by_this_task
 from tidemill_airflow.operators.outcome import ReportWatch
 from tidemill_airflow.operators.processes import StepProcess

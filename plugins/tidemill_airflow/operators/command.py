@@ -7,10 +7,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tidemill.contract.project import REPOSITORY
+from tidemill.contract.report import Step
+
 from spark_jobs.contract.java import java_home
 from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.project import REPOSITORY
-from spark_jobs.contract.report import Step
 from spark_jobs.ledger.process import LAUNCHER_VARIABLE, this_process
 
 APPLICATION = REPOSITORY / "spark_jobs" / "main.py"

@@ -8,9 +8,9 @@ from urllib.parse import quote, urlsplit
 
 from airflow.configuration import conf
 from airflow.sdk import BaseOperatorLink
+from tidemill.contract import report as reports
+from tidemill.contract.layout import Layout
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.layout import Layout
 from spark_jobs.contract.pipeline import root
 from tidemill_airflow.task_names import pipeline_of
 

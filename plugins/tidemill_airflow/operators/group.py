@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
+from tidemill.contract import report as reports
+from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.contract.report import Outcome, Report
 
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import SpecError, TidemillError
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.report import Outcome, Report
 from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.request import read_request
 from tidemill_airflow.operators.outcome import as_airflow, conclude

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
-
-from spark_jobs.contract import report as reports
-from spark_jobs.contract.errors import ExitCode, TidemillError, TransientError
-from spark_jobs.contract.report import Outcome, Report, Step
+from tidemill.contract import report as reports
+from tidemill.contract.errors import ExitCode, TidemillError, TransientError
+from tidemill.contract.report import Outcome, Report, Step
 
 # A step that could not even load its spec, or not write to its root, leaves no report, and would
 # do no better when tried again.

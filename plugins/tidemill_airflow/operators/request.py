@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from zoneinfo import ZoneInfo
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
+from tidemill.contract.syntax.unicode_text import NotUnicode, refuse_no_unicode
+
 from spark_jobs.contract.spec import Spec
-from spark_jobs.contract.unicode_text import NotUnicode, refuse_no_unicode
 from spark_jobs.ledger.request import LIVE, RunRequest
 
 if TYPE_CHECKING:

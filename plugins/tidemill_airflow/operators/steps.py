@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator, BaseOperatorLink
+from tidemill.contract.errors import TidemillError
+from tidemill.contract.report import Outcome, Report, Step
 
-from spark_jobs.contract.errors import TidemillError
 from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.report import Outcome, Report, Step
 from spark_jobs.ledger.request import RunRequest, fix_request
 from tidemill_airflow.events import announce, emit
 from tidemill_airflow.operators.child_step import ChildStep, StepCommand

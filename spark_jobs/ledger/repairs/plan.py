@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Ledger

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.ledger.sync import put_whole, sync_folder
 
 

@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from spark_jobs.contract.errors import Refused
+from tidemill.contract.errors import Refused
+
 from spark_jobs.ledger.attempts import MANIFEST, folder_of
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.commit_log import read_commit

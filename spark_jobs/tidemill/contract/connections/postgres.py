@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_jobs.contract.connection import Connection
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.connections.airflow import Connection
+from tidemill.contract.errors import UsageError
 
 CONNECT_SECONDS = 5
 # What libpq takes from a connection's extra; the rest of its settings are the connection's fields.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from spark_jobs.contract.ddl import column_names, split_columns
+from tidemill.contract.syntax.ddl import column_names, split_columns
 
 _TYPE = re.compile(r"\s*([A-Za-z_]+)")
 _NUMBERS = re.compile(r"\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 
-from spark_jobs.contract.sql_text import tokens
+from tidemill.contract.syntax.sql_text import tokens
 
 _ALMOST = 0.8
 # Words of the language that stand where a column could; functions are told by their bracket.

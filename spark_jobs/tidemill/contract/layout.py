@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.errors import UsageError
 
 PIPELINE_NAME = re.compile(r"[a-z][a-z0-9_]*")
 # Airflow's limit for run ids; file systems hold a little more.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from typing import Any
 
-from spark_jobs.contract.errors import UsageError, escaped
+from tidemill.contract.errors import UsageError, escaped
 
 
 class NotUnicode(UsageError):

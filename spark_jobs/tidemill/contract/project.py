@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from spark_jobs.contract.errors import SpecError, UsageError
+from tidemill.contract.errors import SpecError, UsageError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

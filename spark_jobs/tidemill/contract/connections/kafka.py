@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.connection import Connection
-from spark_jobs.contract.errors import UsageError
+from tidemill.contract.connections.airflow import Connection
+from tidemill.contract.errors import UsageError
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 LOGIN_MODULES = {
