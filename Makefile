@@ -83,7 +83,7 @@ bench: setup jars ## Measure ingest, a whole increment and an idle run against h
 
 .PHONY: schema
 schema: $(DONE)-project ## Write the JSON Schema of the specs, which editors complete from
-	@$(RUN) spark_jobs.contract.schema
+	@$(RUN) tidemill.spec.json_schema
 
 LOCK := pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 

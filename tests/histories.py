@@ -20,9 +20,9 @@ from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.project import Project
 from tidemill.contract.report import Report
+from tidemill.spec.load import load_spec
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger, Start
 from spark_jobs.ledger.clean_source import cleaned_sources

@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.stream_trigger import parse_trigger
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.stream_trigger import parse_trigger
 from spark_jobs.engine.manner import Manner
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.main import step_function

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from spark_jobs.contract.load import parse_spec
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.load import parse_spec
+from tidemill.spec.spec import Spec
 
 PATH = Path("/projects/dags/specs/orders.yaml")
 

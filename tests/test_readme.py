@@ -22,8 +22,8 @@ import yaml
 from deltalake import DeltaTable
 from tidemill.contract.project import REPOSITORY, Project
 from tidemill.contract.report import Step
+from tidemill.spec.load import load_spec
 
-from spark_jobs.contract.load import load_spec
 from tests.checkout import Demo, somebody, up
 from tests.e2e.airflow import until
 from tests.reader import BLOCKS, COMMANDS, LINKS, PIPELINES, UNNAMED, Shell

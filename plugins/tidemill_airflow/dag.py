@@ -25,9 +25,9 @@ from airflow.sdk import (
 from airflow.sdk.exceptions import AirflowTimetableInvalid
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.project import spec_files
+from tidemill.spec.load import load_spec
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.spec import Spec
 from tidemill_airflow.dags.arrivals import arrivals
 from tidemill_airflow.dags.broken_spec import BrokenSpec
 from tidemill_airflow.dags.dag_page import dag_page

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tidemill.contract.docs_policy import WITHIN_AIRFLOW
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
-
-from spark_jobs.contract.pipeline import open_pipeline, root
+from tidemill.spec.pipeline import open_pipeline, root
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import ExitCode, SpecError
 from tidemill.contract.project import REPOSITORY, Project, search_path
+from tidemill.spec.load import load_spec
 
-from spark_jobs.contract.load import load_spec
 from tidemill_airflow.task_names import resolve_id
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tidemill.spec.pipeline import open_pipeline
 from typer import confirm
 
 from spark_jobs.cli.options import By, PipelineReason, Yes, decider
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.contract.pipeline import open_pipeline
 
 
 def accept_loss(

@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
+from tidemill.spec.pipeline import open_pipeline
 from typer import Option
 
 from spark_jobs.cli.options import By, PipelineReason, decider
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.steps.flush import flush as flush_step
 
 To = Annotated[

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from tidemill.spec.pipeline import open_pipeline
 from typer import Exit, Option
 
 from spark_jobs.cli.options import By, HistoryReason, Increment, decider
 from spark_jobs.cli.run import manual_run_id, perform_shown
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.steps.release import release as decide
 from spark_jobs.steps.step import Run
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from tidemill.contract.errors import ExitCode
+from tidemill.spec.pipeline import open_pipeline
 from typer import Exit, Option
 
 from spark_jobs.cli.asked import ask_for_partitions
 from spark_jobs.cli.options import By
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.steps.requalify import Requalification
 from spark_jobs.steps.requalify import requalify as judge_again
 from spark_jobs.steps.step import Run

@@ -9,11 +9,11 @@ from typing import Annotated, Any, get_args
 
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome, Report, Step, read
+from tidemill.spec.pipeline import open_pipeline
+from tidemill.spec.spec import Spec
 from typer import Argument, Exit, Option
 
 from spark_jobs.cli.screen import Json, Screen
-from spark_jobs.contract.pipeline import open_pipeline
-from spark_jobs.contract.spec import Spec
 from spark_jobs.main import sentence, step_function
 from spark_jobs.steps.step import Run, Say, perform
 

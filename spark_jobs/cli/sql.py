@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from tidemill.contract.project import spec_files
+from tidemill.spec.pipeline import root
 from typer import Argument, Option
 
 from spark_jobs.cli.screen import Json, Screen
-from spark_jobs.contract.pipeline import root
 from spark_jobs.ledger.query import answer, tables_of
 
 Query = Annotated[

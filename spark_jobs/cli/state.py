@@ -7,10 +7,10 @@ from typing import Annotated
 
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
+from tidemill.spec.pipeline import root
 from typer import Option, Typer
 
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.contract.pipeline import root
 from spark_jobs.ledger.generations import current
 from spark_jobs.ledger.state_metadata import state_operators
 

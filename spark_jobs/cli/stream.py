@@ -10,14 +10,14 @@ from types import FrameType
 from typing import Annotated, Any
 
 from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.sinks import ConsoleSink
+from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
 from typer import Argument, Exit, Option
 
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.cli.streams import explain, listed, status, stop
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.sink import ConsoleSink
-from spark_jobs.contract.stream_trigger import StreamTrigger, parse_trigger
 from spark_jobs.engine.manner import Manner, Rows
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.main import sentence

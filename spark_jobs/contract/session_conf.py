@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from tidemill.spec.sinks import KafkaSink
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.spec import Spec
+from tidemill.spec.static_inputs import FileStatic
+
 from spark_jobs.contract.file_mode import HADOOP_UMASK
-from spark_jobs.contract.file_source import FileSource
 from spark_jobs.contract.jars import jars_of
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.sink import KafkaSink
-from spark_jobs.contract.spec import Spec
-from spark_jobs.contract.static import FileStatic
 
 JARS = "spark.jars"
 # Each pipeline of a group has a pool of its own.

@@ -16,9 +16,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 from tidemill.contract.errors import TidemillError
+from tidemill.spec.output import Output
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.output import Output
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine import raised
 from spark_jobs.engine.query import ROWS_READ
 from spark_jobs.engine.replaceable import refuse_irreplaceable

@@ -8,7 +8,8 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline
+
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.refusals import STATE_ENCODING
 from spark_jobs.engine.static import Pins

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from threading import Event
 
-from spark_jobs.contract.trigger import Budget
+from tidemill.spec.trigger import Budget
+
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.metadata_log import batch_files
 

@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.project import Project
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.plan_shape import shape_today, table_schema
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.ledger.change import Change, refuse

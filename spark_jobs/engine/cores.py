@@ -7,12 +7,11 @@ import os
 from pyspark.sql import SparkSession
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import UsageError
-
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import Source
-from spark_jobs.contract.stream_trigger import StreamTrigger
-from spark_jobs.contract.trial_source import RateSource
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.sources.testing import RateSource
+from tidemill.spec.spec import Source
+from tidemill.spec.stream_trigger import StreamTrigger
 
 
 class TooFewCores(UsageError):

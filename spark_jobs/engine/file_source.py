@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
 from pyspark.sql.types import StringType
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.spec import Spec
+from tidemill.spec.trigger import Trigger
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.spec import Spec
-from spark_jobs.contract.trigger import Trigger
 from spark_jobs.engine.source import CORRUPT, ORIGIN, schema_of
 
 # Spark never reads a file older than the newest one it saw less this age; its default of a week

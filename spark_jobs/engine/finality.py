@@ -15,8 +15,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from tidemill.contract.errors import Refused
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.catalyst import analysed, items, kind, nodes
 from spark_jobs.engine.intervals import Extent
 

@@ -10,9 +10,9 @@ from threading import Event
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.stream_trigger import StreamTrigger
 
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.brake import Brake, Due, at_work
 from spark_jobs.engine.budget import Spending
 from spark_jobs.engine.manner import Manner

@@ -11,10 +11,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.event_time import as_time
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 
-from spark_jobs.contract.event_time import as_time
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.binding import bind, forget, start_of
 from spark_jobs.engine.changed_plan import refuse_changed_plan
 from spark_jobs.engine.cores import refuse_few_cores

@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StructField, StructType, TimestampType
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.instants import (
     Clock,
     IntervalUncut,

@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.kafka import KafkaSource, Offsets
+from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 
-from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.progress import why
 from spark_jobs.engine.query import plan
 from spark_jobs.engine.sink import start

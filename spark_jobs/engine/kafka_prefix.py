@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
-from spark_jobs.contract.kafka_source import KafkaSource, Offsets
 from spark_jobs.engine import kafka_source
 from spark_jobs.ledger.kafka_broker import Broker
 from spark_jobs.ledger.kafka_range import Range

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.kafka import KafkaSource
 
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.static import Statics
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look

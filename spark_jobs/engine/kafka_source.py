@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.kafka import spark_options
+from tidemill.spec.sources.kafka import KafkaSource, Offsets
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.kafka_value import fits, parse, raw
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 

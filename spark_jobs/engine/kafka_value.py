@@ -12,8 +12,8 @@ import json
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
+from tidemill.spec.sources.kafka_value import READER_SCHEMA, KafkaValue
 
-from spark_jobs.contract.kafka_value import READER_SCHEMA, KafkaValue
 from spark_jobs.engine.source import CORRUPT, schema_of
 
 # What is seldom within one object in a record; text and pretty print may hold it.

@@ -15,9 +15,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from tidemill.contract.errors import SpecError
+from tidemill.spec.output import OutputMode
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.catalyst import analysed, items, kind
 
 

@@ -23,9 +23,9 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+from tidemill.spec.output import MICROSECONDS
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.output import MICROSECONDS
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.catalyst import Catalyst, analysed, kind, nodes
 from spark_jobs.engine.late_rule import (
     Drop,

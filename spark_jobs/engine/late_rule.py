@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
+from tidemill.spec.output import OutputMode
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from spark_jobs.engine.pipeline_class import (
     AGGREGATIONS,

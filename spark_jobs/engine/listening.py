@@ -13,8 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
 from tidemill.contract.errors import SpecError
 from tidemill.contract.user_code import load_module
-
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline
 
 # For the event of its end, which is on its way when a query has ended.
 LAST_EVENT_SECONDS = 10

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
-from spark_jobs.contract.trigger import Trigger
+from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
+from tidemill.spec.trigger import Trigger
+
 from spark_jobs.ledger.batch import Batch
 
 Rows = list[dict[str, Any]]

@@ -13,9 +13,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tidemill.contract.errors import Refused
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.intervals import Extent
 from spark_jobs.engine.prefix import Inputs, Read, read_source
 from spark_jobs.engine.rows import REJECT, tag

@@ -8,8 +8,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from tidemill.contract.errors import SpecError
-
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline
 
 OBSERVED = "tidemill_observed"
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from pyspark.sql.types import StructType
 from tidemill.contract.errors import SpecError
-
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.spec import Spec
 
 FAITHFUL = ("string", "date", "boolean", "byte", "short", "integer", "long")
 

@@ -13,9 +13,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tidemill.contract.errors import SpecError
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.catalyst import analysed, items, kind, nodes
 from spark_jobs.engine.pipeline_class import WATERMARK
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.static import Statics, pin_statics, read_statics
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.static_pin import StaticPin

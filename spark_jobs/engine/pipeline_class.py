@@ -7,8 +7,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.output import OutputMode
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.engine.catalyst import analysed, items, kind, nodes
 
 # What Spark marks the attributes of a watermark with, and all that is made of them alone.

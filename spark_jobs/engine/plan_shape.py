@@ -16,12 +16,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 from tidemill.contract.layout import Layout
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.python import PythonSource
+from tidemill.spec.static_inputs import TableStatic
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.python_source import PythonSource
-from spark_jobs.contract.static import TableStatic
 from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from spark_jobs.engine.function_hash import hash_of_function
 from spark_jobs.engine.partitions import of_sources, with_partitions

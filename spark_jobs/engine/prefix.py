@@ -10,11 +10,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.spec import Source
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import Source
 from spark_jobs.engine.read_again import InputGone, of_files
 from spark_jobs.engine.source import read_stream
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger

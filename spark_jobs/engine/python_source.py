@@ -19,8 +19,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import REPOSITORY, Project
+from tidemill.spec.sources.python import PythonSource
 
-from spark_jobs.contract.python_source import PythonSource
 from spark_jobs.engine.source import CORRUPT, ORIGIN, schema_of
 
 

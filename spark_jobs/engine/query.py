@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.keys import refuse_keys
 from spark_jobs.engine.left_out import leave_out
 from spark_jobs.engine.observed import observed

@@ -11,10 +11,10 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.stream_trigger import StreamTrigger
 
 from spark_jobs.contract.disk_errors import named
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.follow import Following, Say
 from spark_jobs.engine.kafka_ready import explained
 from spark_jobs.engine.listening import listening

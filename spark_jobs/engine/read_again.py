@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tidemill.contract.errors import Refused
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka import KafkaSource
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.source import ORIGIN, read_stream
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger

@@ -15,9 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.kafka import KafkaSource
 
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.arrival import arrived
 from spark_jobs.engine.cut import keeping
 from spark_jobs.engine.finality import times_of_rows, windows_of

@@ -13,8 +13,8 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from tidemill.contract.errors import SpecError
+from tidemill.spec.output import OutputMode
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from spark_jobs.engine.pipeline_class import FIRST_COME, below, state_encoding
 

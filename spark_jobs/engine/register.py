@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from pyspark.sql.streaming import StreamingQuery
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.stream_trigger import StreamTrigger
 
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.ungated import SAMPLE
 from spark_jobs.ledger.batch import Batch

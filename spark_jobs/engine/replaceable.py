@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+from tidemill.spec.output import Output, OutputMode
 
-from spark_jobs.contract.output import Output, OutputMode
 from spark_jobs.engine.spark_errors import QueryFailed
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.keyed_rows import KeyedFile, doubled, without_key

@@ -22,10 +22,10 @@ from pathlib import Path
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
+from tidemill.spec.event_time import as_time
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.event_time import as_time
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine import raised
 from spark_jobs.engine.binding import SHUFFLE_PARTITIONS
 from spark_jobs.engine.catalyst import Catalyst, analysed, kind, nodes

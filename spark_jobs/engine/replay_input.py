@@ -17,8 +17,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.file_source import ANY_AGE
 from spark_jobs.engine.prefix import inputs_of, read_prefix
 from spark_jobs.engine.segments import Step

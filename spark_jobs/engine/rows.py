@@ -12,9 +12,9 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from tidemill.spec.output import MICROSECONDS, REJECTED
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.output import MICROSECONDS, REJECTED
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.partitions import of_sources
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.prefix import Read
 from spark_jobs.engine.query import Plan

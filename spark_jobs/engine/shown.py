@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from pyspark.sql import SparkSession
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.manner import Rows
 from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.progress import Progress

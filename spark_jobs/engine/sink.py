@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.stream_trigger import StreamTrigger
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.stream_trigger import StreamTrigger
 from spark_jobs.engine import raised
 from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.query import Plan

@@ -7,11 +7,10 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from tidemill.contract.errors import SpecError
-
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.python_source import PythonSource
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.sources.python import PythonSource
 
 CORRUPT = "_corrupt"
 ORIGIN = "_origin"

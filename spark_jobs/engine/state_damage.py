@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from tidemill.contract.errors import TidemillError
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.spark_errors import QueryFailed
 from spark_jobs.ledger.state_files import damaged_state_files
 

@@ -15,8 +15,8 @@ from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.mariadb import pymysql_arguments
 from tidemill.contract.connections.postgres import psycopg_arguments
 from tidemill.contract.errors import Refused, TransientError
+from tidemill.spec.static_inputs import DatabaseStatic, PostgresStatic
 
-from spark_jobs.contract.static import DatabaseStatic, PostgresStatic
 from spark_jobs.engine.source import schema_of
 from spark_jobs.ledger.input_file import sha256_of
 from spark_jobs.ledger.static_pin import (

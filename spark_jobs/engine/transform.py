@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tidemill.contract import user_code
 from tidemill.contract.errors import SpecError
+from tidemill.spec.model import ENGINE_PREFIX
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.model import ENGINE_PREFIX
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.catalyst import analysed, items
 from spark_jobs.engine.partitions import of_sources
 from spark_jobs.engine.sql_transform import SqlRefused, SqlTransform

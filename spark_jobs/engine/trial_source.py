@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from tidemill.spec.sources.testing import TrialSource
 
-from spark_jobs.contract.trial_source import TrialSource
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 
 

@@ -17,10 +17,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamWriter
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.kafka import spark_options
-
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.sink import (
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sinks import (
     ConsoleSink,
     ForeachBatchSink,
     ForeachSink,
@@ -28,7 +27,8 @@ from spark_jobs.contract.sink import (
     MemorySink,
     Sink,
 )
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.spec import Spec
+
 from spark_jobs.engine.kafka_rows import refuse_other_columns
 from spark_jobs.engine.observed import observed
 from spark_jobs.engine.pipeline_class import class_of, state_encoding

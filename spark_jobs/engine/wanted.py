@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.intervals import Extent, extent_of
 from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.partitions import Partitions

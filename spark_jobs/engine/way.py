@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.engine.finality import joins_streams, refuse_not_final, windows_of
 from spark_jobs.engine.intervals import Extent
 from spark_jobs.engine.prefix import Read

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.spec import Gate
 
-from spark_jobs.contract.spec import Gate
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.increments import Sealed
 

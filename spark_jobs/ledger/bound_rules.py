@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.output import OutputMode
+from tidemill.spec.spec import Spec
+
 from spark_jobs.ledger.change import Change, Judge
 from spark_jobs.ledger.note import Note, Writes, keys_of, writes_of
 

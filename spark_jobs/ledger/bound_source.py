@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.bound_rules import returned, sentences, source_changes
 from spark_jobs.ledger.change import Change, Judge

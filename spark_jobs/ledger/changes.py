@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.bound_rules import judge_of
 from spark_jobs.ledger.change import Change, Judge, refuse

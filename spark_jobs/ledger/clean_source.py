@@ -22,10 +22,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import owner

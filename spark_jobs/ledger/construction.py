@@ -14,8 +14,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.excluded import Excluded, excluded
 from spark_jobs.ledger.generations import Birth, births, generation_of, next_generation

@@ -16,11 +16,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from tidemill.contract.layout import Layout
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.base import BaseSource, Rating
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.source import BaseSource, Rating
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.note import Note, Writes, hash_of_file, hash_of_spec, keys_of, writes_of
 from spark_jobs.ledger.source_code import OF_THE_TRANSFORM, hash_of_code

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline
+
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.attempts import Manifest, put_manifest
 from spark_jobs.ledger.bound_source import kafka_sources

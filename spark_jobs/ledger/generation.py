@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidemill.contract.errors import Refused
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.attempts import AttemptLog
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.bound_rules import (

@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.source import Rating
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.source_log import SourceFile
 
 

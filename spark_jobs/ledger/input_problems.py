@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
 from tidemill.contract.errors import Refused
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.avro_file import NotAvro, avro_schema
 from spark_jobs.ledger.listing import Found, partition_columns
 from spark_jobs.ledger.look import Problem

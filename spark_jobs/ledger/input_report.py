@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tidemill.contract.layout import Layout
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.source import Rating
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.input_problems import InputChanged, InputRedelivered

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidemill.contract.layout import Layout
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.input_problems import problems_of_content, problems_of_scan

@@ -13,10 +13,10 @@ from typing import Any
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
-from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.kafka_broker import Broker, Topic

@@ -15,8 +15,8 @@ from itertools import pairwise
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.spec.sources.kafka import Offsets
 
-from spark_jobs.contract.kafka_source import Offsets
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.kafka_range import between, records_in

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.contract.layout import Layout
+from tidemill.spec.sources.kafka import Offsets
 
-from spark_jobs.contract.kafka_source import Offsets
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.checkpoint import read_checkpoint
 from spark_jobs.ledger.committed import read_committed

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pydantic import BaseModel, ConfigDict
-
-from spark_jobs.contract.kafka_source import Offsets
+from tidemill.spec.sources.kafka import Offsets
 
 
 class Range(BaseModel):

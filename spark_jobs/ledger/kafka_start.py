@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterable, Mapping
 
 from tidemill.contract.connections.airflow import connection
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.kafka import KafkaSource
 
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.kafka_broker import Broker
 from spark_jobs.ledger.kafka_look import KafkaLook
 from spark_jobs.ledger.kafka_pace import record_arrivals

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tidemill.contract.errors import Refused
-
-from spark_jobs.contract.source import Rating
+from tidemill.spec.sources.base import Rating
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.spec import Source
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.spec import Source
+
 from spark_jobs.ledger import inputs
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.look import Look

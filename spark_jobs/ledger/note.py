@@ -15,10 +15,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.output import OutputMode
+from tidemill.spec.sources.file import FileFormat
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.file_source import FileFormat
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger import documents
 
 Writes = Literal["files", "attempts", "nothing"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.spec.output import REJECTED
 
-from spark_jobs.contract.output import REJECTED
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.partition_values import is_rejected, partition_values
 from spark_jobs.ledger.row_counts import count_rows

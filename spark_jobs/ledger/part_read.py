@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from spark_jobs.contract.file_source import SELF_DESCRIBING, FileSource
+from tidemill.spec.sources.file import SELF_DESCRIBING, FileSource
+
 from spark_jobs.ledger.first_json_value import CHUNK_BYTES, is_followed_by_more
 
 _BLOCKS = frozenset({".snappy", ".lz4"})

@@ -11,8 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from tidemill.contract.errors import Refused
-
-from spark_jobs.contract.output import REJECTED
+from tidemill.spec.output import REJECTED
 
 # What Spark writes for null, and for '' as well.
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_jobs.contract.event_time import EventTime
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.kafka_value import KafkaValue
-from spark_jobs.contract.spec import Source, Spec
+from tidemill.spec.event_time import EventTime
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.sources.kafka_value import KafkaValue
+from tidemill.spec.spec import Source, Spec
 
 Reading = dict[str, Any]
 OF_FILES = {"format", "schema_", "options"}

@@ -12,10 +12,10 @@ from typing import Any
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.layout import Layout
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.bound_source import kafka_sources

@@ -20,9 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.input_file import InputFile, sha256_of
 from spark_jobs.ledger.listing import Found, Listing, list_source

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spark_jobs.contract.output import OutputMode
+from tidemill.spec.output import OutputMode
+
 from spark_jobs.ledger.bound_rules import (
     Bound,
     format_changes,

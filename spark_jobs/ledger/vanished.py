@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.look import Problem

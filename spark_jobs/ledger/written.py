@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
-
-from spark_jobs.contract.file_source import FileFormat
-from spark_jobs.contract.output import Output
+from tidemill.spec.output import Output
+from tidemill.spec.sources.file import FileFormat
 
 
 class Written(BaseModel):

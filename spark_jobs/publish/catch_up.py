@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.publish.outgoing import Outgoing

@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager
 
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.contract.layout import Layout
+from tidemill.spec.targets import DatabaseTarget as Given
 
-from spark_jobs.contract.targets import DatabaseTarget as Given
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.fence import fenced_out

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction, RemoveAction
+from tidemill.spec.output import OutputMode
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.keyed_rows import KeyedFile, rows_at, with_keys_of
 from spark_jobs.ledger.partition_values import partition_directory

@@ -14,8 +14,8 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 from tidemill.contract.layout import Layout
+from tidemill.spec.output import OutputMode
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit

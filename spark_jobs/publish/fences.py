@@ -7,8 +7,8 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.increments import Increment, Increments

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from tidemill.contract.errors import Refused
+from tidemill.spec.targets import DatabaseMode
 
-from spark_jobs.contract.targets import DatabaseMode
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.json_text import is_nested
 from spark_jobs.publish.payload import Payload

@@ -22,8 +22,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.kafka import client_config
 from tidemill.contract.errors import Refused, UsageError
+from tidemill.spec.targets import KafkaTarget as Given
 
-from spark_jobs.contract.targets import KafkaTarget as Given
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish import json_text

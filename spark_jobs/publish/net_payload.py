@@ -14,8 +14,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tidemill.contract.errors import Refused
+from tidemill.spec.output import OutputMode
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.footers import Footer, read_footer

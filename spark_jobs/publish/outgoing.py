@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline
+
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.generation import GenerationUnbound
 from spark_jobs.ledger.increments import Increments, Sealed

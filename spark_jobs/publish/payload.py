@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from tidemill.spec.output import OutputMode
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.row_chunks import row_chunks
 from spark_jobs.ledger.written import PARQUET, Written
 

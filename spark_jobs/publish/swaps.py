@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pyarrow as pa
+from tidemill.spec import targets as given
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract import targets as given
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import Sealed
 from spark_jobs.ledger.keyed_rows import KeyedFile, doubled

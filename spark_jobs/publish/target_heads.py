@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.spec import targets as given
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract import targets as given
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.publish import commit

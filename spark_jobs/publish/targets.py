@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spark_jobs.contract import targets as given
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec import targets as given
+from tidemill.spec.pipeline import Pipeline
+
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.files_target import FilesTarget
 from spark_jobs.publish.python_target import PythonTarget

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline
+
 from spark_jobs.ledger.journal import Event, Journal, Withdrawal
 from spark_jobs.ledger.lease import Lease
 from spark_jobs.publish.commit import fence

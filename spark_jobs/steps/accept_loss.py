@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.kafka import KafkaSource
 
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.kafka_look import KafkaLook, look

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import Refused
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import Increments, Sealed, hash_of_files

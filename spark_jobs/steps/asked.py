@@ -7,8 +7,8 @@ from typing import Any
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.construction import born_of
 from spark_jobs.ledger.generation import Generation
 from spark_jobs.ledger.increments import Increments

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tidemill.contract.errors import UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Event, Journal

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tidemill.contract.syntax.sql_text import java_call, tokens
-
-from spark_jobs.contract.sink import ForeachBatchSink, ForeachSink
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
+from tidemill.spec.spec import Spec
 
 # What a query can begin with.
 _BEGINNINGS = ("select", "with", "from", "table", "values")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemill.contract.errors import Refused
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.repairs.plan import planned_repairs

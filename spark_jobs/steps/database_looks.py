@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tidemill.contract.errors import TransientError, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.spec.targets import DatabaseTarget
 
-from spark_jobs.contract.targets import DatabaseTarget
 from spark_jobs.publish.target_heads import prove_target
 from spark_jobs.steps.step import Run
 

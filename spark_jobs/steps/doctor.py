@@ -17,9 +17,9 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
+from tidemill.spec.sources.base import Rating
 
 from spark_jobs.contract.file_mode import open_to_others
-from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.bound_source import prove_sources
 from spark_jobs.ledger.changes import refuse_changes

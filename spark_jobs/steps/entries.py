@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline
+
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Event, EventKind, Journal
 from spark_jobs.ledger.lease import Lease

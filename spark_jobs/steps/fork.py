@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.changes import plan_asked_for, refuse_changes
 from spark_jobs.ledger.construction import born_of, clear_away, construct
 from spark_jobs.ledger.fork import dropped_flushes, fork_off

@@ -11,8 +11,8 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.gate.counts import reasons_from_counts
 from spark_jobs.gate.engine import choose_engine
 from spark_jobs.gate.suite import Suite, load_suite

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.contract.project import Project
+from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.sinks import ConsoleSink
+from tidemill.spec.sources.file import DEFAULT_OPTIONS, FileSource
+from tidemill.spec.sources.file_options import inference_options, reader_option_refused
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.file_options import inference_options, reader_option_refused
-from spark_jobs.contract.file_source import DEFAULT_OPTIONS, FileSource
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.sink import ConsoleSink
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.listing import list_source
 
 if TYPE_CHECKING:

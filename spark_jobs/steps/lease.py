@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.epochs import use_up
 from spark_jobs.ledger.lease import Holder, current_holder, newest_epoch
 from spark_jobs.publish.fence import Fence, is_behind

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline
+
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.bound_rules import (
     bound_by,

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Report
+from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.pipeline import root as root_of
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.static_inputs import TableStatic
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.pipeline import root as root_of
-from spark_jobs.contract.static import TableStatic
 from spark_jobs.gate.mask import masked_row, refuse_unknown
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Batch, Ledger, Start

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.construction import (
     Construction,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.construction import born_of
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increment

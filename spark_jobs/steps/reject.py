@@ -8,8 +8,8 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, Rejection, State
 from spark_jobs.ledger.journal import Journal

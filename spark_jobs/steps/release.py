@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.increments import Increment, Increments, Release, State
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.lease import hold

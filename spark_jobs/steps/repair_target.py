@@ -14,8 +14,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.delta_log import put_aside
 from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.ledger.lease import hold

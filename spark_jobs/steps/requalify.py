@@ -13,9 +13,9 @@ from deltalake import DeltaTable
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.gate.engine import Engine, choose_engine
 from spark_jobs.gate.judge import judge
 from spark_jobs.gate.sample import Sample, SampleFile

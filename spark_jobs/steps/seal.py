@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import generation_of

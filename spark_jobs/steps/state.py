@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import UsageError
+from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.state_metadata import StateOperator, state_operators
 

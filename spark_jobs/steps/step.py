@@ -11,9 +11,9 @@ from typing import Any
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.spec.pipeline import Pipeline
 
 from spark_jobs.contract.disk_errors import disk_errors, named
-from spark_jobs.contract.pipeline import Pipeline
 
 Say = Callable[[str], None]
 

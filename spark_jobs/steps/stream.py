@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from tidemill.contract.errors import UsageError
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sinks import ConsoleSink
+from tidemill.spec.stream_trigger import StreamTrigger, refuse_unsupported
 
-from spark_jobs.contract.pipeline import Pipeline
-from spark_jobs.contract.sink import ConsoleSink
-from spark_jobs.contract.stream_trigger import StreamTrigger, refuse_unsupported
 from spark_jobs.engine.manner import Manner
 from spark_jobs.ledger.lease import STREAM, hold
 from spark_jobs.steps.doctor import doctor

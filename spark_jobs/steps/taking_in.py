@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spark_jobs.contract.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline
+
 from spark_jobs.ledger.bound_source import bind_sources
 from spark_jobs.ledger.construction import Construction, lease_of
 from spark_jobs.ledger.excluded import excluded

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import UsageError
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.increments import Increments, State, Verdict
 from spark_jobs.ledger.journal import Event, Journal, Withdrawal
 from spark_jobs.ledger.lease import Lease, hold

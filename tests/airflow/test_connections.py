@@ -17,8 +17,8 @@ from airflow.sdk.exceptions import AirflowFailException
 from tidemill.contract.connections import airflow as contract
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Step
+from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.contract.pipeline import open_pipeline
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark

@@ -13,8 +13,8 @@ from airflow.serialization.serialized_objects import DagSerialization
 from airflow.timetables.assets import AssetOrTimeSchedule
 from airflow.timetables.simple import AssetTriggeredTimetable
 from airflow.utils.types import DagRunType
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.spec import Spec
 from tests.airflow.conftest import NAME
 from tests.specs import PATH, minimal, parse
 from tidemill_airflow.dag import build_dag

@@ -15,8 +15,8 @@ from airflow.sdk import DAG
 from airflow.serialization.serialized_objects import DagSerialization
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import REPOSITORY, Project
+from tidemill.spec.load import load_spec
 
-from spark_jobs.contract.load import load_spec
 from tests.airflow.conftest import NAME
 from tests.specs import PATH, minimal, parse
 from tidemill_airflow.dag import build_dag

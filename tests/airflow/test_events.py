@@ -10,8 +10,8 @@ from airflow.sdk import Asset, AssetAlias, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from spark_jobs.ledger.made import Made, MadeBy
 from spark_jobs.ledger.partitions import Partitions

@@ -12,8 +12,8 @@ from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Step
+from tidemill.spec.spec import Notify
 
-from spark_jobs.contract.spec import Notify
 from spark_jobs.ledger.increments import Increments, Sealed, Verdict
 from spark_jobs.ledger.request import Role, RunRequest, fix_request
 from tests.airflow.conftest import NAME

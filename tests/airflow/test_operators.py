@@ -16,8 +16,8 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.contract.session_conf import QUICK_START
 from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, this_process
 from spark_jobs.ledger.request import Role, RunRequest, fix_request

@@ -12,8 +12,8 @@ from airflow.sdk.exceptions import AirflowFailException
 from tidemill.contract.layout import Layout
 from tidemill.contract.os_user import os_user
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.ledger.request import RunRequest, fix_request, read_request
 from spark_jobs.ledger.run_increment import remember
 from tests.airflow.conftest import NAME

@@ -16,8 +16,8 @@ from airflow.jobs.triggerer_job_runner import TriggerRunner
 from airflow.models.trigger import Trigger
 from airflow.sdk.execution_time import task_runner
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.contract.pipeline import open_pipeline
 from tests.airflow.conftest import NAME
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidemill.contract.project import REPOSITORY
+from tidemill.spec.load import load_spec
 
 from spark_jobs.contract.java import java_home
-from spark_jobs.contract.load import load_spec
 from spark_jobs.contract.session_conf import driver_java_options, session_conf
 from tests.bench import orders
 from tests.bench.measure import Command

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 from tidemill.contract.errors import ExitCode
+from tidemill.spec import json_schema as schema
 
-from spark_jobs.contract import schema
 from spark_jobs.steps import dag_integrity
 from tests.cli.conftest import Tidemill
 from tests.cli.problems import SPEC, edit, found

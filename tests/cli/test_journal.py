@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tidemill.contract.errors import ExitCode, LeaseLost
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.increments import State
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.lease import newest_epoch

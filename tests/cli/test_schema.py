@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.errors import ExitCode
+from tidemill.spec import json_schema as schema
 
-from spark_jobs.contract import schema
 from tests.cli.conftest import Tidemill
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
-
-from spark_jobs.contract.file_options import (
+from tidemill.spec.sources.file import FileFormat
+from tidemill.spec.sources.file_options import (
     LOSSY,
     inference_options,
     reader_option_refused,
     writer_option_refused,
 )
-from spark_jobs.contract.file_source import FileFormat
 
 FORMATS = get_args(FileFormat)
 VALUES = {

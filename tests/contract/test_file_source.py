@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tidemill.contract.errors import SpecError
 from tidemill.contract.syntax.ddl_type import DdlType
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.source import Rating
-from spark_jobs.contract.spec import Spec
 from tests.specs import minimal, parse
 
 SINK = "sink: {kind: console}\n"

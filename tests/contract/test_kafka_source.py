@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from tidemill.contract.errors import SpecError
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.sources.kafka_value import KafkaValue
 
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.kafka_value import KafkaValue
 from tests.specs import parse
 
 SPEC = """\

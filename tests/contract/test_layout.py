@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION, Layout
-
-from spark_jobs.contract.pipeline import root
+from tidemill.spec.pipeline import root
 
 ROOT = Path("/srv/tidemill")
 LAYOUT = Layout(ROOT, "orders")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.errors import ExitCode, SpecError
+from tidemill.spec.load import load_spec
 
-from spark_jobs.contract.load import load_spec
 from tests.specs import MINIMAL, PATH, minimal, parse
 
 

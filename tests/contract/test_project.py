@@ -16,8 +16,8 @@ from tidemill.contract.project import (
     search_path,
     spec_files,
 )
+from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.contract.pipeline import open_pipeline
 from tests.specs import MINIMAL
 
 

@@ -10,8 +10,8 @@ import yaml
 from jsonschema import Draft202012Validator
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import REPOSITORY
+from tidemill.spec import json_schema as schema
 
-from spark_jobs.contract import schema
 from tests.specs import minimal, parse
 
 SPECS = sorted((REPOSITORY / "dags" / "specs").glob("*.yaml"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tidemill.contract.errors import SpecError
+from tidemill.spec.sinks import KafkaSink
 
-from spark_jobs.contract.sink import KafkaSink
 from tests.specs import parse
 
 FILE = "{kind: file, format: csv, path: /in/orders, schema: 'id string, at timestamp'}"

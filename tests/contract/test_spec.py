@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 from tidemill.contract.errors import SpecError
+from tidemill.spec.output import Output
 
-from spark_jobs.contract.output import Output
 from tests.specs import minimal, parse
 
 

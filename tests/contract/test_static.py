@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from tidemill.contract.errors import SpecError
-
-from spark_jobs.contract.session_conf import jar_sets
-from spark_jobs.contract.spec import Spec
-from spark_jobs.contract.static import FileStatic, PostgresStatic, TableStatic
-from spark_jobs.contract.stream_trigger import (
+from tidemill.spec.spec import Spec
+from tidemill.spec.static_inputs import FileStatic, PostgresStatic, TableStatic
+from tidemill.spec.stream_trigger import (
     TriggerUnsupported,
     parse_trigger,
     refuse_unsupported,
 )
+
+from spark_jobs.contract.session_conf import jar_sets
 from tests.specs import minimal, parse
 
 FILES = {"kind": "file", "format": "csv", "path": "/in/customers", "schema": "id string"}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from spark_jobs.contract.stream_trigger import (
+from tidemill.spec.stream_trigger import (
     TriggerKind,
     TriggerUnknown,
     TriggerUnsupported,
     parse_trigger,
     refuse_unsupported,
 )
+
 from tests.specs import parse
 
 KAFKA = "{kind: kafka, subscribe: in, value: {format: text}}"

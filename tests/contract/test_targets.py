@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.targets import KafkaTarget, MariaDbTarget, PostgresTarget
+from tidemill.spec.output import OutputMode
+from tidemill.spec.targets import KafkaTarget, MariaDbTarget, PostgresTarget
 
 
 def postgres(**given: str) -> PostgresTarget:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from tidemill.contract.errors import SpecError
+from tidemill.spec.sources.testing import TrialSource
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.spec import Spec
-from spark_jobs.contract.trial_source import TrialSource
 from tests.specs import parse
 
 SINK = "sink: {kind: console}\n"

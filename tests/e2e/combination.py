@@ -10,9 +10,9 @@ from typing import Any
 
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Report
+from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.stream_trigger import StreamTrigger, parse_trigger
 from spark_jobs.engine.manner import Manner
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.steps.step import Run, perform

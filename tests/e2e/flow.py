@@ -13,8 +13,8 @@ from typing import Any
 from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import current

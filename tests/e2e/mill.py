@@ -16,8 +16,8 @@ import yaml
 from deltalake import DeltaTable
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 

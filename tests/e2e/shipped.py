@@ -17,8 +17,8 @@ from typing import Any
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.note import read_note
 from spark_jobs.main import step_function

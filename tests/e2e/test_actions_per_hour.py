@@ -17,8 +17,8 @@ import duckdb
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import Increments, Verdict
 from spark_jobs.ledger.lease import hold

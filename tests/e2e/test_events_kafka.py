@@ -13,8 +13,8 @@ import pytest
 from confluent_kafka import Message
 from deltalake import DeltaTable
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 from tests.e2e.mill import STEPS

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tidemill.spec.sources.kafka import KafkaSource
 
-from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.engine.kafka_source import read_batch
 from spark_jobs.engine.query import plan_rows
 from tests.e2e.kafka_mill import KafkaMill

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.file_source import read_batch
 from spark_jobs.engine.one_pass import one_pass
 from spark_jobs.engine.rows import good, tag, two_passes

@@ -11,8 +11,8 @@ from threading import Event
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 
-from spark_jobs.contract.stream_trigger import StreamTrigger, TriggerKind
 from spark_jobs.engine.ingest import ingest
 from spark_jobs.engine.manner import Manner
 from spark_jobs.engine.session import open_session, session_within

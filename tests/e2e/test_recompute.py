@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.spec.sources.kafka import KafkaSource
 
-from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.kafka_range import Range
 from spark_jobs.ledger.made import Made

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.main import step_function
 from spark_jobs.samples.shop_orders import write_day
 from spark_jobs.steps.release import release

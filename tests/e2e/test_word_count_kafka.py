@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Message
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 from tests.e2e.mill import STEPS

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.file_source import stream
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 from spark_jobs.ledger.listing import list_source

@@ -11,8 +11,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.contract.file_source import FileSource
 from spark_jobs.engine.file_source import CORRUPT, read_batch
 from spark_jobs.engine.spark_errors import FileUnreadable, OutOfMemory, of_spark
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.kafka_source import KafkaSource
 from spark_jobs.contract.session_conf import engine_conf
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.kafka_source import read_batch, stream
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 from tests.servers.kafka import Broker

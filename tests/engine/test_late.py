@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from spark_jobs.contract.output import OutputMode
+from tidemill.spec.output import OutputMode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tidemill.contract.errors import SpecError
+from tidemill.spec.output import OutputMode
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine.keys import (
     KeyChanges,
     KeyIncomplete,

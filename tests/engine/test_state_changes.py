@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.state import GroupStateTimeout
+from tidemill.spec.output import OutputMode
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger.change import Judge, Verdict
 from spark_jobs.ledger.plan_changes import plan_changes
 from tests.engine.plans import (

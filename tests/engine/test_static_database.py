@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 from tidemill.contract.connections.airflow import ConnectionMissing
+from tidemill.spec.static_inputs import DatabaseStatic, MariaDbStatic, PostgresStatic
 
-from spark_jobs.contract.static import DatabaseStatic, MariaDbStatic, PostgresStatic
 from spark_jobs.engine.static_database import (
     COPY,
     StaticQueryRefused,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.change import Change, Judge, Verdict
 from spark_jobs.ledger.fingerprint import print_of
 from spark_jobs.ledger.spec_changes import spec_changes

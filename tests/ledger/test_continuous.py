@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Counts
 from spark_jobs.ledger.batches import Ledger, Start

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.project import REPOSITORY
+from tidemill.spec.load import load_spec
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.change import QueryChanged
 from spark_jobs.ledger.changes import born_of, refuse_changes
 from spark_jobs.ledger.fingerprint import put_fingerprint, read_fingerprint

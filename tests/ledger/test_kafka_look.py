@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
-from spark_jobs.contract.kafka_source import KafkaSource, Offsets
-from spark_jobs.contract.source import Rating
 from spark_jobs.ledger import kafka_look
 from spark_jobs.ledger.kafka_broker import Topic
 from spark_jobs.ledger.kafka_client import BrokerRefuses, BrokerUnreachable

@@ -7,8 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.contract.file_source import FileSource
 from spark_jobs.ledger.listing import InputMissing, list_source
 from spark_jobs.ledger.source_tree import InputCircular, InputUnreadable
 from tests.file_modes import modes_count

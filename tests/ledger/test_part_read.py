@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.contract.file_source import FileSource
 from spark_jobs.ledger.part_read import part_read
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import pytest
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.change import Judge, Verdict
 from spark_jobs.ledger.fingerprint import print_of
 from spark_jobs.ledger.spec_changes import spec_changes

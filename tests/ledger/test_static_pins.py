@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.spec.static_inputs import FileStatic
 
-from spark_jobs.contract.static import FileStatic
 from spark_jobs.ledger.batches import Ledger, Start
 from spark_jobs.ledger.static_files import StaticChanging, StaticMissing, pin_files
 from spark_jobs.ledger.static_pin import StaticPin, keep_copies

@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.source import Rating
 from spark_jobs.ledger.inputs import look
 from tests.histories import History, rows
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tidemill.spec.event_time import EventTime
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.event_time import EventTime
-from spark_jobs.contract.spec import Spec
 from spark_jobs.engine import ingest, recompute, way
 from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.increments import Increments

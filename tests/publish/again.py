@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import Schema
+from tidemill.spec.output import OutputMode
 
-from spark_jobs.contract.output import OutputMode
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch, Start
 from spark_jobs.ledger.batches import Ledger

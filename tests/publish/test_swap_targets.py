@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.spec.targets import KafkaTarget as Given
 
-from spark_jobs.contract.targets import KafkaTarget as Given
 from spark_jobs.publish.files_target import files_now, published_files
 from spark_jobs.publish.kafka_target import KafkaTarget
 from spark_jobs.publish.session import KeyRepeated

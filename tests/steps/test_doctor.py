@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.report import Outcome
+from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.contract.pipeline import open_pipeline
 from spark_jobs.ledger.root_identity import forget
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import Run, perform

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.report import Outcome, Report
+from tidemill.spec.stream_trigger import TriggerUnsupported
 
-from spark_jobs.contract.stream_trigger import TriggerUnsupported
 from spark_jobs.engine.cores import TooFewCores
 from spark_jobs.engine.manner import Rows
 from spark_jobs.engine.spark_errors import QueryFailed

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.spec import Spec
+
 from tidemill_airflow.task_names import resolve_id
 
 # The fields of a source, target or sink that say which one it is.

@@ -18,10 +18,10 @@ from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.spec.pipeline import root
+from tidemill.spec.spec import Notify, Spec
 
 from spark_jobs.contract.file_mode import keep_from_others
-from spark_jobs.contract.pipeline import root
-from spark_jobs.contract.spec import Notify, Spec
 from spark_jobs.ledger import documents
 from spark_jobs.ledger.request import Role, read_request
 from tidemill_airflow.operators.request import RequestRefused

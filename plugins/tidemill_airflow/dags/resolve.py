@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, chain
 from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.approval import forget_approval
 from spark_jobs.ledger.request import RunRequest
 from tidemill_airflow.dags.dag_page import resolve_page

@@ -18,8 +18,7 @@ from tidemill.contract.connections import kafka as kafka_connection
 from tidemill.contract.connections import mariadb as mariadb_connection
 from tidemill.contract.connections import postgres as postgres_connection
 from tidemill.contract.connections.airflow import variable
-
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.spec import Spec
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection

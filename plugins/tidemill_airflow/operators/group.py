@@ -17,9 +17,9 @@ from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.report import Outcome, Report
+from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.spec import Spec
 
-from spark_jobs.contract.pipeline import Pipeline, open_pipeline
-from spark_jobs.contract.spec import Spec
 from spark_jobs.ledger.request import read_request
 from tidemill_airflow.operators.outcome import as_airflow, conclude
 from tidemill_airflow.task_names import RESOLVE

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.spec import Spec
 
 # More names, or patterns such as AWS_*, separated by commas.
 PASSED_TOO = "TIDEMILL_PASS_ENV"

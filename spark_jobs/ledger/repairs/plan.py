@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tidemill.contract.errors import Refused
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.pipeline import Pipeline
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.note import read_note

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.quantities import parse_duration
-
-from spark_jobs.contract.output import OutputMode
+from tidemill.spec.output import OutputMode
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.spec import Spec
+    from tidemill.spec.spec import Spec
 
 # `spark.sql.streaming.realTimeMode.minBatchDuration`.
 SHORTEST_REAL_TIME = timedelta(seconds=5)

@@ -11,10 +11,9 @@ from tidemill.contract.syntax.ddl import column_names
 from tidemill.contract.syntax.ddl_type import DdlType, column_types
 from tidemill.contract.syntax.hadoop_glob import fixed_part, python_globs
 from tidemill.contract.syntax.quantities import Duration, Size
-
-from spark_jobs.contract.file_options import LOSSY, reader_option_refused
-from spark_jobs.contract.model import Disagreement
-from spark_jobs.contract.source import BaseSource, Ddl, OptionValue, Rating, checked_columns
+from tidemill.spec.model import Disagreement
+from tidemill.spec.sources.base import BaseSource, Ddl, OptionValue, Rating, checked_columns
+from tidemill.spec.sources.file_options import LOSSY, reader_option_refused
 
 FileFormat = Literal["csv", "json", "parquet", "orc", "text", "avro"]
 DEFAULT_OPTIONS: dict[str, dict[str, str]] = {

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator
 from tidemill.contract.syntax.ddl import column_names
-
-from spark_jobs.contract.source import BaseSource, Ddl, checked_columns
+from tidemill.spec.sources.base import BaseSource, Ddl, checked_columns
 
 
 class PythonSource(BaseSource):

@@ -19,25 +19,24 @@ from pydantic import (
     model_validator,
 )
 from tidemill.contract.syntax.quantities import Duration, Size
-
-from spark_jobs.contract.agreement import refuse_disagreement
-from spark_jobs.contract.backfill import Backfill
-from spark_jobs.contract.decisions import Decisions
-from spark_jobs.contract.event_time import EventTime
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.kafka_source import KafkaSource
-from spark_jobs.contract.model import Disagreement, Expression, Model, Name, PlainName
-from spark_jobs.contract.output import Output
-from spark_jobs.contract.python_source import PythonSource
-from spark_jobs.contract.secret_setting import SECRET, is_secret
-from spark_jobs.contract.sink import Sink
-from spark_jobs.contract.state import State
-from spark_jobs.contract.static import Static
-from spark_jobs.contract.targets import DeltaTarget, Target
-from spark_jobs.contract.trial_source import RateMicroBatchSource, RateSource, SocketSource
-from spark_jobs.contract.trigger import Budget, Trigger
-from spark_jobs.contract.wake import Wake
-from spark_jobs.contract.watching import Listener, Metrics
+from tidemill.spec.backfill import Backfill
+from tidemill.spec.cross_checks import refuse_disagreement
+from tidemill.spec.decisions import Decisions
+from tidemill.spec.event_time import EventTime
+from tidemill.spec.model import Disagreement, Expression, Model, Name, PlainName
+from tidemill.spec.output import Output
+from tidemill.spec.secret_setting import SECRET, is_secret
+from tidemill.spec.sinks import Sink
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.sources.python import PythonSource
+from tidemill.spec.sources.testing import RateMicroBatchSource, RateSource, SocketSource
+from tidemill.spec.state import State
+from tidemill.spec.static_inputs import Static
+from tidemill.spec.targets import DeltaTarget, Target
+from tidemill.spec.trigger import Budget, Trigger
+from tidemill.spec.wake import Wake
+from tidemill.spec.watching import Listener, Metrics
 
 Source = Annotated[
     FileSource | KafkaSource | PythonSource | RateSource | RateMicroBatchSource | SocketSource,

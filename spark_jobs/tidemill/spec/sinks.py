@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
-
-from spark_jobs.contract.model import Column, Model, PlainName, doubled_in
-from spark_jobs.contract.source import OptionValue, as_text
+from tidemill.spec.model import Column, Model, PlainName, doubled_in
+from tidemill.spec.sources.base import OptionValue, as_text
 
 # What Spark's Kafka sink sets itself, or takes from the connection.
 ENGINE_OPTIONS = frozenset(

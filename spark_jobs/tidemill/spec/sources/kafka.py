@@ -16,11 +16,10 @@ from pydantic import (
 )
 from tidemill.contract.syntax.java_regex import as_python
 from tidemill.contract.syntax.quantities import Duration
-
-from spark_jobs.contract.kafka_options import ISOLATION_LEVEL, check_options
-from spark_jobs.contract.kafka_value import KafkaValue
-from spark_jobs.contract.model import Column, PlainName, doubled_in
-from spark_jobs.contract.source import BaseSource, Rating
+from tidemill.spec.model import Column, PlainName, doubled_in
+from tidemill.spec.sources.base import BaseSource, Rating
+from tidemill.spec.sources.kafka_options import ISOLATION_LEVEL, check_options
+from tidemill.spec.sources.kafka_value import KafkaValue
 
 RecordColumn = Literal[
     "key", "headers", "topic", "partition", "offset", "timestamp", "timestampType"

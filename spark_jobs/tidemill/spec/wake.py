@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
 from tidemill.contract.syntax.quantities import Duration
-
-from spark_jobs.contract.model import Disagreement, Model, Name
-from spark_jobs.contract.source import BaseSource
+from tidemill.spec.model import Disagreement, Model, Name
+from tidemill.spec.sources.base import BaseSource
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.spec import Spec
+    from tidemill.spec.spec import Spec
 
 # How a spec calls the kinds of source that can wake a pipeline.
 KINDS = {"files": "file", "kafka": "kafka"}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tidemill.contract.syntax.quantities import Duration
-
-from spark_jobs.contract.model import Model
+from tidemill.spec.model import Model
 
 
 class Backfill(Model):

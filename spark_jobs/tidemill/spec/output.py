@@ -6,11 +6,10 @@ from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
-
-from spark_jobs.contract.file_options import writer_option_refused
-from spark_jobs.contract.file_source import FileFormat
-from spark_jobs.contract.model import Column, Disagreement, Expression, Model
-from spark_jobs.contract.source import OptionValue, as_text
+from tidemill.spec.model import Column, Disagreement, Expression, Model
+from tidemill.spec.sources.base import OptionValue, as_text
+from tidemill.spec.sources.file import FileFormat
+from tidemill.spec.sources.file_options import writer_option_refused
 
 REJECTED = "_rejected"
 # Spark's own defaults cut microseconds off, and in CSV the blanks around a text.

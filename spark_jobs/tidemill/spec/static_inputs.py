@@ -11,11 +11,10 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-
-from spark_jobs.contract.file_options import reader_option_refused
-from spark_jobs.contract.file_source import FileFormat, FileSource, LocalPath
-from spark_jobs.contract.model import Disagreement, Model, Name, PlainName
-from spark_jobs.contract.source import Ddl, OptionValue, checked_columns
+from tidemill.spec.model import Disagreement, Model, Name, PlainName
+from tidemill.spec.sources.base import Ddl, OptionValue, checked_columns
+from tidemill.spec.sources.file import FileFormat, FileSource, LocalPath
+from tidemill.spec.sources.file_options import reader_option_refused
 
 
 class BaseStatic(Model):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.file_source import FileSource
-from spark_jobs.contract.model import Disagreement, doubled_in
-from spark_jobs.contract.output import OutputMode
-from spark_jobs.contract.source import BaseSource
-from spark_jobs.contract.targets import DatabaseTarget
-from spark_jobs.contract.trigger import Trigger
+from tidemill.spec.model import Disagreement, doubled_in
+from tidemill.spec.output import OutputMode
+from tidemill.spec.sources.base import BaseSource
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.targets import DatabaseTarget
+from tidemill.spec.trigger import Trigger
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.spec import Spec
+    from tidemill.spec.spec import Spec
 
 
 def refuse_disagreement(spec: Spec) -> None:

@@ -7,9 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 from tidemill.contract.syntax.quantities import Duration
-
-from spark_jobs.contract.model import Disagreement
-from spark_jobs.contract.source import BaseSource, OptionValue, as_text
+from tidemill.spec.model import Disagreement
+from tidemill.spec.sources.base import BaseSource, OptionValue, as_text
 
 
 class TrialSource(BaseSource):

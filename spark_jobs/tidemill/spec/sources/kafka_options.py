@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from spark_jobs.contract.source import OptionValue
+from tidemill.spec.sources.base import OptionValue
 
 PLAIN = (
     "kafkaConsumer.pollTimeoutMs",

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import StringConstraints, field_validator, model_validator
 from tidemill.contract.syntax.ddl import column_names
-
-from spark_jobs.contract.event_time import EventTime
-from spark_jobs.contract.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in
+from tidemill.spec.event_time import EventTime
+from tidemill.spec.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in
 
 Ddl = Annotated[str, StringConstraints(min_length=1)]
 OptionValue = str | bool | int

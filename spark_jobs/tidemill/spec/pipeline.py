@@ -10,9 +10,8 @@ from pathlib import Path
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import Project, find
-
-from spark_jobs.contract.load import load_spec
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.load import load_spec
+from tidemill.spec.spec import Spec
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tidemill.contract.syntax.quantities import Duration
-
-from spark_jobs.contract.model import Model
+from tidemill.spec.model import Model
 
 
 class EventTime(Model):

@@ -7,9 +7,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 from tidemill.contract.syntax.ddl import column_names
-
-from spark_jobs.contract.model import ENGINE_PREFIX, Model, doubled_in
-from spark_jobs.contract.source import Ddl, OptionValue, as_text, checked_columns
+from tidemill.spec.model import ENGINE_PREFIX, Model, doubled_in
+from tidemill.spec.sources.base import Ddl, OptionValue, as_text, checked_columns
 
 # A record that does not parse is kept beside the others, whatever the spec says.
 ENGINE_OPTIONS = frozenset({"mode", "columnnameofcorruptrecord"})

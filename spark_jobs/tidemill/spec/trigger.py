@@ -7,8 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 from tidemill.contract.syntax.quantities import Size
-
-from spark_jobs.contract.model import Model
+from tidemill.spec.model import Model
 
 
 class Trigger(StrEnum):

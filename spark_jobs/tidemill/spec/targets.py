@@ -6,10 +6,9 @@ import hashlib
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
-
-from spark_jobs.contract.model import Column, Disagreement, Model, PlainName
-from spark_jobs.contract.output import Output, OutputMode
-from spark_jobs.contract.source import OptionValue
+from tidemill.spec.model import Column, Disagreement, Model, PlainName
+from tidemill.spec.output import Output, OutputMode
+from tidemill.spec.sources.base import OptionValue
 
 # Quoted all the same; this keeps names that need no thought in logs, errors and other tools.
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]

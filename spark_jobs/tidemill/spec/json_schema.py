@@ -1,6 +1,6 @@
 """The JSON Schema of specs, so that editors complete and check them.
 
-`python -m spark_jobs.contract.schema` writes `dags/specs/spec.schema.json`; a test keeps it equal.
+`python -m tidemill.spec.json_schema` writes `dags/specs/spec.schema.json`; a test keeps it equal.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.contract.project import REPOSITORY
-
-from spark_jobs.contract.spec import Spec
+from tidemill.spec.spec import Spec
 
 PATH = REPOSITORY / "dags" / "specs" / "spec.schema.json"
 

@@ -17,10 +17,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import PIPELINE_NAME
-
-from spark_jobs.contract.model import Disagreement
-from spark_jobs.contract.spec import Spec
-from spark_jobs.contract.yaml_size import MOST_NODES, first_too_large
+from tidemill.spec.model import Disagreement
+from tidemill.spec.spec import Spec
+from tidemill.spec.yaml_size import MOST_NODES, first_too_large
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _TEXT_KEYS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "merge", "value"))

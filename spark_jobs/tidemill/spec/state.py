@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field
-
-from spark_jobs.contract.model import Model
+from tidemill.spec.model import Model
 
 
 class State(Model):
