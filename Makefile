@@ -33,7 +33,7 @@ help: ## Show this list
 
 .PHONY: setup
 setup: $(DONE)-project ## Build .venv as the lock files say and find a Java; quick when nothing changed
-	@$(RUN) spark_jobs.contract.java
+	@$(RUN) tidemill.toolchain.java
 
 .PHONY: demo
 demo: setup ## Run the demo pipeline through Airflow: several increments, one of them held and released
@@ -94,7 +94,7 @@ lock: $(DONE)-installer ## Resolve pyproject.toml into the lock files again, kee
 
 .PHONY: jars
 jars: setup ## Fetch the jars of Kafka, Delta and the test servers into .jars; quick when there
-	@$(RUN) spark_jobs.contract.jars
+	@$(RUN) tidemill.toolchain.jars
 
 .PHONY: browser
 browser: setup ## Fetch the headless Chromium of the tests of the UI into .jars; quick when there
@@ -102,7 +102,7 @@ browser: setup ## Fetch the headless Chromium of the tests of the UI into .jars;
 
 .PHONY: kafka
 kafka: setup ## Run a Kafka broker on 127.0.0.1:9092 until Ctrl-C
-	@$(RUN) spark_jobs.contract.jars broker
+	@$(RUN) tidemill.toolchain.jars broker
 	@$(RUN) tests.servers.kafka
 
 .PHONY: env
@@ -111,7 +111,7 @@ env: ## Make up the secrets of docker-compose.yaml in .env, unless it is there
 
 .PHONY: lock-jars
 lock-jars: setup ## Find anew what the jars named in jars.lock need, and write every hash
-	@$(RUN) spark_jobs.contract.jars --lock
+	@$(RUN) tidemill.toolchain.jars --lock
 
 .PHONY: clean
 clean: ## Delete what demo, tests and tools left behind, but not .venv

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tidemill.toolchain.jars import jars_of
+from tidemill.toolchain.java import java_home
+from tidemill.toolchain.spark_conf import QUICK_START, engine_conf
 
-from spark_jobs.contract.jars import jars_of
-from spark_jobs.contract.java import java_home
-from spark_jobs.contract.session_conf import QUICK_START, engine_conf
 from tests.checkout import Demo, make_demo
 from tests.specs import minimal, parse
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 from tidemill.spec.pipeline import Pipeline
+from tidemill.toolchain.java import java_home
+from tidemill.toolchain.loopback import loopback_variables
+from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf
 
 from spark_jobs.contract.file_mode import HADOOP_UMASK
-from spark_jobs.contract.java import java_home
-from spark_jobs.contract.loopback import loopback_variables
-from spark_jobs.contract.session_conf import FAIR, JARS, driver_java_options, session_conf
 
 POOL = "spark.scheduler.pool"
 

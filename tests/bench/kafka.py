@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 from confluent_kafka import Producer
+from tidemill.toolchain.jars import jars_of
 
-from spark_jobs.contract.jars import jars_of
 from tests.bench import orders
 from tests.bench.measure import Command
 from tests.bench.sides import SCRIPTS, SUBMIT, Sides

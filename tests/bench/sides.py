@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tidemill.contract.project import REPOSITORY
 from tidemill.spec.load import load_spec
+from tidemill.toolchain.java import java_home
+from tidemill.toolchain.spark_conf import driver_java_options, session_conf
 
-from spark_jobs.contract.java import java_home
-from spark_jobs.contract.session_conf import driver_java_options, session_conf
 from tests.bench import orders
 from tests.bench.measure import Command
 

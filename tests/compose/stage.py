@@ -17,8 +17,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from tidemill.contract.project import REPOSITORY
+from tidemill.toolchain.java import java_home
 
-from spark_jobs.contract.java import java_home
 from tests.compose.composition import Composition
 from tests.servers.kafka import broker_command, kafka_java
 from tests.servers.ports import free_ports

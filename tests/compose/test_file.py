@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from tidemill.contract.project import REPOSITORY
+from tidemill.toolchain.jars import all_sets
 
-from spark_jobs.contract.jars import all_sets
 from tests.compose.composition import FILE, Composition, read, used_variables, written_env
 from tidemill_airflow.local import compose_env
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.errors import UsageError
-
-from spark_jobs.contract import jars
-from spark_jobs.contract.ivy import JarsUnresolved, pyspark_jars
-from spark_jobs.contract.jar_lock import lock_anew, read_lock
-from spark_jobs.contract.jars import JarsMissing, WrongHash, all_sets, jars_of, resolve
+from tidemill.toolchain import jars
+from tidemill.toolchain.ivy import JarsUnresolved, pyspark_jars
+from tidemill.toolchain.jar_lock import lock_anew, read_lock
+from tidemill.toolchain.jars import JarsMissing, WrongHash, all_sets, jars_of, resolve
 
 SETTINGS = """\
 <ivysettings>
@@ -163,7 +162,7 @@ def test_jars_that_were_not_fetched_are_named_with_their_command(tmp_path: Path)
     with pytest.raises(JarsMissing) as missing:
         jars_of("avro", environ={"TIDEMILL_JARS": str(tmp_path)})
     assert [name.split("_")[0] for name in missing.value.missing] == ["spark-avro"]
-    assert "python -m spark_jobs.contract.jars avro" in missing.value.remedy
+    assert "python -m tidemill.toolchain.jars avro" in missing.value.remedy
     assert "make jars" in missing.value.remedy
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.errors import ExitCode
-
-from spark_jobs.contract import java
-from spark_jobs.contract.java import UnsuitableJava, bundled_java, find_java, java_home
+from tidemill.toolchain import java
+from tidemill.toolchain.java import UnsuitableJava, bundled_java, find_java, java_home
 
 
 @pytest.fixture(autouse=True)

@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-
-from spark_jobs.contract.file_mode import HADOOP_UMASK
-from spark_jobs.contract.jars import JarsMissing, all_sets
-from spark_jobs.contract.session_conf import (
+from tidemill.toolchain.jars import JarsMissing, all_sets
+from tidemill.toolchain.spark_conf import (
     JARS,
     driver_java_options,
     engine_conf,
     jar_sets,
     session_conf,
 )
+
+from spark_jobs.contract.file_mode import HADOOP_UMASK
 from tests.specs import minimal, parse
 
 

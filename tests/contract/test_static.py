@@ -15,8 +15,8 @@ from tidemill.spec.stream_trigger import (
     parse_trigger,
     refuse_unsupported,
 )
+from tidemill.toolchain.spark_conf import jar_sets
 
-from spark_jobs.contract.session_conf import jar_sets
 from tests.specs import minimal, parse
 
 FILES = {"kind": "file", "format": "csv", "path": "/in/customers", "schema": "id string"}

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from spark_jobs.contract.java import java_home
+from tidemill.toolchain.java import java_home
 
 
 class RecordingJava:

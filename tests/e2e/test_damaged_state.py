@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.report import Outcome, Report
+from tidemill.toolchain import spark_conf
 
-from spark_jobs.contract import session_conf
 from spark_jobs.ledger.request import RunRequest, fix_request
 from tests.e2e.actions import Actions
 from tests.e2e.kill_points import Kept
@@ -135,7 +135,7 @@ def test_a_generation_keeps_the_checksums_of_rows_that_it_was_born_with(
     mill = Actions(tmp_path)
     mill.arrive_hours(0, 1)
     with monkeypatch.context() as before:
-        older = session_conf.engine_conf(mill.pipeline.spec) | {ROW_CHECKSUM: "false"}
+        older = spark_conf.engine_conf(mill.pipeline.spec) | {ROW_CHECKSUM: "false"}
         before.setattr(session_conf, "engine_conf", lambda *_: older)
         assert_goes_on(mill, "before")
     mill.arrive_hours(2)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.toolchain import spark_conf
 
-from spark_jobs.contract import session_conf
 from spark_jobs.ledger.generations import current
 from tests.e2e.asking import ask
 from tests.e2e.flow import Flow

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.toolchain.java import java_home
 
-from spark_jobs.contract.java import java_home
 from tests.e2e.airflow import until
 from tests.e2e.mill import NAME, Mill
 

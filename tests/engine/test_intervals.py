@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from tidemill.toolchain.spark_conf import engine_conf
 
-from spark_jobs.contract.session_conf import engine_conf
 from tests.e2e.flow import Flow
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Spec
+from tidemill.toolchain.spark_conf import engine_conf
 
-from spark_jobs.contract.session_conf import engine_conf
 from spark_jobs.engine.kafka_source import read_batch, stream
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 from tests.servers.kafka import Broker

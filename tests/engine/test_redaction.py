@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tidemill.contract.connections.airflow import Connection
 from tidemill.contract.connections.kafka import spark_options
+from tidemill.toolchain.spark_conf import engine_conf
 
-from spark_jobs.contract.session_conf import engine_conf
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.specs import minimal, parse

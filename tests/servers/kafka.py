@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tidemill.contract.project import REPOSITORY
+from tidemill.toolchain.jars import jars_of
+from tidemill.toolchain.java import java_home
 
-from spark_jobs.contract.jars import jars_of
-from spark_jobs.contract.java import java_home
 from tests.servers.certificate import make_certificate
 from tests.servers.kafka_client import KafkaClient
 from tests.servers.ports import free_ports, is_taken

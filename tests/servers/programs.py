@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from spark_jobs.contract.jars import folder_of, jars_of
+from tidemill.toolchain.jars import folder_of, jars_of
 
 
 def nobody() -> pwd.struct_passwd | None:

@@ -15,8 +15,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tidemill.contract.errors import UsageError
-
-from spark_jobs.contract.java import java_home
+from tidemill.toolchain.java import java_home
 
 SETTINGS = "TIDEMILL_IVY_SETTINGS"
 

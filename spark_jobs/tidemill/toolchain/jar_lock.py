@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.contract.ivy import Module, closure, pyspark_jars
+from tidemill.toolchain.ivy import Module, closure, pyspark_jars
 
 # A line that leaves out of a set whatever Spark has already.
 _WITH_SPARK = "- pyspark"

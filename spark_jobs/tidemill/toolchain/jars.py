@@ -1,6 +1,6 @@
 """Jars that Spark itself does not ship, pinned in `jars.lock` and fetched before any run.
 
-`python -m spark_jobs.contract.jars` lays them into `.jars/`, or where `TIDEMILL_JARS` says.
+`python -m tidemill.toolchain.jars` lays them into `.jars/`, or where `TIDEMILL_JARS` says.
 Standard library only: `make jars` asks it before any step has run.
 """
 
@@ -16,9 +16,8 @@ from pathlib import Path
 
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.project import REPOSITORY
-
-from spark_jobs.contract.ivy import fetch
-from spark_jobs.contract.jar_lock import Jar, lock_anew, read_lock, sha256_of
+from tidemill.toolchain.ivy import fetch
+from tidemill.toolchain.jar_lock import Jar, lock_anew, read_lock, sha256_of
 
 LOCK = REPOSITORY / "jars.lock"
 
@@ -58,7 +57,7 @@ def jars_of(*sets: str, environ: Mapping[str, str] = os.environ) -> tuple[Path, 
             f"{len(missing)} of the jars for {' and '.join(sets)} are not in "
             f"{folder_of(environ)}: {', '.join(missing[:3])}{' …' if missing[3:] else ''}.",
             remedy="Run `make jars`, or where Tidemill is installed "
-            f"`python -m spark_jobs.contract.jars {' '.join(sets)}`.",
+            f"`python -m tidemill.toolchain.jars {' '.join(sets)}`.",
             sets=sets,
             missing=missing,
         )
@@ -134,7 +133,7 @@ class _Count:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Fetch what is missing, without a word where nothing is; or write the lock."""
-    parser = argparse.ArgumentParser(prog="python -m spark_jobs.contract.jars", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tidemill.toolchain.jars", description=__doc__)
     parser.add_argument("sets", nargs="*", metavar="SET", help="of jars.lock; all if none is named")
     parser.add_argument("--lock", action="store_true", help="write the lock anew")
     given = parser.parse_args(argv)
