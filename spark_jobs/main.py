@@ -25,9 +25,9 @@ from tidemill.contract.errors import ExitCode, TidemillError
 from tidemill.contract.report import Report, Step
 from tidemill.contract.syntax.unicode_text import show_any_text
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.storage.file_mode import keep_from_others
+from tidemill.storage.lease import leave_on_loss
 
-from spark_jobs.contract.file_mode import keep_from_others
-from spark_jobs.ledger.lease import leave_on_loss
 from spark_jobs.steps.step import Run, StepFunction, perform
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_text
+from tidemill.storage.disk_errors import named
+from tidemill.storage.file_mode import keep_from_others
+from tidemill.storage.lease import leave_on_loss
 from typer import Exit, Typer
 from typer.core import TyperGroup
 
@@ -35,9 +38,6 @@ from spark_jobs.cli import (
     where,
 )
 from spark_jobs.cli.screen import Screen, json_asked_for
-from spark_jobs.contract.disk_errors import named
-from spark_jobs.contract.file_mode import keep_from_others
-from spark_jobs.ledger.lease import leave_on_loss
 
 _TYPED = "tidemill.typed"
 

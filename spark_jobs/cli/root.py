@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from tidemill.spec import pipeline
+from tidemill.storage import root_identity
 from typer import Option, confirm
 
 from spark_jobs.cli.options import Yes
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.ledger import root_identity
 
 RootId = Annotated[
     str | None,

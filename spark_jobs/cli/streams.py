@@ -7,9 +7,9 @@ from datetime import datetime
 
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.spec.pipeline import Pipeline, root
+from tidemill.storage.lease import STREAM, current_holder
 
 from spark_jobs.cli.screen import Screen
-from spark_jobs.ledger.lease import STREAM, current_holder
 from spark_jobs.ledger.running import Running, RunningQuery, running, running_anywhere
 
 POLL_SECONDS = 0.2

@@ -18,6 +18,8 @@ from pyspark.sql.streaming import DataStreamWriter
 from tidemill.contract.errors import TidemillError
 from tidemill.spec.output import Output
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import Lease
+from tidemill.storage.sync import sync
 
 from spark_jobs.engine import raised
 from spark_jobs.engine.query import ROWS_READ
@@ -34,11 +36,9 @@ from spark_jobs.ledger.attempts import (
 )
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.keyed_rows import KeyedFile
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
 from spark_jobs.ledger.partition_values import is_rejected, partition_values
 from spark_jobs.ledger.spark_files import planned_files, with_checksums
-from spark_jobs.ledger.sync import sync
 
 
 def write(

@@ -9,18 +9,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage import documents
+from tidemill.storage.lease import Lease
+from tidemill.storage.root_identity import register, root_id_of
+from tidemill.storage.sync import make_folder, put_whole
 
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.refusals import STATE_ENCODING
 from spark_jobs.engine.static import Pins
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Start
 from spark_jobs.ledger.clean_source import cleaned_sources
 from spark_jobs.ledger.fingerprint import put_fingerprint
 from spark_jobs.ledger.generation import Generation
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.input_file import hashed_sources
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.note import (
     Note,
     hash_of_file,
@@ -30,8 +32,6 @@ from spark_jobs.ledger.note import (
     writes_of,
 )
 from spark_jobs.ledger.reading import readings_of
-from spark_jobs.ledger.root_identity import register, root_id_of
-from spark_jobs.ledger.sync import make_folder, put_whole
 from spark_jobs.ledger.written import written_by
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"

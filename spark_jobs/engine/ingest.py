@@ -14,6 +14,7 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
+from tidemill.storage.lease import Lease
 
 from spark_jobs.engine.binding import bind, forget, start_of
 from spark_jobs.engine.changed_plan import refuse_changed_plan
@@ -36,7 +37,6 @@ from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.input_report import refuse_held_files, report_files
 from spark_jobs.ledger.late import LateRows
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
 from spark_jobs.ledger.running import clear_dead

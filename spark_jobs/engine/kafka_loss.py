@@ -19,6 +19,8 @@ from pyspark.sql import SparkSession
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
+from tidemill.storage.lease import Lease
+from tidemill.storage.sync import put_whole
 
 from spark_jobs.engine.progress import why
 from spark_jobs.engine.query import plan
@@ -32,9 +34,7 @@ from spark_jobs.ledger.kafka_look import KafkaLook
 from spark_jobs.ledger.kafka_loss import Losses, PassedLoss
 from spark_jobs.ledger.kafka_position import initial_offsets_file
 from spark_jobs.ledger.kafka_range import Range, as_offsets, between, merged
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.metadata_log import read_log_file
-from spark_jobs.ledger.sync import put_whole
 
 Say = Callable[[str], None]
 

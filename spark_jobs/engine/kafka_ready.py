@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.storage.lease import Lease
 
 from spark_jobs.engine.static import Statics
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
 

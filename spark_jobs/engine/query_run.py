@@ -13,8 +13,9 @@ from pyspark.sql.streaming import StreamingQuery
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
+from tidemill.storage.disk_errors import named
+from tidemill.storage.lease import Lease
 
-from spark_jobs.contract.disk_errors import named
 from spark_jobs.engine.follow import Following, Say
 from spark_jobs.engine.kafka_ready import explained
 from spark_jobs.engine.listening import listening
@@ -27,7 +28,6 @@ from spark_jobs.engine.state_damage import explain_state
 from spark_jobs.engine.static import Statics, kept
 from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.generation import Generation
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.look import Look
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage import documents
+from tidemill.storage.sync import sync
 
 from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.prefix import Read
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.replaceable import refuse_irreplaceable
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Batch, Ledger, OutputFile, Start
 from spark_jobs.ledger.keyed_rows import KeyedFile
 from spark_jobs.ledger.made import Made, Place
@@ -24,7 +25,6 @@ from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.reading import readings_of
 from spark_jobs.ledger.sink_log import SinkFile
 from spark_jobs.ledger.spark_files import with_checksums
-from spark_jobs.ledger.sync import sync
 from spark_jobs.ledger.written import PARQUET, Written, written_by
 
 LETTERS = 8

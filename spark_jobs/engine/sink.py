@@ -8,11 +8,11 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
+from tidemill.storage.lease import Lease
 
 from spark_jobs.engine import raised
 from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.query import Plan
-from spark_jobs.ledger.lease import Lease
 
 
 def start(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.request import RunRequest
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.offset_log import OffsetEntry
 from spark_jobs.ledger.sink_log import SinkFile
 

@@ -15,8 +15,9 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.storage import documents
+from tidemill.storage.sync import sync
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
 from spark_jobs.ledger.checkpoint import (
     Checkpoint,
@@ -31,7 +32,6 @@ from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.sink_log import SinkFile
 from spark_jobs.ledger.spark_files import spark_files, with_checksums
 from spark_jobs.ledger.static_pin import StaticPin
-from spark_jobs.ledger.sync import sync
 from spark_jobs.ledger.written import Written
 
 __all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]

@@ -14,8 +14,8 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.spec import Spec
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.bound_rules import returned, sentences, source_changes
 from spark_jobs.ledger.change import Change, Judge
 

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.bound_rules import judge_of
 from spark_jobs.ledger.change import Change, Judge, refuse
 from spark_jobs.ledger.fingerprint import (

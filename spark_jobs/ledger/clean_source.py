@@ -25,13 +25,13 @@ from tidemill.contract.layout import Layout
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
+from tidemill.storage import documents
+from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import owner
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.journal import Event, Journal, event_file
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.put_away import Kept, archive, claim_of, delete
 
 Say = Callable[[str], None]

@@ -20,8 +20,8 @@ from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource, Rating
 from tidemill.spec.spec import Spec
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.note import Note, Writes, hash_of_file, hash_of_spec, keys_of, writes_of
 from spark_jobs.ledger.source_code import OF_THE_TRANSFORM, hash_of_code
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
-
-from spark_jobs.ledger import documents
+from tidemill.storage import documents
 
 
 class Flush(BaseModel):

@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage import documents
+from tidemill.storage.sync import sync
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.attempts import Manifest, put_manifest
 from spark_jobs.ledger.bound_source import kafka_sources
 from spark_jobs.ledger.checkpoint_cut import ForkPointGone, cut, link
@@ -25,7 +26,6 @@ from spark_jobs.ledger.generation import Generation, GenerationUnbound
 from spark_jobs.ledger.kafka_loss import PassedLoss
 from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
 from spark_jobs.ledger.sink_log import METADATA_DIRECTORY
-from spark_jobs.ledger.sync import sync
 
 # An entry of the sink's log that names no file.
 NO_FILES = "v1"

@@ -11,6 +11,7 @@ from functools import partial
 
 from tidemill.contract.errors import Refused
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.root_identity import prove_born_here
 
 from spark_jobs.ledger.attempts import AttemptLog
 from spark_jobs.ledger.batches import Ledger
@@ -29,7 +30,6 @@ from spark_jobs.ledger.flush import Flush, read_flush
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.inputs import inspect
 from spark_jobs.ledger.note import Note, read_note
-from spark_jobs.ledger.root_identity import prove_born_here
 
 
 class CheckpointLost(Refused):

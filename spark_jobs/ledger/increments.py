@@ -16,9 +16,9 @@ from pathlib import Path
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.storage import documents
+from tidemill.storage.documents import AlreadyWritten
 
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.documents import AlreadyWritten
 from spark_jobs.ledger.generations import Birth, births
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.made import Made, Place

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.spec.sources.kafka import Offsets
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.kafka_range import between, records_in
 

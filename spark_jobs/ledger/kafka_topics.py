@@ -18,8 +18,8 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.syntax.java_regex import as_python
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.kafka_broker import Broker, Topic
 
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
-
-from spark_jobs.ledger import documents
+from tidemill.storage import documents
 
 COLUMNS = ("operator", "source", "event_time", "watermark", "record")
 

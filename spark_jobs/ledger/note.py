@@ -18,8 +18,7 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.output import OutputMode
 from tidemill.spec.sources.file import FileFormat
 from tidemill.spec.spec import Spec
-
-from spark_jobs.ledger import documents
+from tidemill.storage import documents
 
 Writes = Literal["files", "attempts", "nothing"]
 

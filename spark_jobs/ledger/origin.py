@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.attempts import read_attempts
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger, OutputFile
 from spark_jobs.ledger.clean_source import located

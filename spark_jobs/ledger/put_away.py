@@ -14,8 +14,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from tidemill.storage.sync import make_folder, sync_folder
+
 from spark_jobs.ledger.input_file import InputFile, sha256_of
-from spark_jobs.ledger.sync import make_folder, sync_folder
 
 Check = Callable[[], None]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
-
-from spark_jobs.ledger import documents
+from tidemill.storage import documents
 
 
 class RunIncrement(BaseModel):

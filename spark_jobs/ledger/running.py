@@ -16,9 +16,8 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import PIPELINE_NAME, Layout
-
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.process import ProcessId
+from tidemill.storage import documents
+from tidemill.storage.processes import ProcessId
 
 
 class RunningQuery(BaseModel):

@@ -9,8 +9,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import Layout
-
-from spark_jobs.ledger.lease import newest_epoch
+from tidemill.storage.lease import newest_epoch
 
 
 class Fence(BaseModel):

@@ -8,8 +8,8 @@ from pathlib import Path
 from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Journal

@@ -19,10 +19,10 @@ from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.storage.sync import sync
 
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.journal import Event
-from spark_jobs.ledger.sync import sync
 from spark_jobs.publish import commit
 from spark_jobs.publish.books import Audited
 from spark_jobs.publish.reject_rows import reject_rows

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tidemill.storage.sync import sync
+
 from spark_jobs.ledger.delta_log import DIGITS, LOG
-from spark_jobs.ledger.sync import sync
 
 
 def sync_table(table: Path, within: Path, since: int = 0) -> None:

@@ -8,11 +8,11 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import Lease
 
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.journal import Event, Journal
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
 from spark_jobs.ledger.request import RunRequest

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tidemill.contract.errors import Refused
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.generation import open_generation
-from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.repairs.plan import planned_repairs
 from spark_jobs.ledger.repairs.repair import Repair, carry_out
 

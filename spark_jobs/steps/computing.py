@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidemill.contract.errors import Refused
+from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.request import RunRequest, read_request
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.backfill import backfill

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import Lease
 
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Event, EventKind, Journal
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.publish import placing
 
 

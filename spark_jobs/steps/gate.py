@@ -12,6 +12,7 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import Lease, hold
 
 from spark_jobs.gate.counts import reasons_from_counts
 from spark_jobs.gate.engine import choose_engine
@@ -26,7 +27,6 @@ from spark_jobs.ledger.increments import (
     hash_of_files,
 )
 from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.lease import Lease, hold
 from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.request import read_request
 from spark_jobs.ledger.run_increment import read_run_increment, remember

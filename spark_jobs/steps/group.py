@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from tidemill.contract.errors import LeaseLost, SpecError
 from tidemill.contract.report import Report, backlog_bytes, read
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.lease import hold
 from spark_jobs.steps.live import ended
 from spark_jobs.steps.step import Ended, Run, perform
 

@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.epochs import use_up
+from tidemill.storage.lease import Holder, current_holder, newest_epoch
 
-from spark_jobs.ledger.epochs import use_up
-from spark_jobs.ledger.lease import Holder, current_holder, newest_epoch
 from spark_jobs.publish.fence import Fence, is_behind
 from spark_jobs.publish.fences import all_fences, fences_on_disk
 

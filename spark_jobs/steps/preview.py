@@ -22,9 +22,9 @@ from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.pipeline import root as root_of
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.static_inputs import TableStatic
+from tidemill.storage import documents
 
 from spark_jobs.gate.mask import masked_row, refuse_unknown
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Batch, Ledger, Start
 from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.sink_log import SinkFile

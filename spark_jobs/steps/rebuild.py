@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import Lease
 
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.construction import (
@@ -25,7 +26,6 @@ from spark_jobs.ledger.excluded import excluded
 from spark_jobs.ledger.generations import Birth, current, put_birth
 from spark_jobs.ledger.increments import Increment
 from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.lease import Lease
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec
 from spark_jobs.ledger.partitions import Partitions

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.construction import born_of
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increment
-from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
 from spark_jobs.ledger.request import RunRequest

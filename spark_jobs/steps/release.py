@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.increments import Increment, Increments, Release, State
 from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.run_increment import remember
 
 

@@ -15,12 +15,12 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage import documents
 
 from spark_jobs.gate.engine import Engine, choose_engine
 from spark_jobs.gate.judge import judge
 from spark_jobs.gate.sample import Sample, SampleFile
 from spark_jobs.gate.suite import Suite, load_suite
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.footers import read_footers

@@ -12,8 +12,7 @@ from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.spec.pipeline import Pipeline
-
-from spark_jobs.contract.disk_errors import disk_errors, named
+from tidemill.storage.disk_errors import disk_errors, named
 
 Say = Callable[[str], None]
 

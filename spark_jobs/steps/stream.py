@@ -13,9 +13,9 @@ from tidemill.contract.errors import UsageError
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, refuse_unsupported
+from tidemill.storage.lease import STREAM, hold
 
 from spark_jobs.engine.manner import Manner
-from spark_jobs.ledger.lease import STREAM, hold
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.live import ended
 from spark_jobs.steps.overdue import FeedOverdue

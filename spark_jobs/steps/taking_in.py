@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.bound_source import bind_sources
 from spark_jobs.ledger.construction import Construction, lease_of
@@ -13,7 +14,6 @@ from spark_jobs.ledger.flush import flushes, put_flush
 from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.generations import current, generation_of
 from spark_jobs.ledger.kafka_position import initial_offsets_file, put_initial_offsets
-from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.retained import beginning, published_input
 from spark_jobs.steps.step import Run
 

@@ -17,9 +17,9 @@ from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, this_process
 from tidemill.toolchain.spark_conf import QUICK_START
 
-from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, this_process
 from spark_jobs.ledger.request import Role, RunRequest, fix_request
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from tidemill.contract.errors import ExitCode
+from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.lease import hold
 from tests.cli.conftest import Tidemill
 from tests.e2e.mill import Mill
 from tests.histories import History, rows, tree

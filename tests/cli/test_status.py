@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 import pytest
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.project import spec_files
+from tidemill.storage import documents
+from tidemill.storage.lease import Holder, hold
+from tidemill.storage.processes import this_process
 
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.lease import Holder, hold
-from spark_jobs.ledger.process import this_process
 from tests.cli.conftest import Tidemill
 from tests.histories import History, reject, rows
 

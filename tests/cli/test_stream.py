@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from tidemill.contract.errors import ExitCode, LeaseHeld
+from tidemill.storage import lease
+from tidemill.storage.processes import this_process
 
-from spark_jobs.ledger import lease
-from spark_jobs.ledger.process import this_process
 from spark_jobs.ledger.running import Running, RunningQuery, running
 from tests.cli.conftest import Tidemill
 from tests.processes import child, wait_for

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tidemill.storage.file_mode import HADOOP_UMASK
 from tidemill.toolchain.jars import JarsMissing, all_sets
 from tidemill.toolchain.spark_conf import (
     JARS,
@@ -15,7 +16,6 @@ from tidemill.toolchain.spark_conf import (
     session_conf,
 )
 
-from spark_jobs.contract.file_mode import HADOOP_UMASK
 from tests.specs import minimal, parse
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.storage.lease import Lease, hold
 
 from spark_jobs.engine import raised
 from spark_jobs.engine.attempts import Attempts
@@ -25,7 +26,6 @@ from spark_jobs.ledger.attempts import (
     read_attempts,
     read_manifest,
 )
-from spark_jobs.ledger.lease import Lease, hold
 from tests.histories import NAME
 from tests.ledger.spark_logs import write_named_offsets
 from tests.net_histories import NetHistory, count, hour

@@ -8,8 +8,8 @@ from datetime import date
 
 import pyarrow as pa
 import pytest
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.construction import construct
 from spark_jobs.ledger.journal import event_file
 from spark_jobs.publish.delta_target import DeltaTarget

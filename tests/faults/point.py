@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.contract.report import Outcome, Report
+from tidemill.storage.disk_errors import DiskFull, named
 
-from spark_jobs.contract.disk_errors import DiskFull, named
 from tests.faults.case import Case, Seen, look, place_of
 from tests.faults.library import Fault, armed
 from tests.faults.power import cut_power

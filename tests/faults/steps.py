@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import Any
 
 from tidemill.contract.report import Report
+from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.repairs.plan import planned_repairs
 from spark_jobs.steps.checkpoint_repair import repair_checkpoint
 from spark_jobs.steps.lease import look_at_lease, repair_lease

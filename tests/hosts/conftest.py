@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.storage import lease
 
-from spark_jobs.ledger import lease
 from tests.histories import History
 
 # Seconds without a beat after which we take the other host's writer for dead.

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tidemill.contract.errors import LeaseHeld
 from tidemill.contract.report import Outcome
+from tidemill.storage.lease import current_holder, hold, newest_epoch
+from tidemill.storage.processes import this_process
 
-from spark_jobs.ledger.lease import current_holder, hold, newest_epoch
-from spark_jobs.ledger.process import this_process
 from tests.histories import History, rows
 from tests.hosts.host import OTHER_NAME, writer_elsewhere
 

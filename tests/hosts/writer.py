@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.contract.errors import TidemillError
+from tidemill.storage import heartbeat, lease, processes
+from tidemill.storage.lease import hold
 
-from spark_jobs.ledger import heartbeat, lease, process
-from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.run_increment import remember
 from spark_jobs.steps.publish import publish
 from spark_jobs.steps.seal import seal
@@ -39,7 +39,7 @@ def main(host: str, played: str, home: str, stop: str, action: str, *arguments: 
 
 
 def _play(host: str) -> None:
-    boot = "another-boot" if host == socket.gethostname() else process._boot()
+    boot = "another-boot" if host == socket.gethostname() else processes._boot()
     setattr(socket, "gethostname", lambda: host)  # noqa: B010
     setattr(process, "_boot", lambda: boot)  # noqa: B010
     setattr(process, "_machine", lambda: None)  # noqa: B010

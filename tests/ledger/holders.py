@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.lease import Holder, Released, newest_epoch
-from spark_jobs.ledger.process import ProcessId, this_process
+from tidemill.storage import documents
+from tidemill.storage.lease import Holder, Released, newest_epoch
+from tidemill.storage.processes import ProcessId, this_process
 
 
 def holder_of(process: ProcessId, epoch: int = 1, launcher: ProcessId | None = None) -> Holder:

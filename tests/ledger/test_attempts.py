@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.storage.documents import TornDocument
 
 from spark_jobs.ledger.attempts import (
     ManifestForeign,
@@ -12,7 +13,6 @@ from spark_jobs.ledger.attempts import (
     read_attempts,
     read_manifest,
 )
-from spark_jobs.ledger.documents import TornDocument
 from spark_jobs.ledger.footers import MissingDataFile
 from spark_jobs.ledger.generation import (
     CheckpointLost,

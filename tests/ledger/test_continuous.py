@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Counts
 from spark_jobs.ledger.batches import Ledger, Start
 from spark_jobs.ledger.bound_source import bind_sources

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
+from tidemill.storage import documents
+from tidemill.storage.disk_errors import DiskFull, NoHardLinks
+from tidemill.storage.documents import AlreadyWritten, NotReadableBack, TornDocument
 
-from spark_jobs.contract.disk_errors import DiskFull, NoHardLinks
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.documents import AlreadyWritten, NotReadableBack, TornDocument
 from tests.processes import child
 
 
@@ -39,7 +39,7 @@ import sys, time
 from contextlib import suppress
 from pathlib import Path
 from spark_jobs.ledger import documents
-from spark_jobs.ledger.documents import AlreadyWritten
+from tidemill.storage.documents import AlreadyWritten
 from tests.ledger.test_documents import Page
 folder, me = Path(sys.argv[1]), sys.argv[2]
 (folder / f"{{me}}.ready").touch()

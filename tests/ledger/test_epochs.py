@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.errors import LeaseHeld, LeaseLost
+from tidemill.storage import documents
+from tidemill.storage.epochs import use_up
+from tidemill.storage.lease import current_holder, hold, newest_epoch
+from tidemill.storage.processes import this_process
 
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.epochs import use_up
-from spark_jobs.ledger.lease import current_holder, hold, newest_epoch
-from spark_jobs.ledger.process import this_process
 from tests.ledger.holders import elsewhere, holder_of, write
 
 

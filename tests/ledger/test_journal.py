@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from tidemill.storage.documents import AlreadyWritten
 
-from spark_jobs.ledger.documents import AlreadyWritten
 from spark_jobs.ledger.journal import Applied, Event, Journal
 from tests.histories import History, rows
 

@@ -12,17 +12,17 @@ from typing import Any
 import psutil
 import pytest
 from tidemill.contract.errors import LeaseHeld, LeaseLost, TransientError
+from tidemill.storage import heartbeat, lease
+from tidemill.storage.lease import Holder, Lease, current_holder, hold, newest_epoch
+from tidemill.storage.processes import LAUNCHER_VARIABLE, this_process
 
-from spark_jobs.ledger import heartbeat, lease
-from spark_jobs.ledger.lease import Holder, Lease, current_holder, hold, newest_epoch
-from spark_jobs.ledger.process import LAUNCHER_VARIABLE, this_process
 from tests.ledger.holders import elsewhere, holder_of, write
 from tests.processes import child, wait_for
 
 HOLD = """
 import signal, sys
 from pathlib import Path
-from spark_jobs.ledger.lease import hold
+from tidemill.storage.lease import hold
 with hold(Path(sys.argv[1]), step="ingest", run_id="the other"):
     print("held", flush=True)
     signal.pause()
@@ -53,7 +53,7 @@ with lease.hold(Path(sys.argv[1]), step="ingest", run_id="r") as held:
 TAKE_TURNS = """
 import sys
 from pathlib import Path
-from spark_jobs.ledger.lease import hold
+from tidemill.storage.lease import hold
 folder = Path(sys.argv[1])
 for _ in range(5):
     with hold(folder / "lease", step="ingest", run_id=sys.argv[2], patience=60) as lease:
@@ -65,7 +65,7 @@ for _ in range(5):
 # A task that starts a driver which holds the lease, and waits for it.
 LAUNCH = """
 import os, subprocess, sys
-from spark_jobs.ledger.process import LAUNCHER_VARIABLE, this_process
+from tidemill.storage.processes import LAUNCHER_VARIABLE, this_process
 environ = {**os.environ, LAUNCHER_VARIABLE: this_process().model_dump_json()}
 driver = subprocess.Popen(
     [sys.executable, "-c", sys.argv[1], sys.argv[2]],

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tidemill.storage import processes
+from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, launcher, this_process
 
-from spark_jobs.ledger import process
-from spark_jobs.ledger.process import LAUNCHER_VARIABLE, ProcessId, launcher, this_process
 from tests.processes import child, wait_for
 
 SLEEP = "import signal; print('up', flush=True); signal.pause()"
@@ -45,22 +45,22 @@ def test_this_process_is_here_and_alive() -> None:
 def test_two_looks_at_a_process_agree() -> None:
     assert this_process() == this_process(os.getpid())
     with child(
-        "from spark_jobs.ledger.process import this_process as t; "
+        "from tidemill.storage.processes import this_process as t; "
         "print(t().model_dump_json(), flush=True); input()"
     ) as process:
-        assert process.stdout is not None
-        said = ProcessId.model_validate_json(process.stdout.readline())
-        assert said == this_process(process.pid)
+        assert processes.stdout is not None
+        said = ProcessId.model_validate_json(processes.stdout.readline())
+        assert said == this_process(processes.pid)
 
 
 def test_a_killed_process_is_gone_even_before_it_is_reaped() -> None:
     with child(SLEEP) as process:
-        who = this_process(process.pid)
+        who = this_process(processes.pid)
         assert not who.gone
-        process.kill()
-        wait_for(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
+        processes.kill()
+        wait_for(lambda: psutil.Process(processes.pid).status() == psutil.STATUS_ZOMBIE)
         assert who.gone
-        process.wait()
+        processes.wait()
         assert who.gone
 
 
@@ -131,8 +131,8 @@ def test_a_container_does_not_take_the_machine_id_of_its_image_for_the_machines(
     of_image.write_text("baked into the image\n")
     monkeypatch.setattr(process, "MACHINE_ID", of_image)
     monkeypatch.setattr(process, "PRODUCT_UUID", of_hardware)
-    identity = process._machine.__wrapped__
-    monkeypatch.setattr(process, "_namespace", lambda: process.MACHINE_NAMESPACE)
+    identity = processes._machine.__wrapped__
+    monkeypatch.setattr(process, "_namespace", lambda: processes.MACHINE_NAMESPACE)
     assert identity() == "baked into the image"
     monkeypatch.setattr(process, "_namespace", lambda: 4026532181)
     assert identity() is None
@@ -159,18 +159,18 @@ def test_of_a_process_elsewhere_nothing_is_known(change: dict[str, object]) -> N
 
 def test_ending_a_process_ends_all_that_it_started() -> None:
     with child(FAMILY) as process:
-        assert process.stdout is not None
-        pids = [process.pid, *map(int, (process.stdout.readline().split()))]
+        assert processes.stdout is not None
+        pids = [processes.pid, *map(int, (processes.stdout.readline().split()))]
         assert len(pids) == 3
         assert all(alive(pid) for pid in pids)
-        this_process(process.pid).end(patience=0.3)
+        this_process(processes.pid).end(patience=0.3)
         assert not any(alive(pid) for pid in pids)
 
 
 def test_ending_a_process_that_has_ended_is_nothing() -> None:
     with child("print('bye')") as process:
-        who = this_process(process.pid)
-        process.wait()
+        who = this_process(processes.pid)
+        processes.wait()
         who.end()
         assert who.gone
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from tidemill.contract.errors import Refused, TidemillError
+from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.checkpoint import CheckpointWithoutMetadata
 from spark_jobs.ledger.compactible_log import GapInSinkLog, GapInSourceLog
 from spark_jobs.ledger.generation import CheckpointLost, LedgerAhead, SinkLost, open_generation
-from spark_jobs.ledger.lease import hold
 from spark_jobs.ledger.metadata_log import TornLogEntry
 from spark_jobs.ledger.repairs.plan import NothingBound, planned_repairs
 from spark_jobs.ledger.repairs.repair import EntryUnknown, Repair

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
-
-from spark_jobs.ledger.root_identity import (
+from tidemill.storage.root_identity import (
     PipelineAlive,
     PipelineFolderLost,
     RootForeign,
@@ -24,6 +23,7 @@ from spark_jobs.ledger.root_identity import (
     prove_root,
     root_id_of,
 )
+
 from tests.file_modes import modes_count
 
 ENV = "TIDEMILL_ROOT_ID"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.layout import Layout
+from tidemill.storage.processes import ProcessId, this_process
 
-from spark_jobs.ledger.process import ProcessId, this_process
 from spark_jobs.ledger.running import (
     Running,
     RunningQuery,

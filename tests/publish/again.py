@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 from deltalake import Schema
 from tidemill.spec.output import OutputMode
+from tidemill.storage import documents
 
-from spark_jobs.ledger import documents
 from spark_jobs.ledger.batch import Batch, Start
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import Birth, put_birth

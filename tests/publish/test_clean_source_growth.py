@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.storage.lease import Lease, newest_epoch
 
 from spark_jobs.ledger.clean_source import clean_sources
-from spark_jobs.ledger.lease import Lease, newest_epoch
 from tests.histories import History, rows
 
 # What is opened and listed below the folder that is watched; a hook cannot be taken away again.

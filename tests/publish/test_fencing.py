@@ -11,8 +11,8 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
+from tidemill.storage.lease import newest_epoch
 
-from spark_jobs.ledger.lease import newest_epoch
 from spark_jobs.publish import commit, targets
 from spark_jobs.publish.commit import CommitContended
 from spark_jobs.publish.delta_target import DeltaTarget

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 from tidemill.contract.report import Outcome
+from tidemill.storage.lease import newest_epoch
 
-from spark_jobs.ledger.lease import newest_epoch
 from tests.histories import History, reject, rows
 from tests.processes import child, kill_group, wait_for
 

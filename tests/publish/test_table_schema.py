@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from deltalake import Field
 from tidemill.contract.report import Outcome
+from tidemill.storage.lease import newest_epoch
 
-from spark_jobs.ledger.lease import newest_epoch
 from tests.histories import COLUMNS, History, reject, row, rows
 
 WIDER = COLUMNS.append(pa.field("channel", pa.string()))

@@ -12,8 +12,8 @@ import pytest
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.storage.root_identity import forget
 
-from spark_jobs.ledger.root_identity import forget
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import Run, perform
 from tests.histories import NAME, History, reject, rows, tree

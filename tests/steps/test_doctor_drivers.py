@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.storage import documents
+from tidemill.storage.lease import Holder
+from tidemill.storage.processes import ProcessId, this_process
 
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.lease import Holder
-from spark_jobs.ledger.process import ProcessId, this_process
 from tests.histories import History
 from tests.processes import child
 from tests.steps.looks import look, work

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tidemill.storage.documents import AlreadyWritten
+from tidemill.storage.lease import Lease, newest_epoch
 
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.documents import AlreadyWritten
-from spark_jobs.ledger.lease import Lease, newest_epoch
 from spark_jobs.ledger.made import Made, Place
 from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.again import seal_again

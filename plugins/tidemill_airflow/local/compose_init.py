@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from spark_jobs.ledger.root_identity import initialise
+from tidemill.storage.root_identity import initialise
+
 from tidemill_airflow.local.metadata import prepare
 
 

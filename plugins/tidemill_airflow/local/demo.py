@@ -27,8 +27,8 @@ from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome
+from tidemill.storage.file_mode import keep_from_others
 
-from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.published import open_dataset

@@ -10,8 +10,8 @@ from airflow.sdk.configuration import conf
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.spec.decisions import Decisions
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.file_mode import keep_from_others
 
-from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.ledger.approval import Approval, read_approval, record_approval
 from spark_jobs.ledger.request import RunRequest
 from tidemill_airflow.operators.request import AIRFLOW, resolution_of, starter

@@ -10,9 +10,8 @@ from pathlib import Path
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Step
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.processes import LAUNCHER_VARIABLE, this_process
 from tidemill.toolchain.java import java_home
-
-from spark_jobs.ledger.process import LAUNCHER_VARIABLE, this_process
 
 APPLICATION = REPOSITORY / "spark_jobs" / "main.py"
 

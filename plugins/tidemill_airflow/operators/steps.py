@@ -10,8 +10,8 @@ from airflow.sdk import BaseOperator, BaseOperatorLink
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.storage.file_mode import keep_from_others
 
-from spark_jobs.contract.file_mode import keep_from_others
 from spark_jobs.ledger.request import RunRequest, fix_request
 from tidemill_airflow.events import announce, emit
 from tidemill_airflow.operators.child_step import ChildStep, StepCommand

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.contract.errors import Refused
-
-from spark_jobs.ledger.sync import put_whole, sync_folder
+from tidemill.storage.sync import put_whole, sync_folder
 
 
 class EntryUnknown(Refused):

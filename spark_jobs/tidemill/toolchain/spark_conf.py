@@ -14,9 +14,8 @@ from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Spec
 from tidemill.spec.static_inputs import FileStatic
+from tidemill.storage.file_mode import HADOOP_UMASK
 from tidemill.toolchain.jars import jars_of
-
-from spark_jobs.contract.file_mode import HADOOP_UMASK
 
 JARS = "spark.jars"
 # Each pipeline of a group has a pool of its own.

@@ -15,8 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from tidemill.contract.errors import LeaseLost
-
-from spark_jobs.ledger import documents
+from tidemill.storage import documents
 
 BEAT_SECONDS = 2.0
 # Several beats must fit into the time after which others take a silent holder for dead.

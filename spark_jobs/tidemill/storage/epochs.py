@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidemill.contract.errors import LeaseLost
-
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.lease import TIME_LIMIT_SECONDS, Holder, acquire, release
-from spark_jobs.ledger.process import launcher, this_process
+from tidemill.storage import documents
+from tidemill.storage.lease import TIME_LIMIT_SECONDS, Holder, acquire, release
+from tidemill.storage.processes import launcher, this_process
 
 PATIENCE_SECONDS = 5.0
 STEP = "lease repair"

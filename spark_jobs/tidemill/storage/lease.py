@@ -19,10 +19,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import ExitCode, LeaseHeld, LeaseLost
-
-from spark_jobs.ledger import documents
-from spark_jobs.ledger.heartbeat import Heartbeat, check_epoch
-from spark_jobs.ledger.process import ProcessId, launcher, this_process
+from tidemill.storage import documents
+from tidemill.storage.heartbeat import Heartbeat, check_epoch
+from tidemill.storage.processes import ProcessId, launcher, this_process
 
 TIME_LIMIT_SECONDS = 60.0
 POLL_SECONDS = 0.2

@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from tidemill.contract.errors import Refused, TransientError
-
-from spark_jobs.contract.disk_errors import disk_errors, hard_link
-from spark_jobs.ledger.sync import make_folder, sync_folder
+from tidemill.storage.disk_errors import disk_errors, hard_link
+from tidemill.storage.sync import make_folder, sync_folder
 
 Document = TypeVar("Document", bound=BaseModel)
 

@@ -18,9 +18,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
-
-from spark_jobs.contract.disk_errors import NoHardLinks, NotPermitted
-from spark_jobs.ledger import documents
+from tidemill.storage import documents
+from tidemill.storage.disk_errors import NoHardLinks, NotPermitted
 
 ROOT_ID = "TIDEMILL_ROOT_ID"
 
