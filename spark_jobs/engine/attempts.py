@@ -16,6 +16,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 from tidemill.contract.errors import TidemillError
+from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
+from tidemill.spark_logs.partition_paths import is_rejected, partition_values
+from tidemill.spark_logs.spark_files import planned_files, with_checksums
 from tidemill.spec.output import Output
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
@@ -36,9 +39,6 @@ from spark_jobs.ledger.attempts import (
 )
 from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.keyed_rows import KeyedFile
-from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
-from spark_jobs.ledger.partition_values import is_rejected, partition_values
-from spark_jobs.ledger.spark_files import planned_files, with_checksums
 
 
 def write(

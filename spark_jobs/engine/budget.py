@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from threading import Event
 
+from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.spec.trigger import Budget
 
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.metadata_log import batch_files
 
 POLL_SECONDS = 0.05
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tidemill.spark_logs.offset_log import plan_empty
+
 from spark_jobs.ledger.generation import Generation
 from spark_jobs.ledger.look import Look
-from spark_jobs.ledger.offset_log import plan_empty
 
 
 def plan_due(generation: Generation, found: Sequence[Look]) -> int | None:

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
@@ -32,7 +33,6 @@ from spark_jobs.engine.static import Pins, Statics, pin_statics, read_statics
 from spark_jobs.engine.ungated import Watch, begins_anew
 from spark_jobs.ledger.batches import Batch, Ledger
 from spark_jobs.ledger.bound_source import bind_sources, prove_sources
-from spark_jobs.ledger.checkpoint import first_write_leftovers
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.input_report import refuse_held_files, report_files

@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from tidemill.spark_logs.metadata_log import read_log_file
+from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, merged
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
@@ -33,8 +35,6 @@ from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.kafka_look import KafkaLook
 from spark_jobs.ledger.kafka_loss import Losses, PassedLoss
 from spark_jobs.ledger.kafka_position import initial_offsets_file
-from spark_jobs.ledger.kafka_range import Range, as_offsets, between, merged
-from spark_jobs.ledger.metadata_log import read_log_file
 
 Say = Callable[[str], None]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, outside
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
@@ -23,7 +24,6 @@ from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.generations import births
 from spark_jobs.ledger.kafka_loss import Losses
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
-from spark_jobs.ledger.kafka_range import Range, as_offsets, between, outside
 from spark_jobs.ledger.static_pin import StaticPin
 
 MOST_NAMED = 20

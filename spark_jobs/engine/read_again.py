@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tidemill.contract.errors import Refused
+from tidemill.spark_logs.offset_ranges import as_offsets, between
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
@@ -18,7 +19,6 @@ from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.clean_source import located
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
-from spark_jobs.ledger.kafka_range import as_offsets, between
 
 
 class InputGone(Refused):

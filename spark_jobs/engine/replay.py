@@ -22,6 +22,8 @@ from pathlib import Path
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
+from tidemill.spark_logs.checkpoint import read_checkpoint
+from tidemill.spark_logs.commit_log import put_watermark
 from tidemill.spec.event_time import as_time
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
@@ -38,8 +40,6 @@ from spark_jobs.engine.replay_output import Keep, ReplayOutput
 from spark_jobs.engine.segments import MOST_BATCHES, Step, segments, steps_of
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import kept
-from spark_jobs.ledger.checkpoint import read_checkpoint
-from spark_jobs.ledger.commit_log import put_watermark
 from spark_jobs.ledger.excluded import without
 from spark_jobs.ledger.made import Made, Place
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame
+from tidemill.spark_logs.sink_log import SinkFile
+from tidemill.spark_logs.spark_files import with_checksums
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
@@ -23,8 +25,6 @@ from spark_jobs.ledger.made import Made, Place
 from spark_jobs.ledger.note import Note, keys_of, writes_of
 from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.reading import readings_of
-from spark_jobs.ledger.sink_log import SinkFile
-from spark_jobs.ledger.spark_files import with_checksums
 from spark_jobs.ledger.written import PARQUET, Written, written_by
 
 LETTERS = 8

@@ -9,8 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.errors.exceptions.captured import convert_exception
 from tidemill.contract.errors import TidemillError, TransientError
-
-from spark_jobs.ledger.partition_values import disk_path
+from tidemill.spark_logs.partition_paths import disk_path
 
 # SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
 # syntax, unsupported features.

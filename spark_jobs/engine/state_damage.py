@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from tidemill.contract.errors import TidemillError
+from tidemill.spark_logs.state_files import damaged_state_files
 from tidemill.spec.pipeline import Pipeline
 
 from spark_jobs.engine.spark_errors import QueryFailed
-from spark_jobs.ledger.state_files import damaged_state_files
 
 # Conditions under which Spark could not take over what the batch before has left.
 LOADING = (

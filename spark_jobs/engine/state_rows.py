@@ -9,9 +9,9 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.contract.layout import Layout
+from tidemill.spark_logs.state_metadata import StateOperator
 
 from spark_jobs.engine.spark_errors import of_spark
-from spark_jobs.ledger.state_metadata import StateOperator
 
 PARTITIONS = "spark.sql.streaming.internal.stateStore.partitions"
 JOIN = "symmetricHashJoin"

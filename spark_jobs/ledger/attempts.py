@@ -17,10 +17,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
+from tidemill.spark_logs.offset_log import OffsetEntry
+from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.storage import documents
-
-from spark_jobs.ledger.offset_log import OffsetEntry
-from spark_jobs.ledger.sink_log import SinkFile
 
 MANIFEST = "_manifest.json"
 BATCH = "batch="

@@ -15,22 +15,22 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
-from tidemill.storage import documents
-from tidemill.storage.sync import sync
-
-from spark_jobs.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
-from spark_jobs.ledger.checkpoint import (
+from tidemill.spark_logs.checkpoint import (
     Checkpoint,
     OffsetEntry,
     SourceFile,
     read_checkpoint,
 )
+from tidemill.spark_logs.sink_log import SinkFile
+from tidemill.spark_logs.spark_files import spark_files, with_checksums
+from tidemill.storage import documents
+from tidemill.storage.sync import sync
+
+from spark_jobs.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
 from spark_jobs.ledger.committed import read_committed
 from spark_jobs.ledger.input_file import taken_in
 from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.output_file import output_files
-from spark_jobs.ledger.sink_log import SinkFile
-from spark_jobs.ledger.spark_files import spark_files, with_checksums
 from spark_jobs.ledger.static_pin import StaticPin
 from spark_jobs.ledger.written import Written
 

@@ -6,9 +6,10 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Protocol
 
+from tidemill.spark_logs.sink_log import SinkFile, read_sink_log
+
 from spark_jobs.ledger.attempts import read_attempts
 from spark_jobs.ledger.note import Note
-from spark_jobs.ledger.sink_log import SinkFile, read_sink_log
 
 
 class Committed(Protocol):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tidemill.contract.layout import Layout
+from tidemill.spark_logs.offset_ranges import Range, as_offsets, between
 
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger
 from spark_jobs.ledger.bound_source import kafka_sources
@@ -17,7 +18,6 @@ from spark_jobs.ledger.generations import births
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
-from spark_jobs.ledger.kafka_range import Range, as_offsets, between
 from spark_jobs.ledger.made import Made
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidemill.contract.errors import Refused
+from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.root_identity import prove_born_here
 
@@ -24,7 +25,6 @@ from spark_jobs.ledger.bound_rules import (
     mode_changes,
     sentences,
 )
-from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
 from spark_jobs.ledger.committed import Committed, read_committed
 from spark_jobs.ledger.flush import Flush, read_flush
 from spark_jobs.ledger.generations import generation_of

@@ -8,11 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.spark_logs.source_log import SourceFile
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
-
-from spark_jobs.ledger.source_log import SourceFile
 
 
 class InputFile(BaseModel):

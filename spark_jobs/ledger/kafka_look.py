@@ -13,6 +13,7 @@ from typing import Any
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
+from tidemill.spark_logs.offset_ranges import Range, between, merged, records_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
@@ -23,7 +24,6 @@ from spark_jobs.ledger.kafka_broker import Broker, Topic
 from spark_jobs.ledger.kafka_loss import AcceptedLoss, Losses, expired
 from spark_jobs.ledger.kafka_pace import Arrivals, behind, falls_behind, last_arrivals
 from spark_jobs.ledger.kafka_position import Position, position_of
-from spark_jobs.ledger.kafka_range import Range, between, merged, records_in
 from spark_jobs.ledger.kafka_sample import Sample, sample
 from spark_jobs.ledger.kafka_starting import beginning_of
 from spark_jobs.ledger.kafka_topics import prove_topics, topics_today, unprotected

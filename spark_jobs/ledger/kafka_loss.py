@@ -13,9 +13,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.spark_logs.offset_ranges import Range, records_in
 from tidemill.storage import documents
-
-from spark_jobs.ledger.kafka_range import Range, records_in
 
 
 class RecordsExpired(Refused):

@@ -10,14 +10,14 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
+from tidemill.spark_logs.partition_paths import disk_path
+from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, SinkFile, read_sink_log
 from tidemill.storage import documents
 
 from spark_jobs.ledger.attempts import read_attempts
 from spark_jobs.ledger.batches import Batch, InputFile, Ledger, OutputFile
 from spark_jobs.ledger.clean_source import located
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
-from spark_jobs.ledger.partition_values import disk_path
-from spark_jobs.ledger.sink_log import METADATA_DIRECTORY, SinkFile, read_sink_log
 
 
 class UnknownFile(UsageError):

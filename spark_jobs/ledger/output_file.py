@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.spark_logs.partition_paths import is_rejected, partition_values
+from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import REJECTED
 
 from spark_jobs.ledger.footers import read_footers
-from spark_jobs.ledger.partition_values import is_rejected, partition_values
 from spark_jobs.ledger.row_counts import count_rows
-from spark_jobs.ledger.sink_log import SinkFile
 from spark_jobs.ledger.written import PARQUET, Written
 
 

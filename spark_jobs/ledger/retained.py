@@ -12,6 +12,7 @@ from typing import Any
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.layout import Layout
+from tidemill.spark_logs.offset_ranges import Range, as_offsets, between
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
@@ -23,7 +24,6 @@ from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.generations import last_published
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
-from spark_jobs.ledger.kafka_range import Range, as_offsets, between
 from spark_jobs.ledger.listing import Found, list_source
 
 # Files of a kind that a report names; the number counts all.

@@ -16,6 +16,7 @@ from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Step
+from tidemill.spark_logs.orphans import Orphans
 from tidemill.storage.lease import current_holder
 
 from spark_jobs.ledger.batches import Ledger
@@ -26,7 +27,6 @@ from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.note import read_note
-from spark_jobs.ledger.orphans import Orphans
 from spark_jobs.ledger.published import Head, read_head
 
 

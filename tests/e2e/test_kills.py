@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
+from tidemill.spark_logs.orphans import read_orphans
 
-from spark_jobs.ledger.orphans import read_orphans
 from tests.e2e.kill import kill_at
 from tests.e2e.mill import Mill
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.report import Outcome
+from tidemill.spark_logs.compactible_log import compactible_log
+from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.toolchain import spark_conf
 
-from spark_jobs.ledger.compactible_log import compactible_log
-from spark_jobs.ledger.metadata_log import batch_files
 from tests.e2e.kill_points import Kept, Point, assert_gone_on, keep_ingested, leave
 from tests.e2e.mill import Mill
 

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.spark_logs.offset_ranges import Range
 from tidemill.spec.sources.kafka import KafkaSource
 
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.kafka_range import Range
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.note import hash_of_file, hash_of_spec
 from tests.e2e.flow import Flow

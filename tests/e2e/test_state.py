@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
+from tidemill.spark_logs.state_metadata import state_operators
 
-from spark_jobs.ledger.state_metadata import state_operators
 from spark_jobs.steps.state import NoState, show_state
 from tests.e2e.flow import Flow
 

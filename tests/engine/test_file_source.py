@@ -13,14 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tidemill.spark_logs.metadata_log import batch_files
+from tidemill.spark_logs.partition_paths import disk_path
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
 from spark_jobs.engine.file_source import stream
 from spark_jobs.engine.source import CORRUPT, ORIGIN
 from spark_jobs.ledger.listing import list_source
-from spark_jobs.ledger.metadata_log import batch_files
-from spark_jobs.ledger.partition_values import disk_path
 
 pytestmark = pytest.mark.jvm
 EVOLVING = {

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.ledger.checkpoint import Checkpoint, read_checkpoint
-from spark_jobs.ledger.sink_log import SinkLog, read_sink_log
+from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
+from tidemill.spark_logs.sink_log import SinkLog, read_sink_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

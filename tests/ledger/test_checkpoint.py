@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from spark_jobs.ledger.checkpoint import (
+from tidemill.spark_logs.checkpoint import (
     CheckpointWithoutMetadata,
     CommitEntry,
     NotAFileSource,
@@ -14,8 +13,9 @@ from spark_jobs.ledger.checkpoint import (
     OffsetsExpired,
     read_checkpoint,
 )
-from spark_jobs.ledger.compactible_log import GapInSourceLog
-from spark_jobs.ledger.metadata_log import TornLogEntry, UnsupportedLogVersion
+from tidemill.spark_logs.compactible_log import GapInSourceLog
+from tidemill.spark_logs.metadata_log import TornLogEntry, UnsupportedLogVersion
+
 from tests.ledger.spark_logs import (
     write_commit,
     write_metadata,

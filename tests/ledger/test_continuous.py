@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.spark_logs.offset_log import read_offsets
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
@@ -19,7 +20,6 @@ from spark_jobs.ledger.bound_source import bind_sources
 from spark_jobs.ledger.execution import ExecutionChanged, prove_execution
 from spark_jobs.ledger.generation import CommitsLost, open_generation
 from spark_jobs.ledger.note import Note
-from spark_jobs.ledger.offset_log import read_offsets
 from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
 from tests.sinks import Sinks
 

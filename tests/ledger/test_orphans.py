@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.spark_logs.orphans import Orphans, read_orphans
 
-from spark_jobs.ledger.orphans import Orphans, read_orphans
 from tests.histories import History
 
 

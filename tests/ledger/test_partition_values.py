@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from spark_jobs.ledger.partition_values import (
+from tidemill.spark_logs.partition_paths import (
     NotALocalFile,
     NotAPartitionDirectory,
     disk_path,

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tidemill.spark_logs.checkpoint import first_write_leftovers
+from tidemill.spark_logs.metadata_log import TornLogEntry
 
-from spark_jobs.ledger.checkpoint import first_write_leftovers
 from spark_jobs.ledger.footers import read_footers
-from spark_jobs.ledger.metadata_log import TornLogEntry
 from tests.ledger.stream import Query
 
 if TYPE_CHECKING:

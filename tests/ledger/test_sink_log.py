@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from spark_jobs.ledger.compactible_log import GapInSinkLog, MissingCompactLog
-from spark_jobs.ledger.metadata_log import TornLogEntry, UnsupportedLogVersion
-from spark_jobs.ledger.partition_values import NotALocalFile
-from spark_jobs.ledger.sink_log import (
+from tidemill.spark_logs.compactible_log import GapInSinkLog, MissingCompactLog
+from tidemill.spark_logs.metadata_log import TornLogEntry, UnsupportedLogVersion
+from tidemill.spark_logs.partition_paths import NotALocalFile
+from tidemill.spark_logs.sink_log import (
     FilesOfBatchUnknown,
     SinkFile,
     SinkMoved,
     UnknownSinkAction,
     read_sink_log,
 )
+
 from tests.ledger.spark_logs import write_sink_entry
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.spark_logs.compactible_log import GapInSourceLog, MissingCompactLog
+from tidemill.spark_logs.metadata_log import TornLogEntry
+from tidemill.spark_logs.source_log import SourceFile, read_file_source_log
 
-from spark_jobs.ledger.compactible_log import GapInSourceLog, MissingCompactLog
-from spark_jobs.ledger.metadata_log import TornLogEntry
-from spark_jobs.ledger.source_log import SourceFile, read_file_source_log
 from tests.ledger.spark_logs import write_source_entry
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import Schema
+from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import OutputMode
 from tidemill.storage import documents
 
@@ -24,7 +25,6 @@ from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.ledger.run_increment import remember
-from spark_jobs.ledger.sink_log import SinkFile
 from spark_jobs.publish.net_payload import write_net_payload
 from tests.histories import History
 from tests.rows import Row, reject, rows

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.spark_logs.checkpoint_fork import ForkPointGone
 from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.checkpoint_cut import ForkPointGone
 from spark_jobs.ledger.construction import construct
 from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.generations import births, current, owner

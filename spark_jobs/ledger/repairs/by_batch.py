@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidemill.spark_logs.checkpoint_fork import state_missing
+from tidemill.spark_logs.commit_log import read_commit
+from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files
+from tidemill.spark_logs.offset_log import read_offsets
+
 from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.checkpoint_cut import state_missing
-from spark_jobs.ledger.commit_log import read_commit
-from spark_jobs.ledger.metadata_log import TornLogEntry, batch_files
 from spark_jobs.ledger.note import Note
-from spark_jobs.ledger.offset_log import read_offsets
 from spark_jobs.ledger.repairs.repair import Repair, unknown
 
 Read = Callable[[Path, int], object]

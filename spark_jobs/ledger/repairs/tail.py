@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tidemill.contract.errors import Refused
+from tidemill.spark_logs.commit_log import read_commit
+from tidemill.spark_logs.compactible_log import COMPACT
+from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files
+from tidemill.spark_logs.offset_log import read_offsets
+from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, read_sink_entry
+from tidemill.spark_logs.source_log import read_source_entry
 
 from spark_jobs.ledger.attempts import MANIFEST, folder_of
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.commit_log import read_commit
-from spark_jobs.ledger.compactible_log import COMPACT
 from spark_jobs.ledger.footers import read_footers
-from spark_jobs.ledger.metadata_log import TornLogEntry, batch_files
 from spark_jobs.ledger.note import Note
-from spark_jobs.ledger.offset_log import read_offsets
 from spark_jobs.ledger.repairs.repair import Repair, unknown
-from spark_jobs.ledger.sink_log import METADATA_DIRECTORY, read_sink_entry
-from spark_jobs.ledger.source_log import read_source_entry
 
 Log = Literal["offsets", "sink", "commits"]
 # The order in which Spark writes them for a batch.

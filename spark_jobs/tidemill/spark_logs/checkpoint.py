@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
+from tidemill.spark_logs.commit_log import CommitEntry, read_commit
+from tidemill.spark_logs.metadata_log import REPAIR, LogEntries, batch_files, torn
+from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
+from tidemill.spark_logs.source_log import SourceFile, files_between, read_file_source_log
 
-from spark_jobs.ledger.commit_log import CommitEntry, read_commit
 from spark_jobs.ledger.committed import Committed
-from spark_jobs.ledger.metadata_log import REPAIR, LogEntries, batch_files, torn
-from spark_jobs.ledger.offset_log import OffsetEntry, read_offsets
-from spark_jobs.ledger.source_log import SourceFile, files_between, read_file_source_log
 
 __all__ = [
     "Checkpoint",

@@ -13,8 +13,7 @@ from math import gcd
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
-
-from spark_jobs.ledger.metadata_log import REPAIR, batch_files
+from tidemill.spark_logs.metadata_log import REPAIR, batch_files
 
 COMPACT = ".compact"
 

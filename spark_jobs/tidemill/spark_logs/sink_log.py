@@ -13,10 +13,9 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
-
-from spark_jobs.ledger.compactible_log import GapInSinkLog, compactible_log
-from spark_jobs.ledger.metadata_log import LogEntries, LogFile, read_log_file
-from spark_jobs.ledger.partition_values import disk_path
+from tidemill.spark_logs.compactible_log import GapInSinkLog, compactible_log
+from tidemill.spark_logs.metadata_log import LogEntries, LogFile, read_log_file
+from tidemill.spark_logs.partition_paths import disk_path
 
 METADATA_DIRECTORY = "_spark_metadata"
 

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
-
-from spark_jobs.ledger.checkpoint import Checkpoint
-from spark_jobs.ledger.compactible_log import GapInSourceLog, compactible_log
+from tidemill.spark_logs.checkpoint import Checkpoint
+from tidemill.spark_logs.compactible_log import GapInSourceLog, compactible_log
 
 # `7.changelog`, `7.zip`, `7_<uuid>.changelog` and their checksums; `.delta` of the other provider.
 VERSION = re.compile(r"\.?([0-9]+)(_[^.]+)?\.(changelog|zip|delta|snapshot)(\.crc)?")

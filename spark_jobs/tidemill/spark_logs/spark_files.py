@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from spark_jobs.ledger.checkpoint import Checkpoint
-from spark_jobs.ledger.compactible_log import COMPACT
-from spark_jobs.ledger.metadata_log import batch_files
-from spark_jobs.ledger.sink_log import METADATA_DIRECTORY
+from tidemill.spark_logs.checkpoint import Checkpoint
+from tidemill.spark_logs.compactible_log import COMPACT
+from tidemill.spark_logs.metadata_log import batch_files
+from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
 
 
 def spark_files(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> Iterator[Path]:

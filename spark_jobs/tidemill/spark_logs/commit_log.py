@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.ledger.metadata_log import read_log_file
+from tidemill.spark_logs.metadata_log import read_log_file
 
 
 @dataclass(frozen=True)

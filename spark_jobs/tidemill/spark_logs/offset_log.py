@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.ledger.metadata_log import read_log_file
+from tidemill.spark_logs.metadata_log import read_log_file
 
 _EPOCH: Mapping[str, Any] = {"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {}}
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.ledger.compactible_log import GapInSourceLog, compactible_log
-from spark_jobs.ledger.metadata_log import REPAIR, read_log_file
-from spark_jobs.ledger.partition_values import disk_path
+from tidemill.spark_logs.compactible_log import GapInSourceLog, compactible_log
+from tidemill.spark_logs.metadata_log import REPAIR, read_log_file
+from tidemill.spark_logs.partition_paths import disk_path
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
+from tidemill.spark_logs.checkpoint import read_checkpoint
+from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
 
-from spark_jobs.ledger.checkpoint import read_checkpoint
 from spark_jobs.ledger.committed import read_committed
 from spark_jobs.ledger.note import read_note
-from spark_jobs.ledger.sink_log import METADATA_DIRECTORY
 
 
 class Orphans(BaseModel):
