@@ -8,9 +8,8 @@ from typing import Any
 
 from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
-
-from spark_jobs.ledger.delta_log import has_table
-from spark_jobs.ledger.published import open_dataset
+from tidemill.file_formats.delta import open_dataset
+from tidemill.file_formats.delta_log import has_table
 
 
 def read_rows(table: Path) -> list[dict[str, Any]]:

@@ -16,6 +16,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 from tidemill.contract.errors import TidemillError
+from tidemill.file_formats.keyed_rows import KeyedFile
+from tidemill.file_formats.parquet import read_footer
 from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spark_logs.spark_files import planned_files, with_checksums
@@ -37,8 +39,6 @@ from spark_jobs.ledger.attempts import (
     put_manifest,
     read_manifest,
 )
-from spark_jobs.ledger.footers import read_footer
-from spark_jobs.ledger.keyed_rows import KeyedFile
 
 
 def write(

@@ -8,6 +8,7 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
+from tidemill.file_formats.written_format import written_by
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
@@ -32,7 +33,6 @@ from spark_jobs.ledger.note import (
     writes_of,
 )
 from spark_jobs.ledger.reading import readings_of
-from spark_jobs.ledger.written import written_by
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 

@@ -15,6 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
+from tidemill.file_formats.delta import open_dataset
+from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.written_format import PARQUET, Written, written_by
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
@@ -22,11 +25,8 @@ from spark_jobs.engine.intervals import Extent
 from spark_jobs.engine.recompute import Computed, compute
 from spark_jobs.engine.rows import REJECT
 from spark_jobs.engine.spark_errors import of_spark
-from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.made import Made
 from spark_jobs.ledger.partitions import Partitions
-from spark_jobs.ledger.published import open_dataset
-from spark_jobs.ledger.written import PARQUET, Written, written_by
 from spark_jobs.publish.files_target import files_now
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 from tidemill.contract.errors import SpecError
+from tidemill.file_formats.written_format import written_by
 from tidemill.spec.output import Output
 
 from spark_jobs.engine.rows import REJECT
-from spark_jobs.ledger.written import written_by
 
 
 class OutputDoesNotFit(SpecError):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+from tidemill.file_formats.keyed_rows import KeyedFile, doubled, without_key
+from tidemill.file_formats.parquet import read_footers
 from tidemill.spec.output import Output, OutputMode
 
 from spark_jobs.engine.spark_errors import QueryFailed
-from spark_jobs.ledger.footers import read_footers
-from spark_jobs.ledger.keyed_rows import KeyedFile, doubled, without_key
 
 
 class KeyTwice(QueryFailed):

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
+from tidemill.file_formats.delta_log import has_table
 from tidemill.spec.pipeline import Pipeline
 
 from spark_jobs.engine.intervals import Extent, extent_of
-from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.ledger.request import RunRequest
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from tidemill.file_formats.written_format import PARQUET, Written
+
 from spark_jobs.gate.columns import Column, parse_columns
-from spark_jobs.ledger.written import PARQUET, Written
 
 
 @dataclass(frozen=True)

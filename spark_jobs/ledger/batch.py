@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.file_formats.written_format import Written
 
 from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.output_file import OutputFile
 from spark_jobs.ledger.static_pin import StaticPin
-from spark_jobs.ledger.written import Written
 
 __all__ = ["Batch", "Counts", "InputFile", "OutputFile", "Start"]
 

@@ -15,6 +15,7 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.file_formats.written_format import Written
 from tidemill.spark_logs.checkpoint import (
     Checkpoint,
     OffsetEntry,
@@ -32,7 +33,6 @@ from spark_jobs.ledger.input_file import taken_in
 from spark_jobs.ledger.note import read_note
 from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.static_pin import StaticPin
-from spark_jobs.ledger.written import Written
 
 __all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
 

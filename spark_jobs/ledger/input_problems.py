@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
 from tidemill.contract.errors import Refused
+from tidemill.file_formats.avro import NotAvro, avro_schema
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.ledger.avro_file import NotAvro, avro_schema
 from spark_jobs.ledger.listing import Found, partition_columns
 from spark_jobs.ledger.look import Problem
 from spark_jobs.ledger.new_columns import columns_not_named

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
 from tidemill.contract.syntax.ddl_type import DdlType
+from tidemill.file_formats.avro import avro_schema
 from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.ledger.avro_file import avro_schema
 from spark_jobs.ledger.part_read import COMPRESSED
 from spark_jobs.ledger.schema_fit import is_by_position
 

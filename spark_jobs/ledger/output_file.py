@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.file_formats.parquet import read_footers
+from tidemill.file_formats.row_counts import count_rows
+from tidemill.file_formats.written_format import PARQUET, Written
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import REJECTED
-
-from spark_jobs.ledger.footers import read_footers
-from spark_jobs.ledger.row_counts import count_rows
-from spark_jobs.ledger.written import PARQUET, Written
 
 
 class OutputFile(BaseModel):

@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from tidemill.file_formats.first_json_value import CHUNK_BYTES, is_followed_by_more
 from tidemill.spec.sources.file import SELF_DESCRIBING, FileSource
-
-from spark_jobs.ledger.first_json_value import CHUNK_BYTES, is_followed_by_more
 
 _BLOCKS = frozenset({".snappy", ".lz4"})
 COMPRESSED = frozenset({*_BLOCKS, ".bz2", ".deflate", ".gz", ".zst"})

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
-
-from spark_jobs.ledger.delta_log import has_table
-from spark_jobs.ledger.published import open_dataset
+from tidemill.file_formats.delta import open_dataset
+from tidemill.file_formats.delta_log import has_table
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.contract.layout import Layout
+from tidemill.file_formats.delta_log import has_table
 from tidemill.spec.static_inputs import FileStatic, TableStatic
 
-from spark_jobs.ledger.delta_log import has_table
 from spark_jobs.ledger.listing import Found, InputMissing, list_source
 from spark_jobs.ledger.static_pin import PinnedFile, StaticPin, identity_of, pinned_file, put_copy
 
@@ -86,8 +86,7 @@ def pin_table(name: str, static: TableStatic, root: Path, place: Path) -> Static
 
 def _pin_version(table: DeltaTable, static: TableStatic, path: Path, place: Path) -> StaticPin:
     from pyarrow import parquet
-
-    from spark_jobs.ledger.published import open_dataset
+    from tidemill.file_formats.delta import open_dataset
 
     version = table.version()
     identity = f"version-{version:06d}-{identity_of(str(table.metadata().id))}"

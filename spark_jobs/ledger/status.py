@@ -16,6 +16,7 @@ from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Step
+from tidemill.file_formats.delta import Head, read_head
 from tidemill.spark_logs.orphans import Orphans
 from tidemill.storage.lease import current_holder
 
@@ -27,7 +28,6 @@ from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.late import LateLog
 from spark_jobs.ledger.note import read_note
-from spark_jobs.ledger.published import Head, read_head
 
 
 class _Model(BaseModel):

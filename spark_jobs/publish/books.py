@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
+from tidemill.file_formats.parquet import Footer, read_footers
+from tidemill.file_formats.row_counts import count_rows
+from tidemill.file_formats.written_format import Written
 
 from spark_jobs.ledger.batches import Batch, OutputFile
-from spark_jobs.ledger.footers import Footer, read_footers
 from spark_jobs.ledger.increments import NetFile, hash_of_files
 from spark_jobs.ledger.input_file import sha256_of
 from spark_jobs.ledger.journal import Event
-from spark_jobs.ledger.row_counts import count_rows
-from spark_jobs.ledger.written import Written
 
 
 class BooksDisagree(Refused):

@@ -13,8 +13,8 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 from tidemill.contract.errors import TransientError
+from tidemill.file_formats.delta_log import has_table, put_aside, torn_first_entry
 
-from spark_jobs.ledger.delta_log import has_table, put_aside, torn_first_entry
 from spark_jobs.publish.fence import fenced_out
 from spark_jobs.publish.table_sync import sync_table
 from spark_jobs.publish.turn import Turn

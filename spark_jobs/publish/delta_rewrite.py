@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction, RemoveAction
+from tidemill.file_formats.keyed_rows import KeyedFile, rows_at, with_keys_of
+from tidemill.file_formats.parquet import read_footer
 from tidemill.spark_logs.partition_paths import partition_directory
 from tidemill.spec.output import OutputMode
 from tidemill.storage.sync import sync
 
-from spark_jobs.ledger.footers import read_footer
-from spark_jobs.ledger.keyed_rows import KeyedFile, rows_at, with_keys_of
 from spark_jobs.publish.live_files import LiveFile, live_files
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.statistics import delta_statistics

@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.ledger.delta_log import DIGITS, LOG, actions_of
+from tidemill.file_formats.delta_log import DIGITS, LOG, actions_of
+
 from spark_jobs.publish.commit import LEASE_TRANSACTION
 
 # In the metadata of a commit of ours: the number of the journal's event, the hash of its files.

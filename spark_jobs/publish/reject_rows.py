@@ -14,10 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
-
-from spark_jobs.ledger.avro_file import avro_texts
-from spark_jobs.ledger.text_rows import Dialect, csv_rows, whole_lines
-from spark_jobs.ledger.written import Written
+from tidemill.file_formats.avro import avro_texts
+from tidemill.file_formats.text import Dialect, csv_rows, whole_lines
+from tidemill.file_formats.written_format import Written
 
 COLUMN = "_reject"
 SAID = pa.struct(

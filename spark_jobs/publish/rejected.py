@@ -19,9 +19,9 @@ from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.file_formats.parquet import read_footer
 from tidemill.storage.sync import sync
 
-from spark_jobs.ledger.footers import read_footer
 from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit
 from spark_jobs.publish.books import Audited

@@ -15,8 +15,7 @@ from typing import Any
 from deltalake import Field, Schema
 from deltalake.schema import PrimitiveType
 from tidemill.contract.errors import Refused
-
-from spark_jobs.ledger.footers import Footer
+from tidemill.file_formats.parquet import Footer
 
 ENGINE_COLUMNS = frozenset({"_reject"})
 

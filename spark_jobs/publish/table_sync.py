@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tidemill.file_formats.delta_log import DIGITS, LOG
 from tidemill.storage.sync import sync
-
-from spark_jobs.ledger.delta_log import DIGITS, LOG
 
 
 def sync_table(table: Path, within: Path, since: int = 0) -> None:

@@ -13,6 +13,8 @@ from deltalake import DeltaTable
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
+from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.parquet import read_footers
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
@@ -22,8 +24,6 @@ from spark_jobs.gate.judge import judge
 from spark_jobs.gate.sample import Sample, SampleFile
 from spark_jobs.gate.suite import Suite, load_suite
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.delta_log import has_table
-from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.publish.live_files import LiveFile, live_files
 from spark_jobs.steps.beside import sink_of

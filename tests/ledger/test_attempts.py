@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tidemill.file_formats.parquet import MissingDataFile
 from tidemill.storage.documents import TornDocument
 
 from spark_jobs.ledger.attempts import (
@@ -13,7 +14,6 @@ from spark_jobs.ledger.attempts import (
     read_attempts,
     read_manifest,
 )
-from spark_jobs.ledger.footers import MissingDataFile
 from spark_jobs.ledger.generation import (
     CheckpointLost,
     GenerationUnbound,

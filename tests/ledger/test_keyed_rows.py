@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-from spark_jobs.ledger import row_chunks
-from spark_jobs.ledger.keyed_rows import (
+from tidemill.file_formats import parquet_rows
+from tidemill.file_formats.keyed_rows import (
     KeyedFile,
     doubled,
     last_of_each,

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tidemill.file_formats.parquet import read_footers
 from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spark_logs.metadata_log import TornLogEntry
 
-from spark_jobs.ledger.footers import read_footers
 from tests.ledger.stream import Query
 
 if TYPE_CHECKING:

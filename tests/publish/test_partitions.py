@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.file_formats.delta import open_dataset
 
-from spark_jobs.ledger.published import open_dataset
 from tests.histories import History, reject, row, rows
 
 # A file of its own each; Spark escapes some of them in the name of the directory.

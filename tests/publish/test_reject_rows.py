@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
+from tidemill.file_formats.avro import NotAvro, avro_texts
+from tidemill.file_formats.written_format import Written
 
-from spark_jobs.ledger.avro_file import NotAvro, avro_texts
-from spark_jobs.ledger.written import Written
 from spark_jobs.publish.reject_rows import SAID, reject_rows
 from tests.avro import PACK, write_avro
 

@@ -8,8 +8,8 @@ import duckdb
 import polars as pl
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.file_formats.delta import open_dataset
 
-from spark_jobs.ledger.published import open_dataset
 from tests.histories import History, reject, row, rows
 
 BAD = [

@@ -21,9 +21,9 @@ from deltalake import Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tidemill.file_formats.delta import open_dataset
+from tidemill.file_formats.parquet import read_footer
 
-from spark_jobs.ledger.footers import read_footer
-from spark_jobs.ledger.published import open_dataset
 from spark_jobs.publish.statistics import delta_statistics
 from tests.histories import COLUMNS, History, row
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tidemill.contract.errors import Refused
+from tidemill.file_formats.parquet import read_footers
 from tidemill.spark_logs.commit_log import read_commit
 from tidemill.spark_logs.compactible_log import COMPACT
 from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files
@@ -23,7 +24,6 @@ from tidemill.spark_logs.source_log import read_source_entry
 
 from spark_jobs.ledger.attempts import MANIFEST, folder_of
 from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.footers import read_footers
 from spark_jobs.ledger.note import Note
 from spark_jobs.ledger.repairs.repair import Repair, unknown
 

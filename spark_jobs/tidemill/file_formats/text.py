@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from spark_jobs.ledger.written import Written
+from tidemill.file_formats.written_format import Written
 
 CHUNK_BYTES = 2**20
 

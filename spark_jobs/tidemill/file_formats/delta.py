@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import UsageError
-
-from spark_jobs.ledger.delta_log import has_table
+from tidemill.file_formats.delta_log import has_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,11 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import orc
 from tidemill.contract.errors import Refused
-
-from spark_jobs.ledger.avro_file import NotAvro, avro_rows
-from spark_jobs.ledger.footers import MissingDataFile
-from spark_jobs.ledger.text_rows import count_lines, csv_rows
-from spark_jobs.ledger.written import Written
+from tidemill.file_formats.avro import NotAvro, avro_rows
+from tidemill.file_formats.parquet import MissingDataFile
+from tidemill.file_formats.text import count_lines, csv_rows
+from tidemill.file_formats.written_format import Written
 
 
 class TornOutput(Refused):

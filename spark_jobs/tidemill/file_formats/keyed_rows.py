@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from spark_jobs.ledger.row_chunks import row_chunks
+from tidemill.file_formats.parquet_rows import row_chunks
 
 if TYPE_CHECKING:
     import duckdb
