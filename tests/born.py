@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.ledger.generation_note import Note, hash_of_file, read_note
 
 from spark_jobs.ledger.fingerprint import put_fingerprint
-from spark_jobs.ledger.note import Note, hash_of_file, read_note
 from tests.histories import NAME, History
 
 CODE = '''

@@ -20,18 +20,18 @@ from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.project import Project
 from tidemill.contract.report import Report
+from tidemill.ledger.generation_note import Note, hash_of_spec, keys_of, writes_of
+from tidemill.ledger.input_file import hashed_sources
+from tidemill.ledger.ledger import Ledger, Start
+from tidemill.ledger.run_increment import remember
 from tidemill.spec.load import load_spec
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease, hold, newest_epoch
 
-from spark_jobs.ledger.batches import Ledger, Start
 from spark_jobs.ledger.clean_source import cleaned_sources
 from spark_jobs.ledger.increments import Increments, Release, Sealed, Verdict
-from spark_jobs.ledger.input_file import hashed_sources
 from spark_jobs.ledger.journal import Event, Journal
-from spark_jobs.ledger.note import Note, hash_of_spec, keys_of, writes_of
-from spark_jobs.ledger.run_increment import remember
 from spark_jobs.publish.outgoing import Outgoing
 from spark_jobs.publish.payload import Payload
 from spark_jobs.steps.publish import publish

@@ -12,9 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tidemill.contract.report import Report
-from tidemill.spark_logs.checkpoint import read_checkpoint
-
-from spark_jobs.ledger.attempts import (
+from tidemill.ledger.manifests import (
     AttemptFile,
     Manifest,
     folder_of,
@@ -22,6 +20,8 @@ from spark_jobs.ledger.attempts import (
     put_manifest,
     read_attempts,
 )
+from tidemill.spark_logs.checkpoint import read_checkpoint
+
 from spark_jobs.steps.gate import gate
 from spark_jobs.steps.step import perform
 from tests.histories import NAME, History

@@ -6,11 +6,11 @@ import time
 from datetime import datetime
 
 from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.ledger.running_queries import Running, RunningQuery, running, running_anywhere
 from tidemill.spec.pipeline import Pipeline, root
 from tidemill.storage.lease import STREAM, current_holder
 
 from spark_jobs.cli.screen import Screen
-from spark_jobs.ledger.running import Running, RunningQuery, running, running_anywhere
 
 POLL_SECONDS = 0.2
 COLUMNS = (

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from tidemill.ledger.input_file import InputFile
 
 from spark_jobs.engine.prefix import Read
 from spark_jobs.engine.rows import REJECT
-from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.partitions import Partitions
 
 

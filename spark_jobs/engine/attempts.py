@@ -18,6 +18,15 @@ from pyspark.sql.streaming import DataStreamWriter
 from tidemill.contract.errors import TidemillError
 from tidemill.file_formats.keyed_rows import KeyedFile
 from tidemill.file_formats.parquet import read_footer
+from tidemill.ledger.manifests import (
+    AttemptFile,
+    Manifest,
+    folder_of,
+    new_attempt,
+    prove_planned,
+    put_manifest,
+    read_manifest,
+)
 from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spark_logs.spark_files import planned_files, with_checksums
@@ -30,15 +39,6 @@ from spark_jobs.engine import raised
 from spark_jobs.engine.query import ROWS_READ
 from spark_jobs.engine.replaceable import refuse_irreplaceable
 from spark_jobs.engine.spark_errors import of_spark
-from spark_jobs.ledger.attempts import (
-    AttemptFile,
-    Manifest,
-    folder_of,
-    new_attempt,
-    prove_planned,
-    put_manifest,
-    read_manifest,
-)
 
 
 def write(

@@ -9,6 +9,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.file_formats.written_format import written_by
+from tidemill.ledger.generation_note import (
+    Note,
+    hash_of_file,
+    hash_of_spec,
+    keys_of,
+    read_note,
+    writes_of,
+)
+from tidemill.ledger.input_file import hashed_sources
+from tidemill.ledger.ledger import Start
+from tidemill.ledger.source_reading import readings_of
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
@@ -18,21 +29,10 @@ from tidemill.storage.sync import make_folder, put_whole
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.refusals import STATE_ENCODING
 from spark_jobs.engine.static import Pins
-from spark_jobs.ledger.batches import Start
 from spark_jobs.ledger.clean_source import cleaned_sources
 from spark_jobs.ledger.fingerprint import put_fingerprint
 from spark_jobs.ledger.generation import Generation
 from spark_jobs.ledger.generations import generation_of
-from spark_jobs.ledger.input_file import hashed_sources
-from spark_jobs.ledger.note import (
-    Note,
-    hash_of_file,
-    hash_of_spec,
-    keys_of,
-    read_note,
-    writes_of,
-)
-from spark_jobs.ledger.reading import readings_of
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 

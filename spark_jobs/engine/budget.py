@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from threading import Event
 
+from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.spec.trigger import Budget
-
-from spark_jobs.ledger.batches import Ledger
 
 POLL_SECONDS = 0.05
 

@@ -10,6 +10,8 @@ from threading import Event
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
 
@@ -20,8 +22,6 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.register import Register
 from spark_jobs.engine.shown import shown_rows
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.batches import Ledger
 
 POLL_SECONDS = 0.3
 Say = Callable[[str], None]

@@ -11,6 +11,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.ledger.late_rows import LateRows
+from tidemill.ledger.ledger import Batch, Ledger
+from tidemill.ledger.running_queries import clear_dead
+from tidemill.ledger.source_record import bind_sources, prove_sources
+from tidemill.ledger.static_pins import StaticPin, keep_copies
 from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
@@ -31,16 +36,11 @@ from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.state_figures import StateFigures, state_figures
 from spark_jobs.engine.static import Pins, Statics, pin_statics, read_statics
 from spark_jobs.engine.ungated import Watch, begins_anew
-from spark_jobs.ledger.batches import Batch, Ledger
-from spark_jobs.ledger.bound_source import bind_sources, prove_sources
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.input_report import refuse_held_files, report_files
-from spark_jobs.ledger.late import LateRows
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
-from spark_jobs.ledger.running import clear_dead
-from spark_jobs.ledger.static_pin import StaticPin, keep_copies
 
 Say = Callable[[str], None]
 

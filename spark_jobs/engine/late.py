@@ -23,6 +23,11 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
+from tidemill.ledger.late_rows import LateCount, LateLog, LateRows, counts_in
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.static_pins import StaticLost
 from tidemill.spec.output import MICROSECONDS
 from tidemill.spec.pipeline import Pipeline
 
@@ -42,13 +47,8 @@ from spark_jobs.engine.source import read_stream
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import Statics, read_statics
 from spark_jobs.engine.transform import TransformRefused, apply, load_transform
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.construction import left_out
 from spark_jobs.ledger.excluded import Excluded
-from spark_jobs.ledger.late import LateCount, LateLog, LateRows, counts_in
-from spark_jobs.ledger.note import hash_of_file, hash_of_spec
-from spark_jobs.ledger.static_pin import StaticLost
 
 Say = Callable[[str], None]
 

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tidemill.ledger.batch import Batch
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.spec.trigger import Trigger
-
-from spark_jobs.ledger.batch import Batch
 
 Rows = list[dict[str, Any]]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.static_pins import StaticPin
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 
 from spark_jobs.engine.static import Statics, pin_statics, read_statics
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.static_pin import StaticPin
 
 Say = Callable[[str], None]
 StaticsOf = Callable[[Mapping[str, StaticPin]], Statics]

@@ -10,6 +10,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.ledger.ledger import Batch, InputFile, Ledger
+from tidemill.ledger.static_pins import StaticPin
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, outside
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
@@ -18,13 +20,11 @@ from tidemill.spec.spec import Source
 
 from spark_jobs.engine.read_again import InputGone, of_files
 from spark_jobs.engine.source import read_stream
-from spark_jobs.ledger.batches import Batch, InputFile, Ledger
 from spark_jobs.ledger.clean_source import located
 from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.generations import births
 from spark_jobs.ledger.kafka_loss import Losses
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
-from spark_jobs.ledger.static_pin import StaticPin
 
 MOST_NAMED = 20
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"

@@ -9,14 +9,14 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tidemill.contract.errors import Refused
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.offset_ranges import as_offsets, between
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 
 from spark_jobs.engine.source import ORIGIN, read_stream
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.clean_source import located
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 

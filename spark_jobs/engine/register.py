@@ -10,14 +10,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from pyspark.sql.streaming import StreamingQuery
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.running_queries import Running, RunningQuery
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
 from tidemill.storage.processes import this_process
 
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.ungated import SAMPLE
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.running import Running, RunningQuery
 
 # Without new batches, so that its status is not older than this.
 BEAT_SECONDS = 2.0

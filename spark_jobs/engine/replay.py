@@ -22,6 +22,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
+from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spark_logs.commit_log import put_watermark
 from tidemill.spec.event_time import as_time
@@ -42,7 +43,6 @@ from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import kept
 from spark_jobs.ledger.excluded import without
 from spark_jobs.ledger.made import Made, Place
-from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
 
 Say = Callable[[str], None]
 

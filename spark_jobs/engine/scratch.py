@@ -10,6 +10,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from tidemill.file_formats.keyed_rows import KeyedFile
 from tidemill.file_formats.written_format import PARQUET, Written, written_by
+from tidemill.ledger.generation_note import Note, keys_of, writes_of
+from tidemill.ledger.ledger import Batch, Ledger, OutputFile, Start
+from tidemill.ledger.output_file import output_files
+from tidemill.ledger.source_reading import readings_of
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spark_logs.spark_files import with_checksums
 from tidemill.spec.output import OutputMode
@@ -21,11 +25,7 @@ from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.prefix import Read
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.replaceable import refuse_irreplaceable
-from spark_jobs.ledger.batches import Batch, Ledger, OutputFile, Start
 from spark_jobs.ledger.made import Made, Place
-from spark_jobs.ledger.note import Note, keys_of, writes_of
-from spark_jobs.ledger.output_file import output_files
-from spark_jobs.ledger.reading import readings_of
 
 LETTERS = 8
 

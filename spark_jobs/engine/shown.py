@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from pyspark.sql import SparkSession
+from tidemill.ledger.batch import Batch
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
@@ -12,7 +13,6 @@ from spark_jobs.engine.manner import Rows
 from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.query import Plan
-from spark_jobs.ledger.batch import Batch
 
 
 def shown_rows(

@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from tidemill.contract.errors import SpecError
+from tidemill.ledger.static_pins import StaticLost, StaticPin
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.static_inputs import FileStatic, Static, TableStatic
 
 from spark_jobs.engine.source import schema_of
 from spark_jobs.ledger.static_files import pin_files, pin_table
-from spark_jobs.ledger.static_pin import StaticLost, StaticPin
 
 Pins = Mapping[str, StaticPin]
 Statics = Mapping[str, DataFrame]

@@ -15,16 +15,16 @@ from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.mariadb import pymysql_arguments
 from tidemill.contract.connections.postgres import psycopg_arguments
 from tidemill.contract.errors import Refused, TransientError
-from tidemill.spec.static_inputs import DatabaseStatic, PostgresStatic
-
-from spark_jobs.engine.source import schema_of
-from spark_jobs.ledger.input_file import sha256_of
-from spark_jobs.ledger.static_pin import (
+from tidemill.ledger.input_file import sha256_of
+from tidemill.ledger.static_pins import (
     IDENTITY_LETTERS,
     StaticPin,
     pinned_file,
     put_copy,
 )
+from tidemill.spec.static_inputs import DatabaseStatic, PostgresStatic
+
+from spark_jobs.engine.source import schema_of
 
 ROWS_AT_ONCE = 10_000
 COPY = "rows.parquet"

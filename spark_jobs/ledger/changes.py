@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.ledger.generation_note import Note, hash_of_file, hash_of_spec
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
@@ -19,7 +20,6 @@ from spark_jobs.ledger.fingerprint import (
     print_of,
     read_fingerprint,
 )
-from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
 from spark_jobs.ledger.source_code import hash_of_code
 from spark_jobs.ledger.spec_changes import spec_changes
 

@@ -22,15 +22,15 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
+from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import owner
-from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.journal import Event, Journal, event_file
 from spark_jobs.ledger.put_away import Kept, archive, claim_of, delete
 

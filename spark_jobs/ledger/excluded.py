@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tidemill.contract.layout import Layout
+from tidemill.ledger.ledger import Batch, InputFile, Ledger
+from tidemill.ledger.source_record import kafka_sources
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between
 
-from spark_jobs.ledger.batches import Batch, InputFile, Ledger
-from spark_jobs.ledger.bound_source import kafka_sources
 from spark_jobs.ledger.generations import births
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal

@@ -16,13 +16,20 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from tidemill.contract.layout import Layout
+from tidemill.ledger.generation_note import (
+    Note,
+    Writes,
+    hash_of_file,
+    hash_of_spec,
+    keys_of,
+    writes_of,
+)
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource, Rating
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 
-from spark_jobs.ledger.note import Note, Writes, hash_of_file, hash_of_spec, keys_of, writes_of
 from spark_jobs.ledger.source_code import OF_THE_TRANSFORM, hash_of_code
 
 # What is told of every source in a field of its own.

@@ -12,6 +12,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tidemill.ledger.flushes import Flush, flushes
+from tidemill.ledger.generation_note import Note, hash_of_file, hash_of_spec
+from tidemill.ledger.manifests import Manifest, put_manifest
+from tidemill.ledger.source_record import kafka_sources
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone, cut, link
 from tidemill.spark_logs.compactible_log import COMPACT, compactible_log
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
@@ -19,13 +23,9 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 from tidemill.storage.sync import sync
 
-from spark_jobs.ledger.attempts import Manifest, put_manifest
-from spark_jobs.ledger.bound_source import kafka_sources
 from spark_jobs.ledger.fingerprint import inherit_fingerprint
-from spark_jobs.ledger.flush import Flush, flushes
 from spark_jobs.ledger.generation import Generation, GenerationUnbound
 from spark_jobs.ledger.kafka_loss import PassedLoss
-from spark_jobs.ledger.note import Note, hash_of_file, hash_of_spec
 
 # An entry of the sink's log that names no file.
 NO_FILES = "v1"

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidemill.contract.errors import Refused
+from tidemill.ledger.flushes import Flush, read_flush
+from tidemill.ledger.generation_note import Note, read_note
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.manifests import AttemptLog
+from tidemill.ledger.sink_reader import Committed, read_committed
 from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.root_identity import prove_born_here
 
-from spark_jobs.ledger.attempts import AttemptLog
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.bound_rules import (
     bound_by,
     bound_today,
@@ -25,11 +28,8 @@ from spark_jobs.ledger.bound_rules import (
     mode_changes,
     sentences,
 )
-from spark_jobs.ledger.committed import Committed, read_committed
-from spark_jobs.ledger.flush import Flush, read_flush
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.inputs import inspect
-from spark_jobs.ledger.note import Note, read_note
 
 
 class CheckpointLost(Refused):

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tidemill.contract.layout import Layout
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.input_file import InputFile
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.input_problems import InputChanged, InputRedelivered
 from spark_jobs.ledger.inputs import NAMED, look
 from spark_jobs.ledger.look import Look, refuse_held

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidemill.contract.layout import Layout
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.input_file import InputFile
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.input_problems import problems_of_content, problems_of_scan
 from spark_jobs.ledger.look import Look, refuse_held
 from spark_jobs.ledger.scan import Scan, scan

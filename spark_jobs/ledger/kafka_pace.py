@@ -15,11 +15,10 @@ from itertools import pairwise
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.ledger.batch import Batch
 from tidemill.spark_logs.offset_ranges import between, records_in
 from tidemill.spec.sources.kafka import Offsets
 from tidemill.storage import documents
-
-from spark_jobs.ledger.batch import Batch
 
 RUNS = 3
 # The share of the time between two starts that a run may take.

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.contract.layout import Layout
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.sink_reader import read_committed
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spark_logs.metadata_log import torn
 from tidemill.spark_logs.offset_ranges import as_offsets
 from tidemill.spec.sources.kafka import Offsets
-
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.committed import read_committed
-from spark_jobs.ledger.note import read_note
 
 
 @dataclass(frozen=True)

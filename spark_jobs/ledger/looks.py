@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
+from tidemill.ledger.ledger import Batch
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Source
 
 from spark_jobs.ledger import inputs
-from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.look import Look
 
 

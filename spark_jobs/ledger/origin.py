@@ -10,12 +10,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
+from tidemill.ledger.ledger import Batch, InputFile, Ledger, OutputFile
+from tidemill.ledger.manifests import read_attempts
 from tidemill.spark_logs.partition_paths import disk_path
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, SinkFile, read_sink_log
 from tidemill.storage import documents
 
-from spark_jobs.ledger.attempts import read_attempts
-from spark_jobs.ledger.batches import Batch, InputFile, Ledger, OutputFile
 from spark_jobs.ledger.clean_source import located
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
 

@@ -14,9 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from tidemill.ledger.input_file import InputFile, sha256_of
 from tidemill.storage.sync import make_folder, sync_folder
-
-from spark_jobs.ledger.input_file import InputFile, sha256_of
 
 Check = Callable[[], None]
 

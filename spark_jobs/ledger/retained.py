@@ -12,17 +12,17 @@ from typing import Any
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.layout import Layout
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.source_record import kafka_sources
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.bound_source import kafka_sources
 from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.generations import last_published
-from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 from spark_jobs.ledger.listing import Found, list_source
 

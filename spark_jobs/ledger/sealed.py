@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.ledger.batch import Batch
 
-from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.made import Made, Place
 
 

@@ -17,17 +17,17 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Step
 from tidemill.file_formats.delta import Head, read_head
+from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.late_rows import LateLog
+from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.orphans import Orphans
 from tidemill.storage.lease import current_holder
 
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.construction import being_built
 from spark_jobs.ledger.generations import current
 from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.late import LateLog
-from spark_jobs.ledger.note import read_note
 
 
 class _Model(BaseModel):

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.ledger.batches import Batch, Ledger
-from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.look import Problem
 from spark_jobs.ledger.scan import Scan
 from spark_jobs.ledger.source_tree import readable

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+from tidemill.ledger.generation_note import Note
+from tidemill.ledger.ledger import Batch, Ledger
 
-from spark_jobs.ledger.batches import Batch, Ledger
-from spark_jobs.ledger.note import Note
 from spark_jobs.publish.books import Audited
 from spark_jobs.publish.payload import Payload, PayloadFile
 from spark_jobs.publish.table_schema import born_schema, check_file, together

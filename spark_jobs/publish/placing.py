@@ -16,8 +16,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tidemill.contract.layout import Layout
+from tidemill.ledger.ledger import Ledger
 
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.journal import Event
 from spark_jobs.ledger.made import Made

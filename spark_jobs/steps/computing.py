@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tidemill.contract.errors import Refused
+from tidemill.ledger.run_increment import read_run_increment
+from tidemill.ledger.run_request import RunRequest, read_request
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.request import RunRequest, read_request
-from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.backfill import backfill
 from spark_jobs.steps.rebuild import rebuild
 from spark_jobs.steps.reject import reinstate

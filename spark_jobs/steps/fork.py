@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
+from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease, hold
 
@@ -19,8 +21,6 @@ from spark_jobs.ledger.construction import born_of, clear_away, construct
 from spark_jobs.ledger.fork import dropped_flushes, fork_off
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.ledger.generations import Birth, last_published, put_birth
-from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.request import RunRequest
 from spark_jobs.steps.again import last_event
 from spark_jobs.steps.step import Ended, Run
 from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished

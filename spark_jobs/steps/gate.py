@@ -11,13 +11,16 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.run_increment import read_run_increment, remember
+from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease, hold
 
 from spark_jobs.gate.counts import reasons_from_counts
 from spark_jobs.gate.engine import choose_engine
 from spark_jobs.gate.suite import Suite, load_suite
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.increments import (
     Increment,
     Increments,
@@ -27,9 +30,6 @@ from spark_jobs.ledger.increments import (
     hash_of_files,
 )
 from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.note import read_note
-from spark_jobs.ledger.request import read_request
-from spark_jobs.ledger.run_increment import read_run_increment, remember
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Ended, Run
 

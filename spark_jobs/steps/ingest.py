@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidemill.contract.report import Outcome
+from tidemill.ledger.run_request import read_request
 
-from spark_jobs.ledger.request import read_request
 from spark_jobs.steps.backfill import backfill
 from spark_jobs.steps.live import ingest_live
 from spark_jobs.steps.rebuild import rebuild

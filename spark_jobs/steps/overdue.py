@@ -6,8 +6,8 @@ import os
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import TidemillError
+from tidemill.ledger.ledger import Batch
 
-from spark_jobs.ledger.batches import Batch
 from spark_jobs.ledger.look import Look
 from spark_jobs.steps.step import Run
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tidemill.ledger.generation_note import Note, read_note
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.source_record import bound_source_changes
 from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.bound_rules import (
     bound_by,
     bound_today,
@@ -17,12 +19,10 @@ from spark_jobs.ledger.bound_rules import (
     judge_of,
     mode_changes,
 )
-from spark_jobs.ledger.bound_source import bound_source_changes
 from spark_jobs.ledger.change import Change, Verdict
 from spark_jobs.ledger.changes import Born, born_of
 from spark_jobs.ledger.fingerprint import as_born
 from spark_jobs.ledger.generations import generation_of
-from spark_jobs.ledger.note import Note, read_note
 
 WORST = (Verdict.ALLOWED, Verdict.CONSEQUENCES, Verdict.NOT_ALLOWED)
 

@@ -11,10 +11,14 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
+from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
+from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.run_increment import read_run_increment
+from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.construction import (
     Construction,
     construct,
@@ -25,13 +29,9 @@ from spark_jobs.ledger.construction import (
 from spark_jobs.ledger.excluded import excluded
 from spark_jobs.ledger.generations import Birth, current, put_birth
 from spark_jobs.ledger.increments import Increment
-from spark_jobs.ledger.input_file import InputFile
 from spark_jobs.ledger.made import Made
-from spark_jobs.ledger.note import hash_of_file, hash_of_spec
 from spark_jobs.ledger.partitions import Partitions
-from spark_jobs.ledger.request import RunRequest
 from spark_jobs.ledger.retained import Part, gone, published_input, unread
-from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.again import last_event, leased, note
 from spark_jobs.steps.seal import seal_batches
 from spark_jobs.steps.step import Ended, Run

@@ -8,6 +8,9 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
+from tidemill.ledger.run_increment import read_run_increment, remember
+from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease, hold
 
@@ -15,9 +18,6 @@ from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, Rejection, State
 from spark_jobs.ledger.journal import Journal
 from spark_jobs.ledger.made import Made, Place
-from spark_jobs.ledger.note import hash_of_file, hash_of_spec, read_note
-from spark_jobs.ledger.request import RunRequest
-from spark_jobs.ledger.run_increment import read_run_increment, remember
 from spark_jobs.steps.again import last_event, leased, seal_again
 from spark_jobs.steps.release import PATIENCE_SECONDS, must_be_held, must_say_why
 from spark_jobs.steps.step import Ended, Run

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
+from tidemill.ledger.ledger import InputFile, Ledger
 from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.ledger.batches import InputFile, Ledger
 from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.ledger.journal import Journal

@@ -13,9 +13,9 @@ from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.ledger.request import RunRequest, fix_request
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.specs import minimal, parse

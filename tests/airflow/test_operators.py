@@ -16,11 +16,11 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
+from tidemill.ledger.run_request import Role, RunRequest, fix_request
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, this_process
 from tidemill.toolchain.spark_conf import QUICK_START
 
-from spark_jobs.ledger.request import Role, RunRequest, fix_request
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark

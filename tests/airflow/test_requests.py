@@ -12,10 +12,10 @@ from airflow.sdk.exceptions import AirflowFailException
 from tidemill.contract.layout import Layout
 from tidemill.contract.os_user import os_user
 from tidemill.contract.report import Outcome
+from tidemill.ledger.run_increment import remember
+from tidemill.ledger.run_request import RunRequest, fix_request, read_request
 from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.ledger.request import RunRequest, fix_request, read_request
-from spark_jobs.ledger.run_increment import remember
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import DAY, context_of
 from tests.airflow.fake_step import leaving, report_of

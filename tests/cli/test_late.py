@@ -10,8 +10,8 @@ import pytest
 from pyarrow import parquet
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.ledger.late_rows import COLUMNS, LateLog, LateRows, counts_in
 
-from spark_jobs.ledger.late import COLUMNS, LateLog, LateRows, counts_in
 from tests.cli.conftest import Tidemill
 from tests.histories import History
 

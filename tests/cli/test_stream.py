@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from tidemill.contract.errors import ExitCode, LeaseHeld
+from tidemill.ledger.running_queries import Running, RunningQuery, running
 from tidemill.storage import lease
 from tidemill.storage.processes import this_process
 
-from spark_jobs.ledger.running import Running, RunningQuery, running
 from tests.cli.conftest import Tidemill
 from tests.processes import child, wait_for
 from tests.sinks import NAME, Sinks

@@ -13,10 +13,10 @@ from typing import Any
 from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.ledger.batch import Batch
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import current
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
+from tidemill.ledger.ledger import Ledger
 
-from spark_jobs.ledger.batches import Ledger
 from tests.e2e.mill import STEPS, Mill
 
 UUID = "3d6f7a52-8d0c-4b0f-9a77-0a3b1f6f2f11"

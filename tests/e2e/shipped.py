@@ -17,10 +17,10 @@ from typing import Any
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.note import read_note
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 from tests.e2e.mill import STEPS

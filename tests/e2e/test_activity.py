@@ -14,8 +14,8 @@ import pytest
 from deltalake import DeltaTable
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.ledger.ledger import Ledger
 
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.samples.activity import write_file
 from tests.e2e.shipped import Shipped
 

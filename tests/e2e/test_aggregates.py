@@ -17,10 +17,10 @@ from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.ledger.generation_note import read_note
 from tidemill.toolchain.ivy import pyspark_jars
 from tidemill.toolchain.java import java_home
 
-from spark_jobs.ledger.note import read_note
 from tests.e2e.flow import STEPS, Flow
 
 pytestmark = pytest.mark.jvm

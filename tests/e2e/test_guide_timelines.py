@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
+from tidemill.ledger.batch import Batch
 
-from spark_jobs.ledger.batch import Batch
 from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm

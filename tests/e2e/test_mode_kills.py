@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.ledger.manifests import read_attempts
 
-from spark_jobs.ledger.attempts import read_attempts
 from tests.e2e.actions import Actions
 from tests.e2e.kill import kill_at
 

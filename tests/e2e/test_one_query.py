@@ -11,6 +11,7 @@ from threading import Event
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.ledger.ledger import Ledger
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.storage.lease import Lease, hold
 
@@ -18,7 +19,6 @@ from spark_jobs.engine.ingest import ingest
 from spark_jobs.engine.manner import Manner
 from spark_jobs.engine.session import open_session, session_within
 from spark_jobs.engine.spark_errors import QueryInterrupted
-from spark_jobs.ledger.batches import Ledger
 from tests.e2e.mill import Mill
 
 pytestmark = pytest.mark.jvm

@@ -14,8 +14,8 @@ import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Report
+from tidemill.ledger.generation_note import read_note
 
-from spark_jobs.ledger.note import read_note
 from tests.e2e.flow import Flow
 
 if TYPE_CHECKING:

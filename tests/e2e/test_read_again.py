@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.partition_paths import disk_path
 
-from spark_jobs.ledger.batches import Ledger
 from tests.e2e.flow import Flow
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.project import Project
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.file_formats.delta import open_dataset
+from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.ledger.request import RunRequest, fix_request
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 from tests.processes import wait_for

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.ledger.ledger import Ledger
 
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.samples.user_sessions import write_file
 from tests.e2e.shipped import Shipped
 

@@ -13,19 +13,19 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.storage.lease import Lease, hold
-
-from spark_jobs.engine import raised
-from spark_jobs.engine.attempts import Attempts
-from spark_jobs.engine.replaceable import KeyNull, KeyTwice, TooManyRows
-from spark_jobs.engine.rows import REJECT_TYPE
-from spark_jobs.ledger.attempts import (
+from tidemill.ledger.manifests import (
     Manifest,
     ManifestForeign,
     put_manifest,
     read_attempts,
     read_manifest,
 )
+from tidemill.storage.lease import Lease, hold
+
+from spark_jobs.engine import raised
+from spark_jobs.engine.attempts import Attempts
+from spark_jobs.engine.replaceable import KeyNull, KeyTwice, TooManyRows
+from spark_jobs.engine.rows import REJECT_TYPE
 from tests.histories import NAME
 from tests.ledger.spark_logs import write_named_offsets
 from tests.net_histories import NetHistory, count, hour

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 from tidemill.contract.connections.airflow import ConnectionMissing
+from tidemill.ledger.static_pins import StaticPin
 from tidemill.spec.static_inputs import DatabaseStatic, MariaDbStatic, PostgresStatic
 
 from spark_jobs.engine.static_database import (
@@ -19,7 +20,6 @@ from spark_jobs.engine.static_database import (
     StaticUnreachable,
     pin_query,
 )
-from spark_jobs.ledger.static_pin import StaticPin
 from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("spark")]

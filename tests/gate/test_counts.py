@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.ledger.batch import Batch
 from tidemill.spec.spec import Gate
 
 from spark_jobs.gate.counts import reasons_from_counts
-from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.increments import NetFile, Sealed
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)

@@ -13,9 +13,9 @@ from datetime import date
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.ledger.run_increment import read_run_increment
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.run_increment import read_run_increment
 from spark_jobs.steps.seal import seal
 from tests.histories import History, reject, row, rows
 from tests.hosts.host import Writer, writer_elsewhere

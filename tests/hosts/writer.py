@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.contract.errors import TidemillError
+from tidemill.ledger.run_increment import remember
 from tidemill.storage import heartbeat, lease, processes
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.run_increment import remember
 from spark_jobs.steps.publish import publish
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Run, perform

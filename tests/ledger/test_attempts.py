@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from tidemill.file_formats.parquet import MissingDataFile
-from tidemill.storage.documents import TornDocument
-
-from spark_jobs.ledger.attempts import (
+from tidemill.ledger.manifests import (
     ManifestForeign,
     ManifestMissing,
     read_attempts,
     read_manifest,
 )
+from tidemill.storage.documents import TornDocument
+
 from spark_jobs.ledger.generation import (
     CheckpointLost,
     GenerationUnbound,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tidemill.ledger.ledger import LedgerGap, StartUnknown
 
-from spark_jobs.ledger.batches import LedgerGap, StartUnknown
 from tests.histories import History, reject, row, rows, tree
 from tests.ledger.spark_logs import write_commit
 from tests.system_calls import listings

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.ledger.batch import Counts
+from tidemill.ledger.generation_note import Note
+from tidemill.ledger.ledger import Ledger, Start
+from tidemill.ledger.source_record import bind_sources
 from tidemill.spark_logs.offset_log import read_offsets
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
-from spark_jobs.ledger.batch import Counts
-from spark_jobs.ledger.batches import Ledger, Start
-from spark_jobs.ledger.bound_source import bind_sources
 from spark_jobs.ledger.execution import ExecutionChanged, prove_execution
 from spark_jobs.ledger.generation import CommitsLost, open_generation
-from spark_jobs.ledger.note import Note
 from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
 from tests.sinks import Sinks
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.ledger.ledger import LedgerGap
 from tidemill.spark_logs.checkpoint import CheckpointWithoutMetadata
 from tidemill.spark_logs.compactible_log import GapInSinkLog
 from tidemill.spark_logs.metadata_log import TornLogEntry
 from tidemill.spark_logs.sink_log import SinkMoved
 
-from spark_jobs.ledger.batches import LedgerGap
 from spark_jobs.ledger.generation import (
     CheckpointForeign,
     CheckpointLost,

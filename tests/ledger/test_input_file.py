@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tidemill.ledger.input_file import InputFile, hashed_sources, taken_in
 from tidemill.spark_logs.source_log import SourceFile
 
-from spark_jobs.ledger.input_file import InputFile, hashed_sources, taken_in
 from tests.specs import minimal, parse
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)

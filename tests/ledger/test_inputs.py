@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 from tidemill.contract.errors import Refused
+from tidemill.ledger.batch import Batch
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.input_report import report
 from spark_jobs.ledger.inputs import inspect, look
 from spark_jobs.ledger.look import Look

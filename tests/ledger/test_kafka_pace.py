@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tidemill.contract.layout import Layout
+from tidemill.ledger.batch import Batch
 
-from spark_jobs.ledger.batch import Batch
 from spark_jobs.ledger.kafka_pace import (
     RUNS,
     Arrivals,

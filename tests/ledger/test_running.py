@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.layout import Layout
-from tidemill.storage.processes import ProcessId, this_process
-
-from spark_jobs.ledger.running import (
+from tidemill.ledger.running_queries import (
     Running,
     RunningQuery,
     clear_dead,
     running,
     running_anywhere,
 )
+from tidemill.storage.processes import ProcessId, this_process
 
 DEAD = this_process().model_copy(update={"started": 0.0})
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.ledger.ledger import Ledger, Start
+from tidemill.ledger.static_pins import StaticPin, keep_copies
 from tidemill.spec.static_inputs import FileStatic
 
-from spark_jobs.ledger.batches import Ledger, Start
 from spark_jobs.ledger.static_files import StaticChanging, StaticMissing, pin_files
-from spark_jobs.ledger.static_pin import StaticPin, keep_copies
 
 
 def static_at(path: Path, **options: str) -> FileStatic:

@@ -11,20 +11,20 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import Schema
+from tidemill.ledger.batch import Batch, Start
+from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.output_file import output_files
+from tidemill.ledger.run_increment import remember
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import OutputMode
 from tidemill.storage import documents
 
-from spark_jobs.ledger.batch import Batch, Start
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.generations import Birth, put_birth
 from spark_jobs.ledger.increments import Rejection, Sealed, hash_of_files
 from spark_jobs.ledger.journal import Event, EventKind
 from spark_jobs.ledger.made import Made, MadeBy
-from spark_jobs.ledger.note import read_note
-from spark_jobs.ledger.output_file import output_files
 from spark_jobs.ledger.partitions import Partitions
-from spark_jobs.ledger.run_increment import remember
 from spark_jobs.publish.net_payload import write_net_payload
 from tests.histories import History
 from tests.rows import Row, reject, rows

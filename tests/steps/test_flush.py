@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.ledger.flushes import flushes
 
-from spark_jobs.ledger.flush import flushes
 from spark_jobs.steps.flush import Flush, NothingToFlush, flush
 from spark_jobs.steps.release import ReasonMissing
 from tests.histories import History, rows

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.run_request import RunRequest
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.batches import Ledger
 from spark_jobs.ledger.construction import construct
 from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.generations import births, current, owner
 from spark_jobs.ledger.increments import State
-from spark_jobs.ledger.request import RunRequest
 from spark_jobs.ledger.status import read_status
 from spark_jobs.steps.again import last_published
 from spark_jobs.steps.asked import asked

@@ -29,7 +29,8 @@ from tidemill.spec.wake import Wake
 from tidemill_airflow.operators.connections import connection_variables
 
 if TYPE_CHECKING:
-    from spark_jobs.ledger.batches import Batch
+    from tidemill.ledger.ledger import Batch
+
     from spark_jobs.ledger.look import Look
 
 # Of wake-ups of which nothing comes: a pipeline that fails is not started every few seconds.
@@ -155,7 +156,8 @@ class ArrivalTrigger(BaseEventTrigger):
 
     def _look_at(self, pipeline: Pipeline) -> Seen:
         # Imported here, because they cost what a DAG file must not.
-        from spark_jobs.ledger.batches import Ledger
+        from tidemill.ledger.ledger import Ledger
+
         from spark_jobs.ledger.generations import current
         from spark_jobs.ledger.looks import look_at
 

@@ -17,10 +17,10 @@ from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.report import Outcome, Report
+from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.spec import Spec
 
-from spark_jobs.ledger.request import read_request
 from tidemill_airflow.operators.outcome import as_airflow, conclude
 from tidemill_airflow.task_names import RESOLVE
 

@@ -9,9 +9,8 @@ from zoneinfo import ZoneInfo
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.unicode_text import NotUnicode, refuse_no_unicode
+from tidemill.ledger.run_request import LIVE, RunRequest
 from tidemill.spec.spec import Spec
-
-from spark_jobs.ledger.request import LIVE, RunRequest
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tidemill.ledger.generation_note import Note
+from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.compactible_log import COMPACT, CompactibleLog, compactible_log
 from tidemill.spark_logs.metadata_log import TornLogEntry, read_log_file
 from tidemill.spark_logs.partition_paths import uri
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, read_sink_entry
 from tidemill.spark_logs.source_log import read_source_entry
 
-from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.note import Note
 from spark_jobs.ledger.repairs.repair import EntryUnknown, Repair, unknown
 
 Lines = list[str]

@@ -15,6 +15,9 @@ from typing import Any, Literal
 
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import read_footers
+from tidemill.ledger.generation_note import Note
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.manifests import MANIFEST, folder_of
 from tidemill.spark_logs.commit_log import read_commit
 from tidemill.spark_logs.compactible_log import COMPACT
 from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files
@@ -22,9 +25,6 @@ from tidemill.spark_logs.offset_log import read_offsets
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, read_sink_entry
 from tidemill.spark_logs.source_log import read_source_entry
 
-from spark_jobs.ledger.attempts import MANIFEST, folder_of
-from spark_jobs.ledger.batches import Ledger
-from spark_jobs.ledger.note import Note
 from spark_jobs.ledger.repairs.repair import Repair, unknown
 
 Log = Literal["offsets", "sink", "commits"]

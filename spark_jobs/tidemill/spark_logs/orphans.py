@@ -10,11 +10,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
+from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.sink_reader import read_committed
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
-
-from spark_jobs.ledger.committed import read_committed
-from spark_jobs.ledger.note import read_note
 
 
 class Orphans(BaseModel):

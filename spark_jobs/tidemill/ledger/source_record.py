@@ -20,7 +20,7 @@ from spark_jobs.ledger.bound_rules import returned, sentences, source_changes
 from spark_jobs.ledger.change import Change, Judge
 
 if TYPE_CHECKING:
-    from spark_jobs.ledger.batches import Batch
+    from tidemill.ledger.ledger import Batch
 
 
 class SourceChanged(Refused):

@@ -9,10 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.file_formats.written_format import Written
-
-from spark_jobs.ledger.input_file import InputFile
-from spark_jobs.ledger.output_file import OutputFile
-from spark_jobs.ledger.static_pin import StaticPin
+from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.output_file import OutputFile
+from tidemill.ledger.static_pins import StaticPin
 
 __all__ = ["Batch", "Counts", "InputFile", "OutputFile", "Start"]
 

@@ -6,10 +6,9 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Protocol
 
+from tidemill.ledger.generation_note import Note
+from tidemill.ledger.manifests import read_attempts
 from tidemill.spark_logs.sink_log import SinkFile, read_sink_log
-
-from spark_jobs.ledger.attempts import read_attempts
-from spark_jobs.ledger.note import Note
 
 
 class Committed(Protocol):

@@ -12,9 +12,8 @@ from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 from tidemill.contract.os_user import os_user
+from tidemill.ledger.run_increment import read_run_increment
 from tidemill.storage import documents
-
-from spark_jobs.ledger.run_increment import read_run_increment
 
 Role = Literal["live", "backfill", "redo", "rebuild", "release", "reject", "reinstate"]
 

@@ -16,6 +16,12 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.file_formats.written_format import Written
+from tidemill.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
+from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.input_file import taken_in
+from tidemill.ledger.output_file import output_files
+from tidemill.ledger.sink_reader import read_committed
+from tidemill.ledger.static_pins import StaticPin
 from tidemill.spark_logs.checkpoint import (
     Checkpoint,
     OffsetEntry,
@@ -26,13 +32,6 @@ from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spark_logs.spark_files import spark_files, with_checksums
 from tidemill.storage import documents
 from tidemill.storage.sync import sync
-
-from spark_jobs.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
-from spark_jobs.ledger.committed import read_committed
-from spark_jobs.ledger.input_file import taken_in
-from spark_jobs.ledger.note import read_note
-from spark_jobs.ledger.output_file import output_files
-from spark_jobs.ledger.static_pin import StaticPin
 
 __all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
 
