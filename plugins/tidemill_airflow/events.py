@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, AssetAlias
 from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.spec.pipeline import Pipeline, root
-
-from spark_jobs.ledger.journal import Applied, Event, Journal
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.input_file import InputFile
 
 from spark_jobs.engine.prefix import Read
 from spark_jobs.engine.rows import REJECT
-from spark_jobs.ledger.partitions import Partitions
 
 
 @dataclass(frozen=True)

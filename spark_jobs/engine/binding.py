@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.file_formats.written_format import written_by
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import (
     Note,
     hash_of_file,
@@ -32,7 +33,6 @@ from spark_jobs.engine.static import Pins
 from spark_jobs.ledger.clean_source import cleaned_sources
 from spark_jobs.ledger.fingerprint import put_fingerprint
 from spark_jobs.ledger.generation import Generation
-from spark_jobs.ledger.generations import generation_of
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 

@@ -7,9 +7,9 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from tidemill.journal.partition_set import Partitions
 
 from spark_jobs.engine.rows import REJECT
-from spark_jobs.ledger.partitions import Partitions
 
 Keep = Callable[[DataFrame], DataFrame]
 

@@ -18,6 +18,8 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructType, Varian
 from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.written_format import PARQUET, Written, written_by
+from tidemill.journal.partition_set import Partitions
+from tidemill.journal.recomputation import Made
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
@@ -25,8 +27,6 @@ from spark_jobs.engine.intervals import Extent
 from spark_jobs.engine.recompute import Computed, compute
 from spark_jobs.engine.rows import REJECT
 from spark_jobs.engine.spark_errors import of_spark
-from spark_jobs.ledger.made import Made
-from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.files_target import files_now
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StructField, StructType, TimestampType
+from tidemill.journal.partition_set import Partitions
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
@@ -25,8 +27,6 @@ from spark_jobs.engine.instants import (
 )
 from spark_jobs.engine.partitions import columns_named, of_result, of_sources
 from spark_jobs.engine.source import read_stream
-from spark_jobs.ledger.generations import generation_of
-from spark_jobs.ledger.partitions import Partitions
 
 __all__ = ["Extent", "IntervalUncut", "extent_of"]
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.metadata_log import read_log_file
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, merged
@@ -31,7 +32,6 @@ from spark_jobs.engine.sink import start
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import Statics
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.kafka_look import KafkaLook
 from spark_jobs.ledger.kafka_loss import Losses, PassedLoss
 from spark_jobs.ledger.kafka_position import initial_offsets_file

@@ -13,6 +13,8 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tidemill.contract.errors import Refused
+from tidemill.journal.journal import Journal
+from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.source_reading import RULES, Reading, readings_of, spec_as_read
 from tidemill.spec.pipeline import Pipeline
@@ -22,8 +24,6 @@ from spark_jobs.engine.intervals import Extent
 from spark_jobs.engine.prefix import Inputs, Read, read_source
 from spark_jobs.engine.rows import REJECT, tag
 from spark_jobs.engine.source import ORIGIN
-from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.partitions import Partitions
 
 POSITION = "_position"
 # Where a row belongs: a partition's values, or whether its time is among those of a window's.

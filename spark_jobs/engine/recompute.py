@@ -15,6 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.journal.journal import Journal
+from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.ledger import Ledger, OutputFile
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
@@ -31,8 +33,6 @@ from spark_jobs.engine.scratch import files_in, scratch, write_down, write_rows
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.way import goes_by_batch
 from spark_jobs.ledger.excluded import without
-from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.made import Made, Place
 
 Say = Callable[[str], None]
 

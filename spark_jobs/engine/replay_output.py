@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
 from tidemill.contract.errors import TidemillError
 from tidemill.file_formats.keyed_rows import KeyedFile
+from tidemill.journal.recomputation import Place
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
@@ -23,7 +24,6 @@ from spark_jobs.engine.replaceable import refuse_irreplaceable
 from spark_jobs.engine.rows import REJECT
 from spark_jobs.engine.scratch import write_rows
 from spark_jobs.engine.spark_errors import of_spark
-from spark_jobs.ledger.made import Place
 
 Keep = Callable[[DataFrame], DataFrame]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from tidemill.file_formats.keyed_rows import KeyedFile
 from tidemill.file_formats.written_format import PARQUET, Written, written_by
+from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.generation_note import Note, keys_of, writes_of
 from tidemill.ledger.ledger import Batch, Ledger, OutputFile, Start
 from tidemill.ledger.output_file import output_files
@@ -25,7 +26,6 @@ from spark_jobs.engine.output_format import in_format
 from spark_jobs.engine.prefix import Read
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.replaceable import refuse_irreplaceable
-from spark_jobs.ledger.made import Made, Place
 
 LETTERS = 8
 

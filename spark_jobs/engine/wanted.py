@@ -11,11 +11,11 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.delta_log import has_table
+from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 
 from spark_jobs.engine.intervals import Extent, extent_of
-from spark_jobs.ledger.partitions import Partitions
 
 Partition = Mapping[str, str | None]
 

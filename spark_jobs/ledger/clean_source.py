@@ -22,6 +22,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Event, Journal, event_file
+from tidemill.journal.takeovers import owner
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline
@@ -30,8 +32,6 @@ from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.generations import owner
-from spark_jobs.ledger.journal import Event, Journal, event_file
 from spark_jobs.ledger.put_away import Kept, archive, claim_of, delete
 
 Say = Callable[[str], None]

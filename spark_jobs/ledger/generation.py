@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidemill.contract.errors import Refused
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.flushes import Flush, read_flush
 from tidemill.ledger.generation_note import Note, read_note
 from tidemill.ledger.ledger import Ledger
@@ -28,7 +29,6 @@ from spark_jobs.ledger.bound_rules import (
     mode_changes,
     sentences,
 )
-from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.inputs import inspect
 
 

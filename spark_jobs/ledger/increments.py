@@ -16,12 +16,12 @@ from pathlib import Path
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.journal.journal import Journal
+from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.takeovers import Birth, births
 from tidemill.storage import documents
 from tidemill.storage.documents import AlreadyWritten
 
-from spark_jobs.ledger.generations import Birth, births
-from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.made import Made, Place
 from spark_jobs.ledger.sealed import (
     NetFile,
     Rejection,

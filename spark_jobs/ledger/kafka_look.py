@@ -13,13 +13,13 @@ from typing import Any
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.batch import Batch
 from tidemill.spark_logs.offset_ranges import Range, between, merged, records_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
-from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.kafka_broker import Broker, Topic
 from spark_jobs.ledger.kafka_loss import AcceptedLoss, Losses, expired
 from spark_jobs.ledger.kafka_pace import Arrivals, behind, falls_behind, last_arrivals

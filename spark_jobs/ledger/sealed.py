@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.batch import Batch
-
-from spark_jobs.ledger.made import Made, Place
 
 
 class NetFile(BaseModel):

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.journal import Applied, Event, Journal
 from spark_jobs.publish.outgoing import Outgoing
 from spark_jobs.publish.placing import overtaken
 from spark_jobs.publish.target import Target

@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager
 
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Event
+from tidemill.journal.partition_set import Partitions
 from tidemill.spec.targets import DatabaseTarget as Given
 
-from spark_jobs.ledger.journal import Event
-from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.fence import fenced_out
 from spark_jobs.publish.incoming import Incoming
 from spark_jobs.publish.payload import Payload

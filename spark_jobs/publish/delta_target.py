@@ -15,9 +15,9 @@ from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.parquet import read_footers
+from tidemill.journal.journal import Event
 from tidemill.spec.output import OutputMode
 
-from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit
 from spark_jobs.publish.delta_replace import replace_all
 from spark_jobs.publish.delta_rewrite import Rewrite, rewrite

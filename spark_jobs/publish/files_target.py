@@ -18,10 +18,10 @@ from deltalake import Schema
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.written_format import Written
+from tidemill.journal.journal import Event, EventKind, Journal
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.journal import Event, EventKind, Journal
 from spark_jobs.publish.fence import fenced_out
 from spark_jobs.publish.payload import Payload, PayloadFile
 from spark_jobs.publish.target import HeadUnexplained, NotOurTurn, SwapUnfit

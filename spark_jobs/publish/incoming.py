@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from tidemill.contract.errors import Refused
+from tidemill.journal.partition_set import Partitions
 from tidemill.spec.targets import DatabaseMode
 
-from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.json_text import is_nested
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.session import BATCH, GENERATION

@@ -22,10 +22,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.kafka import client_config
 from tidemill.contract.errors import Refused, UsageError
+from tidemill.journal.journal import Event
+from tidemill.journal.partition_set import Partitions
 from tidemill.spec.targets import KafkaTarget as Given
 
-from spark_jobs.ledger.journal import Event
-from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish import json_text
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.target import TargetUnreachable

@@ -9,10 +9,10 @@ from typing import Any
 
 from tidemill.contract.errors import SpecError
 from tidemill.contract.user_code import load_module
+from tidemill.journal.journal import Event
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.targets import PythonTarget as Given
 
-from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.target import SwapUnfit
 

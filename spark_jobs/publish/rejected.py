@@ -20,9 +20,9 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.parquet import read_footer
+from tidemill.journal.journal import Event
 from tidemill.storage.sync import sync
 
-from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import commit
 from spark_jobs.publish.books import Audited
 from spark_jobs.publish.reject_rows import reject_rows

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import RemoveAction
 from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Event, Journal
+from tidemill.journal.partition_set import Partitions
+from tidemill.journal.recomputation import Made
 
-from spark_jobs.ledger.journal import Event, Journal
-from spark_jobs.ledger.made import Made
-from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.live_files import live_files
 
 COLUMNS = pa.schema(

@@ -26,8 +26,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from tidemill.contract.errors import Refused, TransientError
+from tidemill.journal.journal import Event
 
-from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.payload import Payload
 
 

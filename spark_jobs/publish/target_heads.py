@@ -13,11 +13,11 @@ from pathlib import Path
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Event, Journal
 from tidemill.spec import targets as given
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
-from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.publish import commit
 from spark_jobs.publish.files_target import PublishedFiles
 from spark_jobs.publish.log_head import LogHead, read_head

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from deltalake import DeltaTable, Transaction
 from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Event
+from tidemill.journal.takeovers import births
 
-from spark_jobs.ledger.generations import births
-from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.target import NotOurTurn
 
 # What a commit to the rejected table says of itself: the number of the event whose rows came, whose

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.journal import Event, Journal, Withdrawal
 from spark_jobs.publish.commit import fence
 from spark_jobs.publish.placing import overtaken
 from spark_jobs.publish.rejected import RejectedTable

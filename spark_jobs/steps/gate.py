@@ -11,6 +11,7 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.journal.journal import Journal
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember
@@ -29,7 +30,6 @@ from spark_jobs.ledger.increments import (
     Verdict,
     hash_of_files,
 )
-from spark_jobs.ledger.journal import Journal
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Ended, Run
 

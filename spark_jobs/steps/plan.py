@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import Note, read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.source_record import bound_source_changes
@@ -22,7 +23,6 @@ from spark_jobs.ledger.bound_rules import (
 from spark_jobs.ledger.change import Change, Verdict
 from spark_jobs.ledger.changes import Born, born_of
 from spark_jobs.ledger.fingerprint import as_born
-from spark_jobs.ledger.generations import generation_of
 
 WORST = (Verdict.ALLOWED, Verdict.CONSEQUENCES, Verdict.NOT_ALLOWED)
 

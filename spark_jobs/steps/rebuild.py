@@ -11,6 +11,9 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
+from tidemill.journal.partition_set import Partitions
+from tidemill.journal.recomputation import Made
+from tidemill.journal.takeovers import Birth, current, put_birth
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
@@ -27,10 +30,7 @@ from spark_jobs.ledger.construction import (
     own_construction,
 )
 from spark_jobs.ledger.excluded import excluded
-from spark_jobs.ledger.generations import Birth, current, put_birth
 from spark_jobs.ledger.increments import Increment
-from spark_jobs.ledger.made import Made
-from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.ledger.retained import Part, gone, published_input, unread
 from spark_jobs.steps.again import last_event, leased, note
 from spark_jobs.steps.seal import seal_batches

@@ -8,16 +8,16 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.journal.journal import Journal
+from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
 from tidemill.ledger.run_increment import read_run_increment, remember
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, Rejection, State
-from spark_jobs.ledger.journal import Journal
-from spark_jobs.ledger.made import Made, Place
 from spark_jobs.steps.again import last_event, leased, seal_again
 from spark_jobs.steps.release import PATIENCE_SECONDS, must_be_held, must_say_why
 from spark_jobs.steps.step import Ended, Run

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
+from tidemill.journal.journal import Journal
 from tidemill.ledger.run_increment import remember
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.increments import Increment, Increments, Release, State
-from spark_jobs.ledger.journal import Journal
 
 
 class NotHeld(UsageError):

@@ -15,10 +15,10 @@ from deltalake.exceptions import DeltaError
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import put_aside
+from tidemill.journal.journal import Event, Journal
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.journal import Event, Journal
 from spark_jobs.publish.outgoing import Outgoing
 from spark_jobs.publish.target_heads import (
     REJECTED,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tidemill.journal.recomputation import Made
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
@@ -12,9 +14,7 @@ from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increments, NetFile, Sealed, hash_of_files
-from spark_jobs.ledger.made import Made
 from spark_jobs.publish.net_payload import write_net_payload
 
 

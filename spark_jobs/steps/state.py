@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import UsageError
+from tidemill.journal.takeovers import generation_of
 from tidemill.spark_logs.state_metadata import StateOperator, state_operators
 from tidemill.spec.pipeline import open_pipeline
-
-from spark_jobs.ledger.generations import generation_of
 
 if TYPE_CHECKING:
     from spark_jobs.engine.state_rows import StateRows

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
+from tidemill.journal.journal import Journal
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import InputFile, Ledger
 from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.increments import Increment, Increments
-from spark_jobs.ledger.journal import Journal
 
 
 class NothingToRedo(Refused):

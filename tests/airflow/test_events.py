@@ -10,11 +10,11 @@ from airflow.sdk import Asset, AssetAlias, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
+from tidemill.journal.journal import Applied, Event, Journal
+from tidemill.journal.partition_set import Partitions
+from tidemill.journal.recomputation import Made, MadeBy
 from tidemill.spec.pipeline import open_pipeline
 
-from spark_jobs.ledger.journal import Applied, Event, Journal
-from spark_jobs.ledger.made import Made, MadeBy
-from spark_jobs.ledger.partitions import Partitions
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_step import leaving, report_of

@@ -12,8 +12,8 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Step
+from tidemill.journal.journal import Applied, Event, Journal
 
-from spark_jobs.ledger.journal import Applied, Event, Journal
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import leaving, report_of

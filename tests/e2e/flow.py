@@ -13,11 +13,11 @@ from typing import Any
 from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.journal.takeovers import current
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 
-from spark_jobs.ledger.generations import current
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 from tests.e2e.project import write_pipeline

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.journal.takeovers import current
 from tidemill.toolchain import spark_conf
 
-from spark_jobs.ledger.generations import current
 from tests.e2e.asking import ask
 from tests.e2e.flow import Flow
 from tests.e2e.sales import TRANSFORM, row, sale, sales

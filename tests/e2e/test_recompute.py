@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.journal.recomputation import Made
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.offset_ranges import Range
 from tidemill.spec.sources.kafka import KafkaSource
 
-from spark_jobs.ledger.made import Made
 from tests.e2e.flow import Flow
 from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.late_rows import LateLog
 from tidemill.spark_logs.partition_paths import partition_values
 
-from spark_jobs.ledger.made import Made, Place
 from spark_jobs.steps.flush import flush
 from tests.e2e.flow import Flow, Row
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from tidemill.contract.errors import ExitCode
+from tidemill.journal.takeovers import current
 from tidemill.ledger.ledger import Ledger
 from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
-from spark_jobs.ledger.generations import current
 from tests.e2e.flow import Flow
 from tests.e2e.sales import SUITE, TRANSFORM, row, sales
 

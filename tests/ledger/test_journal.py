@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.storage.documents import AlreadyWritten
 
-from spark_jobs.ledger.journal import Applied, Event, Journal
 from tests.histories import History, rows
 
 

@@ -11,6 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import Schema
+from tidemill.journal.journal import Event, EventKind
+from tidemill.journal.partition_set import Partitions
+from tidemill.journal.recomputation import Made, MadeBy
+from tidemill.journal.takeovers import Birth, put_birth
 from tidemill.ledger.batch import Batch, Start
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
@@ -20,11 +24,7 @@ from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import OutputMode
 from tidemill.storage import documents
 
-from spark_jobs.ledger.generations import Birth, put_birth
 from spark_jobs.ledger.increments import Rejection, Sealed, hash_of_files
-from spark_jobs.ledger.journal import Event, EventKind
-from spark_jobs.ledger.made import Made, MadeBy
-from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish.net_payload import write_net_payload
 from tests.histories import History
 from tests.rows import Row, reject, rows

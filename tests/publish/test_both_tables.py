@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.journal.journal import Journal
 
-from spark_jobs.ledger.journal import Journal
 from spark_jobs.publish import commit
 from spark_jobs.publish.target_heads import prove_tables
 from tests.histories import History, reject, rows

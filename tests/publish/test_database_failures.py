@@ -29,7 +29,7 @@ Make = Callable[..., History]
 STOPS = """
 import signal, sys
 from pathlib import Path
-from spark_jobs.ledger.journal import Journal
+from tidemill.journal.journal import Journal
 from spark_jobs.main import main
 from spark_jobs.publish.session import Session
 

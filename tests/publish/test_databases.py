@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome, Report
+from tidemill.journal.journal import Event
 from tidemill.storage.lease import newest_epoch
 
-from spark_jobs.ledger.journal import Event
 from spark_jobs.publish import targets
 from spark_jobs.publish.fences import all_fences
 from spark_jobs.publish.table_change import TableGone, TableTaken

@@ -12,8 +12,8 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome
+from tidemill.journal.journal import Applied
 
-from spark_jobs.ledger.journal import Applied
 from tests.histories import History, reject, rows, tree
 
 

@@ -58,7 +58,7 @@ class Shelf:
 STOPS = """
 import signal, sys
 from pathlib import Path
-from spark_jobs.ledger.journal import Journal
+from tidemill.journal.journal import Journal
 from spark_jobs.main import main
 
 def stop():

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 from tidemill.contract.errors import LeaseLost, Refused, TidemillError, TransientError
+from tidemill.journal.journal import Event
 
-from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.catch_up import CatchUp
 from spark_jobs.publish.payload import Payload
 from spark_jobs.publish.target import Target

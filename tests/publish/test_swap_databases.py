@@ -9,8 +9,8 @@ from datetime import date
 import pyarrow as pa
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.journal.partition_set import Partitions
 
-from spark_jobs.ledger.partitions import Partitions
 from spark_jobs.publish import targets
 from spark_jobs.publish.database_target import RowsAhead
 from spark_jobs.publish.session import KeyRepeated

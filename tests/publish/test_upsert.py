@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
+from tidemill.journal.journal import Event
 
-from spark_jobs.ledger.journal import Event
 from spark_jobs.publish.books import BooksDisagree
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.net_payload import AttemptChanged

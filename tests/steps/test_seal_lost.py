@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.storage.documents import AlreadyWritten
 from tidemill.storage.lease import Lease, newest_epoch
 
-from spark_jobs.ledger.made import Made, Place
 from spark_jobs.steps.again import seal_again
 from tests.histories import History, rows
 from tests.publish.again import days, write_scratch

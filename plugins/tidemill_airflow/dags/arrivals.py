@@ -156,9 +156,9 @@ class ArrivalTrigger(BaseEventTrigger):
 
     def _look_at(self, pipeline: Pipeline) -> Seen:
         # Imported here, because they cost what a DAG file must not.
+        from tidemill.journal.takeovers import current
         from tidemill.ledger.ledger import Ledger
 
-        from spark_jobs.ledger.generations import current
         from spark_jobs.ledger.looks import look_at
 
         spec = pipeline.spec

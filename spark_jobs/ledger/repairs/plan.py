@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tidemill.contract.errors import Refused
+from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.ledger.generations import generation_of
 from spark_jobs.ledger.repairs.by_batch import KnownBatches
 from spark_jobs.ledger.repairs.by_file import file_repairs
 from spark_jobs.ledger.repairs.repair import Repair

@@ -12,11 +12,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.journal.journal import Journal
 from tidemill.ledger.input_file import InputFile
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
-
-from spark_jobs.ledger.journal import Journal
 
 
 class Birth(BaseModel):

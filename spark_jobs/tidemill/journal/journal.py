@@ -18,9 +18,8 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
+from tidemill.journal.event import Announced, Applied, Event, EventKind, Withdrawal
 from tidemill.storage import documents
-
-from spark_jobs.ledger.event import Announced, Applied, Event, EventKind, Withdrawal
 
 __all__ = ["Announced", "Applied", "Event", "EventKind", "Journal", "Reading", "Withdrawal"]
 

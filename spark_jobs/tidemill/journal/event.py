@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
-
-from spark_jobs.ledger.made import Made, Place
+from tidemill.journal.recomputation import Made, Place
 
 EventKind = Literal["increment", "reject", "swap", "replace"]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.input_file import InputFile
-
-from spark_jobs.ledger.partitions import Partitions
 
 MadeBy = Literal["backfill", "redo", "reinstate", "rebuild"]
 
