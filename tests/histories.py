@@ -20,6 +20,7 @@ from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.project import Project
 from tidemill.contract.report import Report
+from tidemill.increments.increments import Increments, Release, Sealed, Verdict
 from tidemill.journal.journal import Event, Journal
 from tidemill.ledger.generation_note import Note, hash_of_spec, keys_of, writes_of
 from tidemill.ledger.input_file import hashed_sources
@@ -31,7 +32,6 @@ from tidemill.storage import documents
 from tidemill.storage.lease import Lease, hold, newest_epoch
 
 from spark_jobs.ledger.clean_source import cleaned_sources
-from spark_jobs.ledger.increments import Increments, Release, Sealed, Verdict
 from spark_jobs.publish.outgoing import Outgoing
 from spark_jobs.publish.payload import Payload
 from spark_jobs.steps.publish import publish

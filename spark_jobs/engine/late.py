@@ -23,6 +23,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+from tidemill.increments.exclusions import Excluded
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.late_rows import LateCount, LateLog, LateRows, counts_in
@@ -48,7 +49,6 @@ from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import Statics, read_statics
 from spark_jobs.engine.transform import TransformRefused, apply, load_transform
 from spark_jobs.ledger.construction import left_out
-from spark_jobs.ledger.excluded import Excluded
 
 Say = Callable[[str], None]
 

@@ -12,11 +12,11 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from tidemill.increments.exclusions import Excluded
 from tidemill.spark_logs.offset_ranges import Range
 
 from spark_jobs.engine.catalyst import Catalyst
 from spark_jobs.engine.source import ORIGIN
-from spark_jobs.ledger.excluded import Excluded
 
 
 def leave_out(sources: Mapping[str, DataFrame], found: Excluded) -> dict[str, DataFrame]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.increments.exclusions import Excluded
 from tidemill.journal.takeovers import births
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.static_pins import StaticPin
@@ -22,7 +23,6 @@ from tidemill.spec.spec import Source
 from spark_jobs.engine.read_again import InputGone, of_files
 from spark_jobs.engine.source import read_stream
 from spark_jobs.ledger.clean_source import located
-from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.kafka_loss import Losses
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.increments.exclusions import without
 from tidemill.journal.journal import Journal
 from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.ledger import Ledger, OutputFile
@@ -32,7 +33,6 @@ from spark_jobs.engine.query import Plan, plan, plan_rows
 from spark_jobs.engine.scratch import files_in, scratch, write_down, write_rows
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.way import goes_by_batch
-from spark_jobs.ledger.excluded import without
 
 Say = Callable[[str], None]
 

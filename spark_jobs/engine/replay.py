@@ -22,6 +22,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
+from tidemill.increments.exclusions import without
 from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
 from tidemill.spark_logs.checkpoint import read_checkpoint
@@ -42,7 +43,6 @@ from spark_jobs.engine.replay_output import Keep, ReplayOutput
 from spark_jobs.engine.segments import MOST_BATCHES, Step, segments, steps_of
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import kept
-from spark_jobs.ledger.excluded import without
 
 Say = Callable[[str], None]
 

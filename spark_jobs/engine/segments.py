@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tidemill.contract.layout import Layout
+from tidemill.increments.exclusions import Excluded
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.flushes import Flush, read_flush
 
 from spark_jobs.engine.prefix import Read, reads_of
-from spark_jobs.ledger.excluded import Excluded
 
 # Of what is laid out at a time for one start of the query.
 MOST_BATCHES = 100

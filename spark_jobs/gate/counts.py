@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.increments.increments import Sealed
 from tidemill.ledger.batch import Batch
 from tidemill.spec.spec import Gate
-
-from spark_jobs.ledger.increments import Sealed
 
 
 def reasons_from_counts(

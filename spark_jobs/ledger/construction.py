@@ -14,13 +14,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.increments.exclusions import Excluded, excluded
 from tidemill.journal.takeovers import Birth, births, generation_of, next_generation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
-
-from spark_jobs.ledger.excluded import Excluded, excluded
 
 LIVE = "live-"
 

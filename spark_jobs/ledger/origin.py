@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
+from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.ledger.ledger import Batch, InputFile, Ledger, OutputFile
 from tidemill.ledger.manifests import read_attempts
 from tidemill.spark_logs.partition_paths import disk_path
@@ -17,7 +18,6 @@ from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, SinkFile, read_sink
 from tidemill.storage import documents
 
 from spark_jobs.ledger.clean_source import located
-from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
 
 
 class UnknownFile(UsageError):

@@ -12,6 +12,7 @@ from typing import Any
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.layout import Layout
+from tidemill.increments.exclusions import Excluded
 from tidemill.journal.takeovers import last_published
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
@@ -22,7 +23,6 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
-from spark_jobs.ledger.excluded import Excluded
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 from spark_jobs.ledger.listing import Found, list_source
 

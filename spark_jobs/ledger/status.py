@@ -17,6 +17,8 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Step
 from tidemill.file_formats.delta import Head, read_head
+from tidemill.increments.increments import Increments
+from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.journal.journal import Journal
 from tidemill.journal.takeovers import current
 from tidemill.ledger.generation_note import read_note
@@ -26,8 +28,6 @@ from tidemill.spark_logs.orphans import Orphans
 from tidemill.storage.lease import current_holder
 
 from spark_jobs.ledger.construction import being_built
-from spark_jobs.ledger.increment_status import IncrementStatus, read_increments
-from spark_jobs.ledger.increments import Increments
 
 
 class _Model(BaseModel):

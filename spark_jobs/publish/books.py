@@ -10,11 +10,10 @@ from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import Footer, read_footers
 from tidemill.file_formats.row_counts import count_rows
 from tidemill.file_formats.written_format import Written
+from tidemill.increments.increments import NetFile, hash_of_files
 from tidemill.journal.journal import Event
 from tidemill.ledger.input_file import sha256_of
 from tidemill.ledger.ledger import Batch, OutputFile
-
-from spark_jobs.ledger.increments import NetFile, hash_of_files
 
 
 class BooksDisagree(Refused):

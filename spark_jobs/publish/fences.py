@@ -8,11 +8,11 @@ from pathlib import Path
 from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
+from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Journal
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
-from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.publish.commit import LEASE_TRANSACTION
 from spark_jobs.publish.database_target import DatabaseTarget
 from spark_jobs.publish.fence import Fence

@@ -17,6 +17,7 @@ from tidemill.contract.errors import Refused
 from tidemill.file_formats.keyed_rows import KeyedFile, last_of_each, rows_at
 from tidemill.file_formats.parquet import Footer, read_footer
 from tidemill.file_formats.parquet_rows import row_chunks
+from tidemill.increments.increments import NetFile
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import sha256_of
 from tidemill.ledger.ledger import Ledger
@@ -24,7 +25,6 @@ from tidemill.ledger.output_file import OutputFile
 from tidemill.spec.output import OutputMode
 from tidemill.storage.sync import make_folder, sync
 
-from spark_jobs.ledger.increments import NetFile
 from spark_jobs.publish.table_schema import born_schema, check_file, together
 
 

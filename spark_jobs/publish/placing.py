@@ -16,12 +16,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tidemill.contract.layout import Layout
+from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import Made
 from tidemill.ledger.ledger import Ledger
-
-from spark_jobs.ledger.increments import Increments
 
 # What their text is in a directory's name is what Arrow makes of them too.
 PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_date, pa.types.is_integer)

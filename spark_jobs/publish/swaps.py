@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 from tidemill.file_formats.keyed_rows import KeyedFile, doubled
+from tidemill.increments.increments import Sealed
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec import targets as given
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.ledger.increments import Sealed
 from spark_jobs.publish.net_payload import payload_schema
 from spark_jobs.publish.python_target import PythonTarget
 from spark_jobs.publish.session import KeyRepeated

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tidemill.contract.errors import UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.recomputation import Made
 from tidemill.journal.takeovers import generation_of
@@ -16,7 +17,6 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.publish.placing import touches
 from spark_jobs.steps.again import last_event, last_published, leased, note, seal_again
 from spark_jobs.steps.step import Ended, Run

@@ -17,6 +17,7 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
 from tidemill.ledger.ledger import Batch
 from tidemill.ledger.run_increment import read_run_increment
@@ -30,7 +31,6 @@ from tidemill.storage.root_identity import prove_pipeline, prove_root
 from spark_jobs.ledger.changes import refuse_changes
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.look import Look
 from spark_jobs.ledger.looks import looks
 from spark_jobs.publish.target_heads import prove_tables

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Event, EventKind, Journal
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.increments import Increment, Increments
 from spark_jobs.publish import placing
 
 

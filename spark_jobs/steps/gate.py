@@ -11,6 +11,14 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import (
+    Increment,
+    Increments,
+    Sealed,
+    State,
+    Verdict,
+    hash_of_files,
+)
 from tidemill.journal.journal import Journal
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
@@ -22,14 +30,6 @@ from tidemill.storage.lease import Lease, hold
 from spark_jobs.gate.counts import reasons_from_counts
 from spark_jobs.gate.engine import choose_engine
 from spark_jobs.gate.suite import Suite, load_suite
-from spark_jobs.ledger.increments import (
-    Increment,
-    Increments,
-    Sealed,
-    State,
-    Verdict,
-    hash_of_files,
-)
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Ended, Run
 

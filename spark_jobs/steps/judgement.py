@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import path_of
+from tidemill.increments.increments import Increments, Sealed
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 
@@ -15,7 +16,6 @@ from spark_jobs.gate.judge import judge
 from spark_jobs.gate.judgement import Judgement
 from spark_jobs.gate.sample import Sample, SampleFile
 from spark_jobs.gate.suite import Suite
-from spark_jobs.ledger.increments import Increments, Sealed
 from spark_jobs.steps.beside import published_beside
 from spark_jobs.steps.step import Run
 

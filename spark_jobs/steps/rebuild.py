@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
+from tidemill.increments.exclusions import excluded
+from tidemill.increments.increments import Increment
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import Made
 from tidemill.journal.takeovers import Birth, current, put_birth
@@ -29,8 +31,6 @@ from spark_jobs.ledger.construction import (
     hash_of_excluded,
     own_construction,
 )
-from spark_jobs.ledger.excluded import excluded
-from spark_jobs.ledger.increments import Increment
 from spark_jobs.ledger.retained import Part, gone, published_input, unread
 from spark_jobs.steps.again import last_event, leased, note
 from spark_jobs.steps.seal import seal_batches

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increment
 from tidemill.journal.recomputation import Made
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
@@ -15,7 +16,6 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.construction import born_of
-from spark_jobs.ledger.increments import Increment
 from spark_jobs.steps.again import last_event, seal_again
 from spark_jobs.steps.fork import fork
 from spark_jobs.steps.seal import seal

@@ -8,6 +8,7 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, Rejection, State
 from tidemill.journal.journal import Journal
 from tidemill.journal.recomputation import Made, Place
 from tidemill.journal.takeovers import generation_of
@@ -17,7 +18,6 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.ledger.increments import Increments, Rejection, State
 from spark_jobs.steps.again import last_event, leased, seal_again
 from spark_jobs.steps.release import PATIENCE_SECONDS, must_be_held, must_say_why
 from spark_jobs.steps.step import Ended, Run

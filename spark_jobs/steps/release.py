@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
+from tidemill.increments.increments import Increment, Increments, Release, State
 from tidemill.journal.journal import Journal
 from tidemill.ledger.run_increment import remember
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
-
-from spark_jobs.ledger.increments import Increment, Increments, Release, State
 
 
 class NotHeld(UsageError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tidemill.increments.increments import Increments, NetFile, Sealed, hash_of_files
 from tidemill.journal.recomputation import Made
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.batch import Batch
@@ -14,7 +15,6 @@ from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.increments import Increments, NetFile, Sealed, hash_of_files
 from spark_jobs.publish.net_payload import write_net_payload
 
 

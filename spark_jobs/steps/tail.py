@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
+from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Journal
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import InputFile, Ledger
 from tidemill.spec.pipeline import Pipeline
-
-from spark_jobs.ledger.increments import Increment, Increments
 
 
 class NothingToRedo(Refused):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidemill.increments.exclusions import excluded
 from tidemill.journal.takeovers import current, generation_of
 from tidemill.ledger.flushes import flushes, put_flush
 from tidemill.ledger.source_record import bind_sources
@@ -11,7 +12,6 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.construction import Construction, lease_of
-from spark_jobs.ledger.excluded import excluded
 from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.kafka_position import initial_offsets_file, put_initial_offsets
 from spark_jobs.ledger.retained import beginning, published_input

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
 
 from spark_jobs.ledger.generation import Generation
-from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.look import Look
 
 Kind = Literal["ingest", "finish", "wake", "seal", "judge", "publish", "apply", "judge_again"]

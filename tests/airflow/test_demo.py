@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
+from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
 
-from spark_jobs.ledger.increments import Increments
 from tests.checkout import Demo, somebody
 from tidemill_airflow.local.environment import Kept
 

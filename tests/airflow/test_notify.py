@@ -12,10 +12,10 @@ from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Step
+from tidemill.increments.increments import Increments, Sealed, Verdict
 from tidemill.ledger.run_request import Role, RunRequest, fix_request
 from tidemill.spec.spec import Notify
 
-from spark_jobs.ledger.increments import Increments, Sealed, Verdict
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import error, report_of
 from tests.airflow.recording_notifier import RecordingNotifier

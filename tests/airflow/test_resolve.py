@@ -15,9 +15,9 @@ from airflow.sdk import DAG, Context
 from airflow.sdk.exceptions import AirflowFailException, TaskAwaitingInput
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, Sealed, Verdict
 from tidemill.ledger.run_request import LIVE, read_request
 
-from spark_jobs.ledger.increments import Increments, Sealed, Verdict
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tidemill.contract.errors import ExitCode, LeaseLost
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import State
 from tidemill.journal.journal import Event
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import newest_epoch
 
-from spark_jobs.ledger.increments import State
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.table_schema import SchemaChanged
 from spark_jobs.publish.withdrawing import withdraw_event

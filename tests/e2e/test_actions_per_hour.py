@@ -17,11 +17,11 @@ import duckdb
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.increments.increments import Increments, Verdict
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.increments import Increments, Verdict
 from spark_jobs.main import step_function
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Run, perform

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
 
-from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.ledger.origin import origins
 from tests.e2e.asking import WHO, ask, days, files_of
 from tests.e2e.flow import STEPS, Flow

@@ -21,8 +21,8 @@ import pytest
 from deltalake import DeltaTable
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome, read
+from tidemill.increments.increments import Increments, State
 
-from spark_jobs.ledger.increments import Increments, State
 from tests.browser.airflow_ui import AirflowUI
 from tests.browser.chromium import chromium
 from tests.e2e.airflow import Airflow, Person, running, until

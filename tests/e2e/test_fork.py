@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, State
 from tidemill.journal.takeovers import births, current
 from tidemill.spark_logs.sink_log import read_sink_log
 
-from spark_jobs.ledger.increments import Increments, State
 from tests.e2e.asking import ask
 from tests.e2e.flow import Flow
 from tests.e2e.windows import COUNTS, at, windows

@@ -14,9 +14,9 @@ import pytest
 from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import read
+from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
 
-from spark_jobs.ledger.increments import Increments, State
 from tests.e2e.airflow import Airflow, running, until
 from tests.e2e.java import RecordingJava
 from tests.e2e.mill import NAME, SPEC, SUITE, TRANSFORM, Mill

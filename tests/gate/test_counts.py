@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.increments.increments import NetFile, Sealed
 from tidemill.ledger.batch import Batch
 from tidemill.spec.spec import Gate
 
 from spark_jobs.gate.counts import reasons_from_counts
-from spark_jobs.ledger.increments import NetFile, Sealed
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 GATE = Gate.model_validate({"rejected": {"hold_above": 0.1}})

@@ -10,9 +10,9 @@ from typing import Any, get_args
 from unittest.mock import patch
 
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.increments.increments import State
 from tidemill.ledger.run_request import RunRequest, fix_request
 
-from spark_jobs.ledger.increments import State
 from spark_jobs.publish.catch_up import CatchUp
 from spark_jobs.steps.release import release
 from tests.e2e.flow import SUITE

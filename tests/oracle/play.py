@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, State
 from tidemill.spec.output import OutputMode
 
-from spark_jobs.ledger.increments import Increments, State
 from spark_jobs.steps.flush import NothingToFlush, flush
 from spark_jobs.steps.release import release
 from tests.e2e.flow import SUITE

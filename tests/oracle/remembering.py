@@ -10,11 +10,11 @@ from typing import Any
 
 from deltalake import DeltaTable
 from tidemill.contract.report import Report, Step
+from tidemill.increments.increments import Increment, Increments, State
 from tidemill.journal.journal import Journal
 from tidemill.journal.takeovers import births, current
 from tidemill.ledger.run_increment import read_run_increment
 
-from spark_jobs.ledger.increments import Increment, Increments, State
 from tests.oracle.given import HOURS, Given, Input, Model, Reinstated, Statics, Swap
 from tests.oracle.kind import time_of_minute
 from tests.oracle.others import Other, Versions

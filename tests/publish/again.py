@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import Schema
+from tidemill.increments.increments import Rejection, Sealed, hash_of_files
 from tidemill.journal.journal import Event, EventKind
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import Made, MadeBy
@@ -24,7 +25,6 @@ from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import OutputMode
 from tidemill.storage import documents
 
-from spark_jobs.ledger.increments import Rejection, Sealed, hash_of_files
 from spark_jobs.publish.net_payload import write_net_payload
 from tests.histories import History
 from tests.rows import Row, reject, rows

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Verdict, hash_of_files
 from tidemill.ledger.ledger import Batch
 
-from spark_jobs.ledger.increments import Verdict, hash_of_files
 from spark_jobs.publish.books import BooksDisagree
 from tests.histories import History, reject, rows
 

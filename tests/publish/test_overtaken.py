@@ -11,11 +11,11 @@ from datetime import date
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import State
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.takeovers import current
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.increments import State
 from spark_jobs.publish import placing
 from spark_jobs.publish.catch_up import CatchUp, EventOvertaken
 from spark_jobs.publish.files_target import files_now

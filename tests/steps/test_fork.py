@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import State
 from tidemill.journal.takeovers import births, current, owner
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest
@@ -18,7 +19,6 @@ from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.construction import construct
 from spark_jobs.ledger.generation import open_generation
-from spark_jobs.ledger.increments import State
 from spark_jobs.ledger.status import read_status
 from spark_jobs.steps.again import last_published
 from spark_jobs.steps.asked import asked

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.increments.increments import State
 from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 
-from spark_jobs.ledger.increments import State
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.gate import gate
 from spark_jobs.steps.redo import redo

@@ -207,7 +207,7 @@ def _role(context: Context) -> Role:
 
 def _is_held(layout: Layout) -> bool:
     # Imported here, because it costs what a DAG file must not.
-    from spark_jobs.ledger import increments
+    from tidemill.increments import increments
 
     states = (one.state for one in increments.Increments(layout.increments).in_order())
     return increments.State.HELD in states

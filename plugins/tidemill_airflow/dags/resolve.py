@@ -184,7 +184,7 @@ def question(pipeline: Pipeline, request: RunRequest) -> str:
 def _known(pipeline: Pipeline, number: int) -> list[str]:
     """What is known of an increment, and why its gate held it."""
     # Imported here, because it costs what a DAG file must not.
-    from spark_jobs.ledger.increments import Increments
+    from tidemill.increments.increments import Increments
 
     found = Increments(pipeline.layout.increments).get(number)
     sealed = found.sealed

@@ -28,10 +28,10 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome
 from tidemill.file_formats.delta import open_dataset
+from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
 from tidemill.storage.file_mode import keep_from_others
 
-from spark_jobs.ledger.increments import Increments
 from spark_jobs.samples.shop_orders import write_day
 from tidemill_airflow.local.environment import Kept
 from tidemill_airflow.local.quiet import quiet

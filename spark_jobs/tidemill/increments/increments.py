@@ -16,13 +16,7 @@ from pathlib import Path
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.journal.journal import Journal
-from tidemill.journal.recomputation import Made, Place
-from tidemill.journal.takeovers import Birth, births
-from tidemill.storage import documents
-from tidemill.storage.documents import AlreadyWritten
-
-from spark_jobs.ledger.sealed import (
+from tidemill.increments.records import (
     NetFile,
     Rejection,
     Release,
@@ -30,6 +24,11 @@ from spark_jobs.ledger.sealed import (
     Verdict,
     hash_of_files,
 )
+from tidemill.journal.journal import Journal
+from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.takeovers import Birth, births
+from tidemill.storage import documents
+from tidemill.storage.documents import AlreadyWritten
 
 __all__ = [
     "Increment",

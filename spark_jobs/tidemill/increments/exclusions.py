@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tidemill.contract.layout import Layout
+from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
 from tidemill.journal.recomputation import Made
 from tidemill.journal.takeovers import births
@@ -17,7 +18,6 @@ from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.source_record import kafka_sources
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between
 
-from spark_jobs.ledger.increments import Increments
 from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 
 

@@ -8,11 +8,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.layout import Layout
+from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Applied, Journal
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import MadeBy, Place
-
-from spark_jobs.ledger.increments import Increment, Increments
 
 IncrementState = Literal[
     "sealed", "passed", "held", "released", "rejected", "superseded", "published"
