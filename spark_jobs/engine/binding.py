@@ -21,6 +21,7 @@ from tidemill.ledger.generation_note import (
 from tidemill.ledger.input_file import hashed_sources
 from tidemill.ledger.ledger import Start
 from tidemill.ledger.source_reading import readings_of
+from tidemill.sources.files.clean_source import cleaned_sources
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
@@ -30,7 +31,6 @@ from tidemill.storage.sync import make_folder, put_whole
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.refusals import STATE_ENCODING
 from spark_jobs.engine.static import Pins
-from spark_jobs.ledger.clean_source import cleaned_sources
 from spark_jobs.ledger.fingerprint import put_fingerprint
 from spark_jobs.ledger.generation import Generation
 

@@ -51,8 +51,8 @@ def refuse_few_cores(session: SparkSession, pipeline: Pipeline, trigger: StreamT
 def _partitions(name: str, source: Source, cores: int) -> int:
     if isinstance(source, KafkaSource):
         # Imported where it is used: a pipeline without Kafka needs no client.
-        from spark_jobs.ledger.kafka_broker import Broker
-        from spark_jobs.ledger.kafka_topics import topics_today
+        from tidemill.sources.kafka.broker import Broker
+        from tidemill.sources.kafka.topics import topics_today
 
         topics = topics_today(name, source, Broker(connection(source.conn_id, os.environ)))
         return sum(len(topic.partitions) for topic in topics.values())

@@ -16,6 +16,9 @@ from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.ledger.running_queries import clear_dead
 from tidemill.ledger.source_record import bind_sources, prove_sources
 from tidemill.ledger.static_pins import StaticPin, keep_copies
+from tidemill.sources.files.report import refuse_held_files, report_files
+from tidemill.sources.probe import looks
+from tidemill.sources.probe_result import Look
 from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
@@ -38,9 +41,6 @@ from spark_jobs.engine.static import Pins, Statics, pin_statics, read_statics
 from spark_jobs.engine.ungated import Watch, begins_anew
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.input_report import refuse_held_files, report_files
-from spark_jobs.ledger.look import Look
-from spark_jobs.ledger.looks import looks
 
 Say = Callable[[str], None]
 

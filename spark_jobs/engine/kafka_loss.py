@@ -18,6 +18,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import Ledger
+from tidemill.sources.kafka.accepted_loss import Losses, PassedLoss
+from tidemill.sources.kafka.position import initial_offsets_file
+from tidemill.sources.kafka.probe import KafkaLook
 from tidemill.spark_logs.metadata_log import read_log_file
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, merged
 from tidemill.spec.pipeline import Pipeline
@@ -32,9 +35,6 @@ from spark_jobs.engine.sink import start
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import Statics
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.kafka_look import KafkaLook
-from spark_jobs.ledger.kafka_loss import Losses, PassedLoss
-from spark_jobs.ledger.kafka_position import initial_offsets_file
 
 Say = Callable[[str], None]
 

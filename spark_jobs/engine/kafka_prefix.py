@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.sources.kafka.broker import Broker
+from tidemill.sources.kafka.topics import prove_topics, records_of
 from tidemill.spark_logs.offset_ranges import Range
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
 from spark_jobs.engine import kafka_source
-from spark_jobs.ledger.kafka_broker import Broker
-from spark_jobs.ledger.kafka_topics import prove_topics, records_of
 
 
 class RecordsGone(Refused):

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.sources.probe import looks
+from tidemill.sources.probe_result import Look
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.storage.lease import Lease
 
 from spark_jobs.engine.static import Statics
-from spark_jobs.ledger.look import Look
-from spark_jobs.ledger.looks import looks
 
 
 def make_ready(
@@ -45,8 +45,9 @@ def make_ready(
     """
     if not _reads_kafka(pipeline):
         return found
+    from tidemill.sources.kafka.query_guard import kafka_looks, record
+
     from spark_jobs.engine.kafka_loss import pass_over
-    from spark_jobs.ledger.kafka_start import kafka_looks, record
 
     kafka = kafka_looks(found)
     if pass_over(session, pipeline, kafka, statics, lease, run_id, say):
@@ -65,7 +66,7 @@ def prove_unchanged(pipeline: Pipeline, generation: str) -> None:
         BrokerUnreachable: no answer in time.
     """
     if _reads_kafka(pipeline):
-        from spark_jobs.ledger.kafka_start import prove_same_topics
+        from tidemill.sources.kafka.query_guard import prove_same_topics
 
         prove_same_topics(pipeline, generation)
 
@@ -79,7 +80,7 @@ def explained(pipeline: Pipeline, failure: TidemillError) -> TidemillError:
     by_kafka = isinstance(failure, TransientError) or condition.startswith("KAFKA")
     if not by_kafka or not _reads_kafka(pipeline):
         return failure
-    from spark_jobs.ledger.kafka_start import kafka_looks
+    from tidemill.sources.kafka.query_guard import kafka_looks
 
     try:
         kafka_looks(looks(pipeline, ()))

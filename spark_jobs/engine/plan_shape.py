@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
+from tidemill.sources.static_files import StaticMissing
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
@@ -33,7 +34,6 @@ from spark_jobs.engine.source import read_stream, schema_of
 from spark_jobs.engine.stateful_shape import operator_of
 from spark_jobs.engine.transform import apply, load_transform
 from spark_jobs.ledger.plan_shape import Column, PlanShape
-from spark_jobs.ledger.static_files import StaticMissing
 
 # What a node of theirs does stands in the columns that they give.
 SILENT = frozenset(

@@ -14,6 +14,9 @@ from tidemill.increments.exclusions import Excluded
 from tidemill.journal.takeovers import births
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.static_pins import StaticPin
+from tidemill.sources.files.clean_source import located
+from tidemill.sources.kafka.accepted_loss import Losses
+from tidemill.sources.kafka.position import initial_offsets_file, read_initial_offsets
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, outside
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
@@ -22,9 +25,6 @@ from tidemill.spec.spec import Source
 
 from spark_jobs.engine.read_again import InputGone, of_files
 from spark_jobs.engine.source import read_stream
-from spark_jobs.ledger.clean_source import located
-from spark_jobs.ledger.kafka_loss import Losses
-from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 
 MOST_NAMED = 20
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql.streaming import StreamingQuery
 from tidemill.contract.errors import TidemillError
 from tidemill.ledger.batch import Batch, Counts
+from tidemill.sources.probe_result import Look
 from tidemill.spark_logs.offset_ranges import as_offsets, between, records_in
 
 from spark_jobs.engine import raised
@@ -17,7 +18,6 @@ from spark_jobs.engine.observed import OBSERVED, as_values
 from spark_jobs.engine.query import ROWS_READ
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.ungated import ROWS_OUT, SAMPLE
-from spark_jobs.ledger.look import Look
 
 
 @dataclass

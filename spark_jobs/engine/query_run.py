@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.ledger.ledger import Batch
+from tidemill.sources.probe_result import Look
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
 from tidemill.storage.disk_errors import named
@@ -28,7 +29,6 @@ from spark_jobs.engine.spark_errors import QueryInterrupted, of_spark
 from spark_jobs.engine.state_damage import explain_state
 from spark_jobs.engine.static import Statics, kept
 from spark_jobs.ledger.generation import Generation
-from spark_jobs.ledger.look import Look
 
 
 class PlanRefused(SpecError):

@@ -11,14 +11,14 @@ from pyspark.sql import functions as F
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
+from tidemill.sources.files.clean_source import located
+from tidemill.sources.kafka.position import initial_offsets_file, read_initial_offsets
 from tidemill.spark_logs.offset_ranges import as_offsets, between
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 
 from spark_jobs.engine.source import ORIGIN, read_stream
-from spark_jobs.ledger.clean_source import located
-from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
 
 
 class InputGone(Refused):

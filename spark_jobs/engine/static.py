@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from tidemill.contract.errors import SpecError
 from tidemill.ledger.static_pins import StaticLost, StaticPin
+from tidemill.sources.static_files import pin_files, pin_table
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.static_inputs import FileStatic, Static, TableStatic
 
 from spark_jobs.engine.source import schema_of
-from spark_jobs.ledger.static_files import pin_files, pin_table
 
 Pins = Mapping[str, StaticPin]
 Statics = Mapping[str, DataFrame]

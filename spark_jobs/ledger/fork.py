@@ -16,6 +16,7 @@ from tidemill.ledger.flushes import Flush, flushes
 from tidemill.ledger.generation_note import Note, hash_of_file, hash_of_spec
 from tidemill.ledger.manifests import Manifest, put_manifest
 from tidemill.ledger.source_record import kafka_sources
+from tidemill.sources.kafka.accepted_loss import PassedLoss
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone, cut, link
 from tidemill.spark_logs.compactible_log import COMPACT, compactible_log
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
@@ -25,7 +26,6 @@ from tidemill.storage.sync import sync
 
 from spark_jobs.ledger.fingerprint import inherit_fingerprint
 from spark_jobs.ledger.generation import Generation, GenerationUnbound
-from spark_jobs.ledger.kafka_loss import PassedLoss
 
 # An entry of the sink's log that names no file.
 NO_FILES = "v1"

@@ -16,6 +16,7 @@ from tidemill.ledger.generation_note import Note, read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.manifests import AttemptLog
 from tidemill.ledger.sink_reader import Committed, read_committed
+from tidemill.sources.files.probe import inspect
 from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.root_identity import prove_born_here
@@ -29,7 +30,6 @@ from spark_jobs.ledger.bound_rules import (
     mode_changes,
     sentences,
 )
-from spark_jobs.ledger.inputs import inspect
 
 
 class CheckpointLost(Refused):

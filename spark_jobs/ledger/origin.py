@@ -13,11 +13,10 @@ from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.ledger.ledger import Batch, InputFile, Ledger, OutputFile
 from tidemill.ledger.manifests import read_attempts
+from tidemill.sources.files.clean_source import located
 from tidemill.spark_logs.partition_paths import disk_path
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, SinkFile, read_sink_log
 from tidemill.storage import documents
-
-from spark_jobs.ledger.clean_source import located
 
 
 class UnknownFile(UsageError):

@@ -10,13 +10,13 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import Ledger
+from tidemill.sources.kafka.accepted_loss import AcceptedLoss, Losses
+from tidemill.sources.kafka.probe import KafkaLook, look
 from tidemill.spark_logs.offset_ranges import records_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.kafka_look import KafkaLook, look
-from spark_jobs.ledger.kafka_loss import AcceptedLoss, Losses
 from spark_jobs.steps.release import PATIENCE_SECONDS, ReasonMissing
 
 

@@ -23,6 +23,8 @@ from tidemill.ledger.ledger import Batch
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
 from tidemill.ledger.source_record import prove_sources
+from tidemill.sources.probe import looks
+from tidemill.sources.probe_result import Look
 from tidemill.spec.sources.base import Rating
 from tidemill.storage.file_mode import open_to_others
 from tidemill.storage.lease import end_outlived
@@ -31,8 +33,6 @@ from tidemill.storage.root_identity import prove_pipeline, prove_root
 from spark_jobs.ledger.changes import refuse_changes
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
-from spark_jobs.ledger.look import Look
-from spark_jobs.ledger.looks import looks
 from spark_jobs.publish.target_heads import prove_tables
 from spark_jobs.steps.asked import asked
 from spark_jobs.steps.database_looks import prove_databases

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.contract.project import Project
+from tidemill.sources.files.listing import list_source
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.sources.file import DEFAULT_OPTIONS, FileSource
 from tidemill.spec.sources.file_options import inference_options, reader_option_refused
 from tidemill.spec.spec import Spec
-
-from spark_jobs.ledger.listing import list_source
 
 if TYPE_CHECKING:
     from spark_jobs.engine.infer import Inferred

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import late_total
+from tidemill.sources.probe_result import Look
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.look import Look
 from spark_jobs.steps.step import Ended, Run
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
+from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
@@ -31,7 +32,6 @@ from spark_jobs.ledger.construction import (
     hash_of_excluded,
     own_construction,
 )
-from spark_jobs.ledger.retained import Part, gone, published_input, unread
 from spark_jobs.steps.again import last_event, leased, note
 from spark_jobs.steps.seal import seal_batches
 from spark_jobs.steps.step import Ended, Run

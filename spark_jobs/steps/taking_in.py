@@ -8,13 +8,13 @@ from tidemill.increments.exclusions import excluded
 from tidemill.journal.takeovers import current, generation_of
 from tidemill.ledger.flushes import flushes, put_flush
 from tidemill.ledger.source_record import bind_sources
+from tidemill.sources.kafka.position import initial_offsets_file, put_initial_offsets
+from tidemill.sources.retention import beginning, published_input
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
 
 from spark_jobs.ledger.construction import Construction, lease_of
 from spark_jobs.ledger.generation import open_generation
-from spark_jobs.ledger.kafka_position import initial_offsets_file, put_initial_offsets
-from spark_jobs.ledger.retained import beginning, published_input
 from spark_jobs.steps.step import Run
 
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
+from tidemill.sources.probe_result import Look
 
 from spark_jobs.ledger.generation import Generation
-from spark_jobs.ledger.look import Look
 
 Kind = Literal["ingest", "finish", "wake", "seal", "judge", "publish", "apply", "judge_again"]
 

@@ -204,8 +204,7 @@ def test_a_source_that_cannot_be_reached_for_the_moment_starts_nothing(
     feed: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tidemill.contract.errors import TransientError
-
-    from spark_jobs.ledger import inputs
+    from tidemill.sources.files import probe as inputs
 
     def unreachable(*_: Any) -> Any:
         raise TransientError("The share is not there.", remedy="Wait.")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tidemill.sources.files.listing import list_source
 from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.spark_logs.partition_paths import disk_path
 from tidemill.spec.sources.file import FileSource
@@ -20,7 +21,6 @@ from tidemill.spec.spec import Spec
 
 from spark_jobs.engine.file_source import stream
 from spark_jobs.engine.source import CORRUPT, ORIGIN
-from spark_jobs.ledger.listing import list_source
 
 pytestmark = pytest.mark.jvm
 EVOLVING = {

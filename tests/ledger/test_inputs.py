@@ -13,12 +13,12 @@ import pytest
 from pyarrow import orc
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
+from tidemill.sources.files.probe import inspect, look
+from tidemill.sources.files.report import report
+from tidemill.sources.probe_result import Look
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.ledger.input_report import report
-from spark_jobs.ledger.inputs import inspect, look
-from spark_jobs.ledger.look import Look
 from tests.avro import write_avro
 from tests.histories import History, rows
 

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.sources.kafka import probe as kafka_look
+from tidemill.sources.kafka.broker import Topic
+from tidemill.sources.kafka.client import BrokerRefuses, BrokerUnreachable
+from tidemill.sources.kafka.lag import RUNS, Arrivals, record_arrivals
+from tidemill.sources.kafka.probe import KafkaLook, look
+from tidemill.sources.kafka.query_guard import record
+from tidemill.sources.kafka.starting_offsets import StartingOffsetsMisfit
+from tidemill.sources.kafka.topics import TopicDropped, TopicMissing, TopicRecreated
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
-from spark_jobs.ledger import kafka_look
-from spark_jobs.ledger.kafka_broker import Topic
-from spark_jobs.ledger.kafka_client import BrokerRefuses, BrokerUnreachable
-from spark_jobs.ledger.kafka_look import KafkaLook, look
-from spark_jobs.ledger.kafka_pace import RUNS, Arrivals, record_arrivals
-from spark_jobs.ledger.kafka_start import record
-from spark_jobs.ledger.kafka_starting import StartingOffsetsMisfit
-from spark_jobs.ledger.kafka_topics import TopicDropped, TopicMissing, TopicRecreated
 from tests.e2e.kafka_mill import KafkaMill
 from tests.ledger.spark_logs import write_commit, write_metadata
 from tests.servers.kafka import Broker

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from tidemill.contract.layout import Layout
 from tidemill.ledger.batch import Batch
-
-from spark_jobs.ledger.kafka_pace import (
+from tidemill.sources.kafka.lag import (
     RUNS,
     Arrivals,
     falls_behind,

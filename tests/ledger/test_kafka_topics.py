@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION, Layout
-
-from spark_jobs.ledger.kafka_broker import Topic
-from spark_jobs.ledger.kafka_topics import prove_topics, record_topics, unprotected
+from tidemill.sources.kafka.broker import Topic
+from tidemill.sources.kafka.topics import prove_topics, record_topics, unprotected
 
 KNOWN = Topic("orders", "the-id", (0,), ("delete",), None)
 UNKNOWN = replace(KNOWN, id=None)

@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tidemill.sources.files.listing import InputMissing, list_source
+from tidemill.sources.files.source_tree import InputCircular, InputUnreadable
 from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.ledger.listing import InputMissing, list_source
-from spark_jobs.ledger.source_tree import InputCircular, InputUnreadable
 from tests.file_modes import modes_count
 
 

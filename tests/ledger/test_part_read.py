@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.sources.files.truncation import part_read
 from tidemill.spec.sources.file import FileSource
-
-from spark_jobs.ledger.part_read import part_read
 
 
 def source(format: str, **options: Any) -> FileSource:

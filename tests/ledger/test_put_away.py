@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from tidemill.contract.errors import LeaseLost
 from tidemill.ledger.input_file import InputFile
-
-from spark_jobs.ledger import put_away
-from spark_jobs.ledger.put_away import Kept, archive, claim_of, delete
+from tidemill.sources.files import archive
+from tidemill.sources.files.archive import Kept, archive, claim_of, delete
 
 Check = Callable[[], None]
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tidemill.sources.files.scan import InputMixed, Scan, scan
 from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.ledger.scan import InputMixed, Scan, scan
 from tests.histories import History, rows
 from tests.ledger.spark_logs import write_commit
 

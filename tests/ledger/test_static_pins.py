@@ -10,9 +10,8 @@ import pytest
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.ledger.ledger import Ledger, Start
 from tidemill.ledger.static_pins import StaticPin, keep_copies
+from tidemill.sources.static_files import StaticChanging, StaticMissing, pin_files
 from tidemill.spec.static_inputs import FileStatic
-
-from spark_jobs.ledger.static_files import StaticChanging, StaticMissing, pin_files
 
 
 def static_at(path: Path, **options: str) -> FileStatic:
@@ -90,7 +89,7 @@ def test_a_file_that_is_written_to_while_it_is_copied_is_copied_at_the_next_try(
     original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = original / "country=GB" / "one.csv"
-    copy2 = "spark_jobs.ledger.static_files.shutil.copy2"
+    copy2 = "tidemill.sources.static_files.shutil.copy2"
 
     def copied_too_early(source: Path, target: Path) -> None:
         target.write_bytes(source.read_bytes())

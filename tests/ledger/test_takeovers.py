@@ -10,10 +10,10 @@ from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Rejection
 from tidemill.journal.journal import Event
 from tidemill.journal.takeovers import Birth, births, current, put_birth
+from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spark_logs.offset_ranges import Range
 
 from spark_jobs.ledger.construction import being_built, construct, unfinished
-from spark_jobs.ledger.retained import Part, gone, published_input, unread
 from tests.histories import History, rows
 
 NEW = "live-0002"

@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tidemill.sources.files.probe import look
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 
-from spark_jobs.ledger.inputs import look
 from tests.histories import History, rows
 
 RECURSIVE = ", options: {recursiveFileLookup: true}"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from tidemill.sources.files import clean_source
+from tidemill.sources.files.clean_source import Cleaned, Cleaning, located
 from tidemill.storage.documents import read
 
-from spark_jobs.ledger import clean_source
-from spark_jobs.ledger.clean_source import Cleaned, Cleaning, located
 from spark_jobs.ledger.origin import origins
 from tests.histories import History, rows
 

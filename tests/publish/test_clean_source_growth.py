@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.sources.files.clean_source import clean_sources
 from tidemill.storage.lease import Lease, newest_epoch
 
-from spark_jobs.ledger.clean_source import clean_sources
 from tests.histories import History, rows
 
 # What is opened and listed below the folder that is watched; a hook cannot be taken away again.
@@ -124,7 +124,7 @@ def test_what_the_file_system_refused_is_asked_for_until_it_is_done(
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr("spark_jobs.ledger.clean_source.delete", refuses)
+        patched.setattr("tidemill.sources.files.clean_source.delete", refuses)
         history.increment(rows(1))
         history.publish()
     history.increment(rows(2))

@@ -30,8 +30,7 @@ from tidemill_airflow.operators.connections import connection_variables
 
 if TYPE_CHECKING:
     from tidemill.ledger.ledger import Batch
-
-    from spark_jobs.ledger.look import Look
+    from tidemill.sources.probe_result import Look
 
 # Of wake-ups of which nothing comes: a pipeline that fails is not started every few seconds.
 LONGEST_PAUSE = 3600.0
@@ -158,8 +157,7 @@ class ArrivalTrigger(BaseEventTrigger):
         # Imported here, because they cost what a DAG file must not.
         from tidemill.journal.takeovers import current
         from tidemill.ledger.ledger import Ledger
-
-        from spark_jobs.ledger.looks import look_at
+        from tidemill.sources.probe import look_at
 
         spec = pipeline.spec
         names = spec.wake.sources_of(self.kind, spec.sources) if spec.wake else ()

@@ -11,9 +11,8 @@ from tidemill.contract.errors import Refused, TransientError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
 from tidemill.ledger.static_pins import PinnedFile, StaticPin, identity_of, pinned_file, put_copy
+from tidemill.sources.files.listing import Found, InputMissing, list_source
 from tidemill.spec.static_inputs import FileStatic, TableStatic
-
-from spark_jobs.ledger.listing import Found, InputMissing, list_source
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -17,10 +17,9 @@ from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.syntax.java_regex import as_python
+from tidemill.sources.kafka.broker import Broker, Topic
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.storage import documents
-
-from spark_jobs.ledger.kafka_broker import Broker, Topic
 
 
 class TopicMissing(Refused):

@@ -6,13 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 
 from tidemill.ledger.ledger import Batch
+from tidemill.sources.files import probe as file_probe
+from tidemill.sources.probe_result import Look
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Source
-
-from spark_jobs.ledger import inputs
-from spark_jobs.ledger.look import Look
 
 
 def looks(
@@ -44,7 +43,7 @@ def look_at(
     if isinstance(source, FileSource):
         return inputs.look(name, source, batches, pipeline.layout)
     if isinstance(source, KafkaSource):
-        from spark_jobs.ledger import kafka_look
+        from tidemill.sources.kafka import probe as kafka_probe
 
         return kafka_look.look(name, source, pipeline, batches, environ)
     return Look(name, new=None, unit="rows")

@@ -12,12 +12,11 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Batch, Ledger
+from tidemill.sources.files.scan import Scan
+from tidemill.sources.files.source_tree import readable
+from tidemill.sources.probe_result import Problem
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
-
-from spark_jobs.ledger.look import Problem
-from spark_jobs.ledger.scan import Scan
-from spark_jobs.ledger.source_tree import readable
 
 # A start is known by its generation and epoch.
 StartId = tuple[str, int]

@@ -18,13 +18,12 @@ from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.source_record import kafka_sources
+from tidemill.sources.files.listing import Found, list_source
+from tidemill.sources.kafka.position import initial_offsets_file, read_initial_offsets
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
-
-from spark_jobs.ledger.kafka_position import initial_offsets_file, read_initial_offsets
-from spark_jobs.ledger.listing import Found, list_source
 
 # Files of a kind that a report names; the number counts all.
 NAMED = 10
@@ -221,8 +220,8 @@ def _before(one: Range, begin: Offsets) -> Iterator[Range]:
 
 def _earliest(name: str, source: KafkaSource, environ: Mapping[str, str]) -> tuple[Offsets, bool]:
     """The first offsets of a source, and whether its topics forget in between."""
-    from spark_jobs.ledger.kafka_broker import Broker
-    from spark_jobs.ledger.kafka_topics import topics_today
+    from tidemill.sources.kafka.broker import Broker
+    from tidemill.sources.kafka.topics import topics_today
 
     broker = Broker(connection(source.conn_id, environ))
     today = topics_today(name, source, broker)

@@ -9,15 +9,14 @@ import os
 from collections.abc import Iterable, Mapping
 
 from tidemill.contract.connections.airflow import connection
+from tidemill.sources.kafka.broker import Broker
+from tidemill.sources.kafka.lag import record_arrivals
+from tidemill.sources.kafka.probe import KafkaLook
+from tidemill.sources.kafka.topics import prove_topics, record_topics, topics_today
+from tidemill.sources.probe_result import Look
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource
-
-from spark_jobs.ledger.kafka_broker import Broker
-from spark_jobs.ledger.kafka_look import KafkaLook
-from spark_jobs.ledger.kafka_pace import record_arrivals
-from spark_jobs.ledger.kafka_topics import prove_topics, record_topics, topics_today
-from spark_jobs.ledger.look import Look
 
 
 def kafka_looks(found: Iterable[Look]) -> list[KafkaLook]:

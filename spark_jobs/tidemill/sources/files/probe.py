@@ -12,13 +12,12 @@ from typing import Any
 from tidemill.contract.layout import Layout
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
+from tidemill.sources.files.problems import problems_of_content, problems_of_scan
+from tidemill.sources.files.scan import Scan, scan
+from tidemill.sources.files.vanished import problems_of_vanished
+from tidemill.sources.probe_result import Look, refuse_held
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
-
-from spark_jobs.ledger.input_problems import problems_of_content, problems_of_scan
-from spark_jobs.ledger.look import Look, refuse_held
-from spark_jobs.ledger.scan import Scan, scan
-from spark_jobs.ledger.vanished import problems_of_vanished
 
 # Paths of a kind that a report names; the numbers count all.
 NAMED = 10

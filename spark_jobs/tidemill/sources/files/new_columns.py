@@ -18,10 +18,9 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 from tidemill.contract.syntax.ddl_type import DdlType
 from tidemill.file_formats.avro import avro_schema
+from tidemill.sources.files.schema_check import is_by_position
+from tidemill.sources.files.truncation import COMPRESSED
 from tidemill.spec.sources.file import FileSource
-
-from spark_jobs.ledger.part_read import COMPRESSED
-from spark_jobs.ledger.schema_fit import is_by_position
 
 MOST_BYTES = 2**16
 

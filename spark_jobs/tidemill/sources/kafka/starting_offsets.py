@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidemill.contract.errors import UsageError
+from tidemill.sources.kafka.broker import Broker
 from tidemill.spec.sources.kafka import EARLIEST, LATEST, KafkaSource, Offsets
-
-from spark_jobs.ledger.kafka_broker import Broker
 
 
 class StartingOffsetsMisfit(UsageError):

@@ -26,13 +26,12 @@ from tidemill.journal.journal import Event, Journal, event_file
 from tidemill.journal.takeovers import owner
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
+from tidemill.sources.files.archive import Kept, archive, claim_of, delete
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
-
-from spark_jobs.ledger.put_away import Kept, archive, claim_of, delete
 
 Say = Callable[[str], None]
 

@@ -11,15 +11,14 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.avro import NotAvro, avro_schema
+from tidemill.sources.files.listing import Found, partition_columns
+from tidemill.sources.files.new_columns import columns_not_named
+from tidemill.sources.files.scan import Scan
+from tidemill.sources.files.schema_check import misfits, missing
+from tidemill.sources.files.truncation import part_read
+from tidemill.sources.probe_result import Problem
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
-
-from spark_jobs.ledger.listing import Found, partition_columns
-from spark_jobs.ledger.look import Problem
-from spark_jobs.ledger.new_columns import columns_not_named
-from spark_jobs.ledger.part_read import part_read
-from spark_jobs.ledger.scan import Scan
-from spark_jobs.ledger.schema_fit import misfits, missing
 
 # Of columns that a sentence names.
 MOST_SHOWN = 10

@@ -15,9 +15,8 @@ from pathlib import Path
 from tidemill.contract.errors import Refused
 from tidemill.contract.syntax.hadoop_glob import python_globs
 from tidemill.contract.syntax.unicode_text import is_unicode
+from tidemill.sources.files.source_tree import files_below, paths_matching, readable
 from tidemill.spec.sources.file import FileSource
-
-from spark_jobs.ledger.source_tree import files_below, paths_matching, readable
 
 
 class InputMissing(Refused):

@@ -23,9 +23,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from tidemill.contract.connections.airflow import Connection
 from tidemill.contract.connections.kafka import client_config
+from tidemill.sources.kafka.client import BrokerRefuses, BrokerUnreachable, open_client, translated
 from tidemill.spec.sources.kafka import Offsets
-
-from spark_jobs.ledger.kafka_client import BrokerRefuses, BrokerUnreachable, open_client, translated
 
 LIMIT_SECONDS = 5.0
 PATIENCE_SECONDS = 0.5

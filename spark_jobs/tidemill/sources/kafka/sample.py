@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from tidemill.contract.connections.airflow import Connection
+from tidemill.sources.kafka.client import open_client
 from tidemill.spec.sources.kafka import Offsets
-
-from spark_jobs.ledger.kafka_client import open_client
 
 SECONDS = 3.0
 RECORDS = 200

@@ -15,19 +15,18 @@ from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.batch import Batch
+from tidemill.sources.kafka.accepted_loss import AcceptedLoss, Losses, expired
+from tidemill.sources.kafka.broker import Broker, Topic
+from tidemill.sources.kafka.lag import Arrivals, behind, falls_behind, last_arrivals
+from tidemill.sources.kafka.position import Position, position_of
+from tidemill.sources.kafka.sample import Sample, sample
+from tidemill.sources.kafka.starting_offsets import beginning_of
+from tidemill.sources.kafka.topics import prove_topics, topics_today, unprotected
+from tidemill.sources.probe_result import Look, Problem
 from tidemill.spark_logs.offset_ranges import Range, between, merged, records_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
-
-from spark_jobs.ledger.kafka_broker import Broker, Topic
-from spark_jobs.ledger.kafka_loss import AcceptedLoss, Losses, expired
-from spark_jobs.ledger.kafka_pace import Arrivals, behind, falls_behind, last_arrivals
-from spark_jobs.ledger.kafka_position import Position, position_of
-from spark_jobs.ledger.kafka_sample import Sample, sample
-from spark_jobs.ledger.kafka_starting import beginning_of
-from spark_jobs.ledger.kafka_topics import prove_topics, topics_today, unprotected
-from spark_jobs.ledger.look import Look, Problem
 
 # The share of its retention that an unread record may have behind it.
 OLD = 0.5

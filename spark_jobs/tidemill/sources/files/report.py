@@ -8,14 +8,13 @@ from dataclasses import replace
 from tidemill.contract.layout import Layout
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
+from tidemill.sources.files.probe import NAMED, look
+from tidemill.sources.files.problems import InputChanged, InputRedelivered
+from tidemill.sources.probe_result import Look, refuse_held
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
-
-from spark_jobs.ledger.input_problems import InputChanged, InputRedelivered
-from spark_jobs.ledger.inputs import NAMED, look
-from spark_jobs.ledger.look import Look, refuse_held
 
 
 def refuse_held_files(spec: Spec, looks: Sequence[Look]) -> None:

@@ -22,11 +22,10 @@ from pathlib import Path
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile, sha256_of
+from tidemill.sources.files.listing import Found, Listing, list_source
+from tidemill.sources.files.source_tree import readable
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
-
-from spark_jobs.ledger.listing import Found, Listing, list_source
-from spark_jobs.ledger.source_tree import readable
 
 
 class InputMixed(Refused):
