@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tidemill.compatibility.fingerprint import put_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.generation_note import Note, hash_of_file, read_note
 
-from spark_jobs.ledger.fingerprint import put_fingerprint
 from tests.histories import NAME, History
 
 CODE = '''

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tidemill.compatibility.change import Verdict
 from tidemill.contract.errors import ExitCode
 from tidemill.spec.pipeline import open_pipeline
 from typer import Exit
 
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.ledger.change import Verdict
 from spark_jobs.steps.plan import Compared, Planned
 from spark_jobs.steps.plan import plan as compare
 

@@ -9,6 +9,9 @@ from tempfile import TemporaryDirectory
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from tidemill.compatibility.change import Change, refuse
+from tidemill.compatibility.compare import Born, born_of, has_passed, put_passed
+from tidemill.compatibility.plan_changes import plan_changes
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.project import Project
 from tidemill.ledger.generation_note import Note
@@ -16,9 +19,6 @@ from tidemill.spec.pipeline import Pipeline
 
 from spark_jobs.engine.plan_shape import shape_today, table_schema
 from spark_jobs.engine.spark_errors import of_spark
-from spark_jobs.ledger.change import Change, refuse
-from spark_jobs.ledger.changes import Born, born_of, has_passed, put_passed
-from spark_jobs.ledger.plan_changes import plan_changes
 
 
 def refuse_changed_plan(session: SparkSession, pipeline: Pipeline, note: Note | None) -> None:

@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+from tidemill.compatibility.plan_shape import Column, PlanShape
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
 from tidemill.sources.static_files import StaticMissing
@@ -33,7 +34,6 @@ from spark_jobs.engine.python_function import python_function
 from spark_jobs.engine.source import read_stream, schema_of
 from spark_jobs.engine.stateful_shape import operator_of
 from spark_jobs.engine.transform import apply, load_transform
-from spark_jobs.ledger.plan_shape import Column, PlanShape
 
 # What a node of theirs does stands in the columns that they give.
 SILENT = frozenset(

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from pyspark.sql.types import StructType
+from tidemill.compatibility.plan_shape import Aggregate, Column, Operator
 
 from spark_jobs.engine.catalyst import Catalyst, items, kind, nodes
 from spark_jobs.engine.function_hash import hash_of_function
@@ -15,7 +16,6 @@ from spark_jobs.engine.pipeline_class import DEDUPLICATIONS, EVOLVING, OWN_STATE
 from spark_jobs.engine.plan_texts import Texts
 from spark_jobs.engine.python_function import python_function
 from spark_jobs.engine.state_variables import columns_of, variables_of
-from spark_jobs.ledger.plan_shape import Aggregate, Column, Operator
 
 
 def operator_of(node: Any, texts: Texts, catalyst: Catalyst) -> Operator:

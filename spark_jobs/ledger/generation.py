@@ -9,6 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from tidemill.compatibility.binding_rules import (
+    bound_by,
+    bound_today,
+    format_changes,
+    interval_changes,
+    judge_of,
+    mode_changes,
+    sentences,
+)
 from tidemill.contract.errors import Refused
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.flushes import Flush, read_flush
@@ -20,16 +29,6 @@ from tidemill.sources.files.probe import inspect
 from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.root_identity import prove_born_here
-
-from spark_jobs.ledger.bound_rules import (
-    bound_by,
-    bound_today,
-    format_changes,
-    interval_changes,
-    judge_of,
-    mode_changes,
-    sentences,
-)
 
 
 class CheckpointLost(Refused):

@@ -14,6 +14,7 @@ import os
 from datetime import UTC, datetime
 from typing import Any
 
+from tidemill.compatibility.compare import refuse_changes
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
@@ -30,7 +31,6 @@ from tidemill.storage.file_mode import open_to_others
 from tidemill.storage.lease import end_outlived
 from tidemill.storage.root_identity import prove_pipeline, prove_root
 
-from spark_jobs.ledger.changes import refuse_changes
 from spark_jobs.ledger.execution import prove_execution
 from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.publish.target_heads import prove_tables

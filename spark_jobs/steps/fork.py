@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tidemill.compatibility.compare import plan_asked_for, refuse_changes
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
 from tidemill.journal.takeovers import Birth, last_published, put_birth
@@ -17,7 +18,6 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.ledger.changes import plan_asked_for, refuse_changes
 from spark_jobs.ledger.construction import born_of, clear_away, construct
 from spark_jobs.ledger.fork import dropped_flushes, fork_off
 from spark_jobs.ledger.generation import Generation, open_generation

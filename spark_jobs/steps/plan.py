@@ -6,13 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidemill.journal.takeovers import generation_of
-from tidemill.ledger.generation_note import Note, read_note
-from tidemill.ledger.ledger import Ledger
-from tidemill.ledger.source_record import bound_source_changes
-from tidemill.spec.pipeline import Pipeline
-
-from spark_jobs.ledger.bound_rules import (
+from tidemill.compatibility.binding_rules import (
     bound_by,
     bound_today,
     format_changes,
@@ -20,9 +14,14 @@ from spark_jobs.ledger.bound_rules import (
     judge_of,
     mode_changes,
 )
-from spark_jobs.ledger.change import Change, Verdict
-from spark_jobs.ledger.changes import Born, born_of
-from spark_jobs.ledger.fingerprint import as_born
+from tidemill.compatibility.change import Change, Verdict
+from tidemill.compatibility.compare import Born, born_of
+from tidemill.compatibility.fingerprint import as_born
+from tidemill.journal.takeovers import generation_of
+from tidemill.ledger.generation_note import Note, read_note
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.source_record import bound_source_changes
+from tidemill.spec.pipeline import Pipeline
 
 WORST = (Verdict.ALLOWED, Verdict.CONSEQUENCES, Verdict.NOT_ALLOWED)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.compatibility.change import Verdict
+from tidemill.compatibility.fingerprint import read_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report
 
 from spark_jobs.engine import ingest
-from spark_jobs.ledger.change import Verdict
-from spark_jobs.ledger.fingerprint import read_fingerprint
 from spark_jobs.steps.plan import Planned, plan
 from tests.e2e.flow import Flow
 from tests.seen import tree

@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.state import GroupStateTimeout
+from tidemill.compatibility.change import Judge, Verdict
+from tidemill.compatibility.plan_changes import plan_changes
+from tidemill.compatibility.plan_shape import PlanShape
 from tidemill.spec.output import OutputMode
 
 from spark_jobs.engine.plan_shape import shape_of
-from spark_jobs.ledger.change import Judge, Verdict
-from spark_jobs.ledger.plan_changes import plan_changes
-from spark_jobs.ledger.plan_shape import PlanShape
 
 Transform = Callable[..., DataFrame]
 Found = set[tuple[str, Verdict]]

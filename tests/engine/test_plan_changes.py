@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import functions as F
+from tidemill.compatibility.change import Verdict
 
-from spark_jobs.ledger.change import Verdict
 from tests.engine.plans import Found, Inputs, Transform, grouped, mapped, named
 
 pytestmark = pytest.mark.jvm

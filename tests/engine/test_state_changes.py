@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.state import GroupStateTimeout
+from tidemill.compatibility.change import Judge, Verdict
+from tidemill.compatibility.plan_changes import plan_changes
 from tidemill.spec.output import OutputMode
 
-from spark_jobs.ledger.change import Judge, Verdict
-from spark_jobs.ledger.plan_changes import plan_changes
 from tests.engine.plans import (
     WITHIN,
     Found,

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidemill.compatibility.change import Change, Judge, Verdict
+from tidemill.compatibility.fingerprint import print_of
+from tidemill.compatibility.spec_changes import spec_changes
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.spec import Spec
-
-from spark_jobs.ledger.change import Change, Judge, Verdict
-from spark_jobs.ledger.fingerprint import print_of
-from spark_jobs.ledger.spec_changes import spec_changes
 
 Part = Mapping[str, Any]
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tidemill.compatibility.change import QueryChanged
+from tidemill.compatibility.code_hash import hash_of_code
+from tidemill.compatibility.compare import born_of, refuse_changes
+from tidemill.compatibility.fingerprint import put_fingerprint, read_fingerprint
 from tidemill.contract.project import REPOSITORY
 from tidemill.ledger.generation_note import hash_of_spec, read_note
 from tidemill.spec.load import load_spec
 from tidemill.spec.spec import Spec
 
-from spark_jobs.ledger.change import QueryChanged
-from spark_jobs.ledger.changes import born_of, refuse_changes
-from spark_jobs.ledger.fingerprint import put_fingerprint, read_fingerprint
-from spark_jobs.ledger.source_code import hash_of_code
 from tests.born import CODE, born
 from tests.histories import NAME, History
 

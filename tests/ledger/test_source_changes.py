@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from tidemill.compatibility.change import Verdict
 
-from spark_jobs.ledger.change import Verdict
 from tests.ledger.spec_rows import FILES, KAFKA, Row, row, sources
 
 ALLOWED, CONSEQUENCES, NOT_ALLOWED = Verdict

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from tidemill.compatibility.change import Judge, Verdict
+from tidemill.compatibility.fingerprint import print_of
+from tidemill.compatibility.spec_changes import spec_changes
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.spec import Spec
 
-from spark_jobs.ledger.change import Judge, Verdict
-from spark_jobs.ledger.fingerprint import print_of
-from spark_jobs.ledger.spec_changes import spec_changes
 from tests.ledger.spec_rows import RATE, TIME, WATERMARK, Part, Row, row, sink
 
 ALLOWED, CONSEQUENCES, NOT_ALLOWED = Verdict

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
+from tidemill.compatibility.binding_rules import returned, sentences, source_changes
+from tidemill.compatibility.change import Change, Judge
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
-
-from spark_jobs.ledger.bound_rules import returned, sentences, source_changes
-from spark_jobs.ledger.change import Change, Judge
 
 if TYPE_CHECKING:
     from tidemill.ledger.ledger import Batch

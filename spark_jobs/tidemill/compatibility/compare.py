@@ -7,21 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
-from tidemill.ledger.generation_note import Note, hash_of_file, hash_of_spec
-from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.spec import Spec
-from tidemill.storage import documents
-
-from spark_jobs.ledger.bound_rules import judge_of
-from spark_jobs.ledger.change import Change, Judge, refuse
-from spark_jobs.ledger.fingerprint import (
+from tidemill.compatibility.binding_rules import judge_of
+from tidemill.compatibility.change import Change, Judge, refuse
+from tidemill.compatibility.code_hash import hash_of_code
+from tidemill.compatibility.fingerprint import (
     Fingerprint,
     SpecPrint,
     print_of,
     read_fingerprint,
 )
-from spark_jobs.ledger.source_code import hash_of_code
-from spark_jobs.ledger.spec_changes import spec_changes
+from tidemill.compatibility.spec_changes import spec_changes
+from tidemill.ledger.generation_note import Note, hash_of_file, hash_of_spec
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
+from tidemill.storage import documents
 
 # The fields of an input that say which columns it has.
 SHAPING = frozenset({"include", "includeTimestamp", "key_format", "pipeline", "schema", "value"})

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from spark_jobs.ledger.change import Change, Judge, not_allowed
-from spark_jobs.ledger.plan_shape import Column, PlanShape
-from spark_jobs.ledger.state_changes import state_changes
+from tidemill.compatibility.change import Change, Judge, not_allowed
+from tidemill.compatibility.plan_shape import Column, PlanShape
+from tidemill.compatibility.state_changes import state_changes
 
 MIXED = "rows of before were made by the old code"
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tidemill.spec.output import OutputMode
-
-from spark_jobs.ledger.bound_rules import (
+from tidemill.compatibility.binding_rules import (
     Bound,
     format_changes,
     interval_changes,
     mode_changes,
     source_changes,
 )
-from spark_jobs.ledger.change import Change, Judge
-from spark_jobs.ledger.fingerprint import SpecPrint
-from spark_jobs.ledger.source_fields import parameter_changes
+from tidemill.compatibility.change import Change, Judge
+from tidemill.compatibility.fingerprint import SpecPrint
+from tidemill.compatibility.source_changes import parameter_changes
+from tidemill.spec.output import OutputMode
 
 # They say what a person sees, or how a batch is held; the rows are the same.
 OF_SINKS_NO_MATTER = frozenset({"numRows", "truncate", "persist", "table"})

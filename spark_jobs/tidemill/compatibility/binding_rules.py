@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidemill.compatibility.change import Change, Judge
 from tidemill.ledger.generation_note import Note, Writes, keys_of, writes_of
 from tidemill.spec.output import OutputMode
 from tidemill.spec.spec import Spec
-
-from spark_jobs.ledger.change import Change, Judge
 
 MOVED = "rows of the same time would lie in two partitions, and no interval could be computed again"
 BEHIND_THE_GATE = (

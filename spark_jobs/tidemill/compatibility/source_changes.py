@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tidemill.compatibility.change import Change, Judge
+from tidemill.compatibility.fingerprint import SourcePrint
 from tidemill.contract.syntax.java_regex import as_python
-
-from spark_jobs.ledger.change import Change, Judge
-from spark_jobs.ledger.fingerprint import SourcePrint
 
 LIMITS = frozenset(
     {

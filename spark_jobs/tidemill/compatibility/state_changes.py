@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from spark_jobs.ledger.change import Change, Judge
-from spark_jobs.ledger.plan_shape import Column, Operator, StateVariable
+from tidemill.compatibility.change import Change, Judge
+from tidemill.compatibility.plan_shape import Column, Operator, StateVariable
 
 # Whose state Spark encodes as Avro where all operators are of these, so that it may change.
 EVOLVING = frozenset({"TransformWithState", "TransformWithStateInPySpark"})

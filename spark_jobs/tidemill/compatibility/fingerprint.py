@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from tidemill.compatibility.code_hash import OF_THE_TRANSFORM, hash_of_code
 from tidemill.contract.layout import Layout
 from tidemill.ledger.generation_note import (
     Note,
@@ -29,8 +30,6 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource, Rating
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
-
-from spark_jobs.ledger.source_code import OF_THE_TRANSFORM, hash_of_code
 
 # What is told of every source in a field of its own.
 APART = {"kind", "event_time", "row_rules"}
