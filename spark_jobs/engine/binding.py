@@ -10,6 +10,7 @@ from typing import Any
 
 from tidemill.compatibility.fingerprint import put_fingerprint
 from tidemill.file_formats.written_format import written_by
+from tidemill.generations.verify import Generation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import (
     Note,
@@ -32,7 +33,6 @@ from tidemill.storage.sync import make_folder, put_whole
 from spark_jobs.engine.query import Plan
 from spark_jobs.engine.refusals import STATE_ENCODING
 from spark_jobs.engine.static import Pins
-from spark_jobs.ledger.generation import Generation
 
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tidemill.generations.verify import Generation
 from tidemill.sources.probe_result import Look
 from tidemill.spark_logs.offset_log import plan_empty
-
-from spark_jobs.ledger.generation import Generation
 
 
 def plan_due(generation: Generation, found: Sequence[Look]) -> int | None:

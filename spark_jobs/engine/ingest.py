@@ -11,6 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.generations.execution import prove_execution
+from tidemill.generations.verify import Generation, open_generation
 from tidemill.ledger.late_rows import LateRows
 from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.ledger.running_queries import clear_dead
@@ -39,8 +41,6 @@ from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.state_figures import StateFigures, state_figures
 from spark_jobs.engine.static import Pins, Statics, pin_statics, read_statics
 from spark_jobs.engine.ungated import Watch, begins_anew
-from spark_jobs.ledger.execution import prove_execution
-from spark_jobs.ledger.generation import Generation, open_generation
 
 Say = Callable[[str], None]
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from tidemill.generations.verify import Generation, open_generation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import Ledger
 from tidemill.sources.kafka.accepted_loss import Losses, PassedLoss
@@ -34,7 +35,6 @@ from spark_jobs.engine.query import plan
 from spark_jobs.engine.sink import start
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import Statics
-from spark_jobs.ledger.generation import Generation, open_generation
 
 Say = Callable[[str], None]
 

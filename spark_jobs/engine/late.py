@@ -23,6 +23,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+from tidemill.generations.construction import left_out
 from tidemill.increments.exclusions import Excluded
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
@@ -48,7 +49,6 @@ from spark_jobs.engine.source import read_stream
 from spark_jobs.engine.spark_errors import of_spark
 from spark_jobs.engine.static import Statics, read_statics
 from spark_jobs.engine.transform import TransformRefused, apply, load_transform
-from spark_jobs.ledger.construction import left_out
 
 Say = Callable[[str], None]
 

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.generations.construction import left_out
 from tidemill.spec.pipeline import Pipeline
 
 from spark_jobs.engine.keys import refuse_keys
@@ -25,7 +26,6 @@ from spark_jobs.engine.rows import committed, good, tag, two_passes
 from spark_jobs.engine.source import read_stream
 from spark_jobs.engine.static import Statics
 from spark_jobs.engine.transform import apply, load_transform
-from spark_jobs.ledger.construction import left_out
 
 if TYPE_CHECKING:
     from spark_jobs.engine.ungated import Watch

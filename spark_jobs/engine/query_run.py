@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.generations.verify import Generation
 from tidemill.ledger.ledger import Batch
 from tidemill.sources.probe_result import Look
 from tidemill.spec.pipeline import Pipeline
@@ -28,7 +29,6 @@ from spark_jobs.engine.sink import start
 from spark_jobs.engine.spark_errors import QueryInterrupted, of_spark
 from spark_jobs.engine.state_damage import explain_state
 from spark_jobs.engine.static import Statics, kept
-from spark_jobs.ledger.generation import Generation
 
 
 class PlanRefused(SpecError):

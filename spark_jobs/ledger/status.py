@@ -17,6 +17,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Step
 from tidemill.file_formats.delta import Head, read_head
+from tidemill.generations.construction import being_built
 from tidemill.increments.increments import Increments
 from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.journal.journal import Journal
@@ -26,8 +27,6 @@ from tidemill.ledger.late_rows import LateLog
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.orphans import Orphans
 from tidemill.storage.lease import current_holder
-
-from spark_jobs.ledger.construction import being_built
 
 
 class _Model(BaseModel):

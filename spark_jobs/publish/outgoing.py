@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from tidemill.generations.verify import GenerationUnbound
 from tidemill.increments.increments import Increments, Sealed
 from tidemill.journal.journal import Event
 from tidemill.ledger.generation_note import Note, read_note
 from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.ledger.generation import GenerationUnbound
 from spark_jobs.publish.append_payload import append_payload
 from spark_jobs.publish.books import Audited, audit
 from spark_jobs.publish.net_payload import payload_schema

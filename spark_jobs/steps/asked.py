@@ -7,14 +7,14 @@ from typing import Any
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.generations.construction import born_of
+from tidemill.generations.verify import Generation
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.ledger.construction import born_of
-from spark_jobs.ledger.generation import Generation
 from spark_jobs.publish.swaps import refuse_backfill
 from spark_jobs.steps.again import last_published
 from spark_jobs.steps.backfill import prove_interval

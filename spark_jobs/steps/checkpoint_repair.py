@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemill.contract.errors import Refused
+from tidemill.generations.repairs.plan import planned_repairs
+from tidemill.generations.repairs.repair import Repair, carry_out
+from tidemill.generations.verify import open_generation
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
-
-from spark_jobs.ledger.generation import open_generation
-from spark_jobs.ledger.repairs.plan import planned_repairs
-from spark_jobs.ledger.repairs.repair import Repair, carry_out
 
 # A person waits at the other end.
 PATIENCE_SECONDS = 5.0

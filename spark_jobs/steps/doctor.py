@@ -18,6 +18,8 @@ from tidemill.compatibility.compare import refuse_changes
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
+from tidemill.generations.execution import prove_execution
+from tidemill.generations.verify import Generation, open_generation
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
 from tidemill.ledger.ledger import Batch
@@ -31,8 +33,6 @@ from tidemill.storage.file_mode import open_to_others
 from tidemill.storage.lease import end_outlived
 from tidemill.storage.root_identity import prove_pipeline, prove_root
 
-from spark_jobs.ledger.execution import prove_execution
-from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.publish.target_heads import prove_tables
 from spark_jobs.steps.asked import asked
 from spark_jobs.steps.database_looks import prove_databases

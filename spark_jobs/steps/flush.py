@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.generations.verify import open_generation
 from tidemill.ledger.flushes import Flush, put_flush
 from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.generation import open_generation
 from spark_jobs.steps.release import PATIENCE_SECONDS, ReasonMissing
 
 # By its class, why a watermark would change nothing.

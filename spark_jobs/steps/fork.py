@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from tidemill.compatibility.compare import plan_asked_for, refuse_changes
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
+from tidemill.generations.construction import born_of, clear_away, construct
+from tidemill.generations.fork import dropped_flushes, fork_off
+from tidemill.generations.verify import Generation, open_generation
 from tidemill.journal.takeovers import Birth, last_published, put_birth
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.ledger.construction import born_of, clear_away, construct
-from spark_jobs.ledger.fork import dropped_flushes, fork_off
-from spark_jobs.ledger.generation import Generation, open_generation
 from spark_jobs.steps.again import last_event
 from spark_jobs.steps.step import Ended, Run
 from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished

@@ -11,6 +11,13 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
+from tidemill.generations.construction import (
+    Construction,
+    construct,
+    constructions,
+    hash_of_excluded,
+    own_construction,
+)
 from tidemill.increments.exclusions import excluded
 from tidemill.increments.increments import Increment
 from tidemill.journal.partition_set import Partitions
@@ -25,13 +32,6 @@ from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
-from spark_jobs.ledger.construction import (
-    Construction,
-    construct,
-    constructions,
-    hash_of_excluded,
-    own_construction,
-)
 from spark_jobs.steps.again import last_event, leased, note
 from spark_jobs.steps.seal import seal_batches
 from spark_jobs.steps.step import Ended, Run

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.generations.construction import born_of
 from tidemill.increments.increments import Increment
 from tidemill.journal.recomputation import Made
 from tidemill.journal.takeovers import generation_of
@@ -15,7 +16,6 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.construction import born_of
 from spark_jobs.steps.again import last_event, seal_again
 from spark_jobs.steps.fork import fork
 from spark_jobs.steps.seal import seal

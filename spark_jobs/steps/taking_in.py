@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidemill.generations.construction import Construction, lease_of
+from tidemill.generations.verify import open_generation
 from tidemill.increments.exclusions import excluded
 from tidemill.journal.takeovers import current, generation_of
 from tidemill.ledger.flushes import flushes, put_flush
@@ -13,8 +15,6 @@ from tidemill.sources.retention import beginning, published_input
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.construction import Construction, lease_of
-from spark_jobs.ledger.generation import open_generation
 from spark_jobs.steps.step import Run
 
 

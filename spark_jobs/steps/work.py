@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tidemill.generations.verify import Generation
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
 from tidemill.sources.probe_result import Look
-
-from spark_jobs.ledger.generation import Generation
 
 Kind = Literal["ingest", "finish", "wake", "seal", "judge", "publish", "apply", "judge_again"]
 

@@ -8,10 +8,10 @@ from datetime import date
 
 import pyarrow as pa
 import pytest
+from tidemill.generations.construction import construct
 from tidemill.journal.journal import event_file
 from tidemill.storage import documents
 
-from spark_jobs.ledger.construction import construct
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.table_schema import SchemaChanged
 from tests.histories import History, reject, row, rows

@@ -6,9 +6,9 @@ from contextlib import suppress
 from typing import Any
 
 from tidemill.contract.report import Report
+from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.repairs.plan import planned_repairs
 from spark_jobs.steps.checkpoint_repair import repair_checkpoint
 from spark_jobs.steps.lease import look_at_lease, repair_lease
 from spark_jobs.steps.reject import reject as reject_increment

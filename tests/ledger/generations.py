@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from spark_jobs.ledger.generation import Generation, open_generation
+from tidemill.generations.verify import Generation, open_generation
+
 from tests.histories import History, tree
 
 LAST = 2

@@ -6,6 +6,13 @@ from pathlib import Path
 
 import pytest
 from tidemill.file_formats.parquet import MissingDataFile
+from tidemill.generations.verify import (
+    CheckpointLost,
+    GenerationUnbound,
+    LedgerAhead,
+    OutputModeChanged,
+    SinkLost,
+)
 from tidemill.ledger.manifests import (
     ManifestForeign,
     ManifestMissing,
@@ -14,13 +21,6 @@ from tidemill.ledger.manifests import (
 )
 from tidemill.storage.documents import TornDocument
 
-from spark_jobs.ledger.generation import (
-    CheckpointLost,
-    GenerationUnbound,
-    LedgerAhead,
-    OutputModeChanged,
-    SinkLost,
-)
 from spark_jobs.ledger.origin import UnknownFile, origins
 from tests.histories import reject
 from tests.ledger.generations import LAST, open_, remove

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.generations.execution import ExecutionChanged, prove_execution
+from tidemill.generations.verify import CommitsLost, open_generation
 from tidemill.ledger.batch import Counts
 from tidemill.ledger.generation_note import Note
 from tidemill.ledger.ledger import Ledger, Start
@@ -18,8 +20,6 @@ from tidemill.spark_logs.offset_log import read_offsets
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
-from spark_jobs.ledger.execution import ExecutionChanged, prove_execution
-from spark_jobs.ledger.generation import CommitsLost, open_generation
 from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
 from tests.sinks import Sinks
 

@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
-from tidemill.ledger.ledger import LedgerGap
-from tidemill.spark_logs.checkpoint import CheckpointWithoutMetadata
-from tidemill.spark_logs.compactible_log import GapInSinkLog
-from tidemill.spark_logs.metadata_log import TornLogEntry
-from tidemill.spark_logs.sink_log import SinkMoved
-
-from spark_jobs.ledger.generation import (
+from tidemill.generations.verify import (
     CheckpointForeign,
     CheckpointLost,
     CommitsLost,
@@ -25,6 +19,12 @@ from spark_jobs.ledger.generation import (
     SinkLost,
     open_generation,
 )
+from tidemill.ledger.ledger import LedgerGap
+from tidemill.spark_logs.checkpoint import CheckpointWithoutMetadata
+from tidemill.spark_logs.compactible_log import GapInSinkLog
+from tidemill.spark_logs.metadata_log import TornLogEntry
+from tidemill.spark_logs.sink_log import SinkMoved
+
 from tests.histories import NAME, History, rows
 from tests.ledger.generations import LAST, open_, remove
 from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets

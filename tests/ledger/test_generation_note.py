@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-
-from spark_jobs.ledger.generation import (
+from tidemill.generations.verify import (
     GenerationUnbound,
     IntervalsChanged,
 )
+
 from tests.histories import History
 from tests.ledger.generations import LAST, open_, remove
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from tidemill.contract.errors import Refused, TidemillError
+from tidemill.generations.repairs.plan import NothingBound, planned_repairs
+from tidemill.generations.repairs.repair import EntryUnknown, Repair
+from tidemill.generations.verify import CheckpointLost, LedgerAhead, SinkLost, open_generation
 from tidemill.spark_logs.checkpoint import CheckpointWithoutMetadata
 from tidemill.spark_logs.compactible_log import GapInSinkLog, GapInSourceLog
 from tidemill.spark_logs.metadata_log import TornLogEntry
 from tidemill.spark_logs.sink_log import read_sink_log
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.generation import CheckpointLost, LedgerAhead, SinkLost, open_generation
-from spark_jobs.ledger.repairs.plan import NothingBound, planned_repairs
-from spark_jobs.ledger.repairs.repair import EntryUnknown, Repair
 from spark_jobs.steps.checkpoint_repair import RepairChanged, repair_checkpoint
 from tests.histories import History, reject, rows
 from tests.ledger.spark_logs import write_commit

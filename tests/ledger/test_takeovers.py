@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tidemill.generations.construction import being_built, construct, unfinished
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Rejection
 from tidemill.journal.journal import Event
@@ -13,7 +14,6 @@ from tidemill.journal.takeovers import Birth, births, current, put_birth
 from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spark_logs.offset_ranges import Range
 
-from spark_jobs.ledger.construction import being_built, construct, unfinished
 from tests.histories import History, rows
 
 NEW = "live-0002"

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.generations.construction import construct
+from tidemill.generations.verify import open_generation
 from tidemill.increments.increments import State
 from tidemill.journal.takeovers import births, current, owner
 from tidemill.ledger.ledger import Ledger
@@ -17,8 +19,6 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.construction import construct
-from spark_jobs.ledger.generation import open_generation
 from spark_jobs.ledger.status import read_status
 from spark_jobs.steps.again import last_published
 from spark_jobs.steps.asked import asked

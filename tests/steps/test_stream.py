@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.report import Outcome, Report
+from tidemill.generations.execution import ExecutionChanged
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.running_queries import RunningQuery, running
 from tidemill.spec.stream_trigger import TriggerUnsupported
@@ -16,7 +17,6 @@ from tidemill.spec.stream_trigger import TriggerUnsupported
 from spark_jobs.engine.cores import TooFewCores
 from spark_jobs.engine.manner import Rows
 from spark_jobs.engine.spark_errors import QueryFailed
-from spark_jobs.ledger.execution import ExecutionChanged
 from spark_jobs.steps.stream import NothingToShow
 from tests.sinks import COUNTS, IDENTITY, Sinks
 

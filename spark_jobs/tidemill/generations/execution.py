@@ -8,8 +8,7 @@ which have no watermark (Spark 4.2). So a generation stays as it was born.
 from __future__ import annotations
 
 from tidemill.contract.errors import Refused
-
-from spark_jobs.ledger.generation import Generation
+from tidemill.generations.verify import Generation
 
 
 class ExecutionChanged(Refused):

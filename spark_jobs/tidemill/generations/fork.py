@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidemill.compatibility.fingerprint import inherit_fingerprint
+from tidemill.generations.verify import Generation, GenerationUnbound
 from tidemill.ledger.flushes import Flush, flushes
 from tidemill.ledger.generation_note import Note, hash_of_file, hash_of_spec
 from tidemill.ledger.manifests import Manifest, put_manifest
@@ -24,8 +25,6 @@ from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 from tidemill.storage.sync import sync
-
-from spark_jobs.ledger.generation import Generation, GenerationUnbound
 
 # An entry of the sink's log that names no file.
 NO_FILES = "v1"

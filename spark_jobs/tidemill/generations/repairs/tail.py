@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import read_footers
+from tidemill.generations.repairs.repair import Repair, unknown
 from tidemill.ledger.generation_note import Note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.manifests import MANIFEST, folder_of
@@ -24,8 +25,6 @@ from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files
 from tidemill.spark_logs.offset_log import read_offsets
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, read_sink_entry
 from tidemill.spark_logs.source_log import read_source_entry
-
-from spark_jobs.ledger.repairs.repair import Repair, unknown
 
 Log = Literal["offsets", "sink", "commits"]
 # The order in which Spark writes them for a batch.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from tidemill.contract.errors import Refused
+from tidemill.generations.repairs.by_batch import KnownBatches
+from tidemill.generations.repairs.by_file import file_repairs
+from tidemill.generations.repairs.repair import Repair
+from tidemill.generations.repairs.tail import Tail
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
-
-from spark_jobs.ledger.repairs.by_batch import KnownBatches
-from spark_jobs.ledger.repairs.by_file import file_repairs
-from spark_jobs.ledger.repairs.repair import Repair
-from spark_jobs.ledger.repairs.tail import Tail
 
 
 class NothingBound(Refused):

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tidemill.generations.repairs.repair import EntryUnknown, Repair, unknown
 from tidemill.ledger.generation_note import Note
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.compactible_log import COMPACT, CompactibleLog, compactible_log
@@ -16,8 +17,6 @@ from tidemill.spark_logs.metadata_log import TornLogEntry, read_log_file
 from tidemill.spark_logs.partition_paths import uri
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, read_sink_entry
 from tidemill.spark_logs.source_log import read_source_entry
-
-from spark_jobs.ledger.repairs.repair import EntryUnknown, Repair, unknown
 
 Lines = list[str]
 # Of Hadoop's local file system.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidemill.generations.repairs.repair import Repair, unknown
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.generation_note import Note
 from tidemill.ledger.ledger import Ledger
@@ -15,8 +16,6 @@ from tidemill.spark_logs.checkpoint_fork import state_missing
 from tidemill.spark_logs.commit_log import read_commit
 from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files
 from tidemill.spark_logs.offset_log import read_offsets
-
-from spark_jobs.ledger.repairs.repair import Repair, unknown
 
 Read = Callable[[Path, int], object]
 
