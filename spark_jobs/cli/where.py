@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from tidemill.reporting.file_origin import Origin, origins
 from tidemill.spec.pipeline import root
 from typer import Argument
 
 from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.cli.status import state_of
-from spark_jobs.ledger.origin import Origin, origins
 
 File = Annotated[
     str,

@@ -11,8 +11,8 @@ from deltalake import DeltaTable
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
+from tidemill.reporting.file_origin import origins
 
-from spark_jobs.ledger.origin import origins
 from tests.e2e.asking import WHO, ask, days, files_of
 from tests.e2e.flow import STEPS, Flow
 from tests.e2e.sales import TRANSFORM, row, sale, sales

@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
+from tidemill.reporting.pipeline_status import read_status
 from tidemill.spark_logs.orphans import Orphans, read_orphans
 
-from spark_jobs.ledger.status import read_status
 from tests.e2e.mill import Mill
 
 pytestmark = pytest.mark.jvm

@@ -10,8 +10,8 @@ import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import LateLog
+from tidemill.reporting.pipeline_status import read_status
 
-from spark_jobs.ledger.status import read_status
 from tests.e2e.flow import Flow
 from tests.e2e.windows import COUNTS, SPEC, at, windows
 

@@ -19,9 +19,9 @@ from tidemill.ledger.manifests import (
     read_attempts,
     read_manifest,
 )
+from tidemill.reporting.file_origin import UnknownFile, origins
 from tidemill.storage.documents import TornDocument
 
-from spark_jobs.ledger.origin import UnknownFile, origins
 from tests.histories import reject
 from tests.ledger.generations import LAST, open_, remove
 from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from tidemill.reporting.file_origin import origins
 from tidemill.sources.files import clean_source
 from tidemill.sources.files.clean_source import Cleaned, Cleaning, located
 from tidemill.storage.documents import read
 
-from spark_jobs.ledger.origin import origins
 from tests.histories import History, rows
 
 ARCHIVE = ", cleanSource: archive, sourceArchiveDir: %s"

@@ -16,10 +16,10 @@ from tidemill.increments.increments import State
 from tidemill.journal.takeovers import births, current, owner
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest
+from tidemill.reporting.pipeline_status import read_status
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone
 from tidemill.storage.lease import hold
 
-from spark_jobs.ledger.status import read_status
 from spark_jobs.steps.again import last_published
 from spark_jobs.steps.asked import asked
 from spark_jobs.steps.fork import fork_generation
