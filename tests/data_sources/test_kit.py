@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.data_sources import kit
+from tidemill.data_sources.kit import CHECKS, ContractBroken
+from tidemill.data_sources.subject import Subject
 
-from spark_jobs.data_sources import kit
-from spark_jobs.data_sources.kit import CHECKS, ContractBroken
-from spark_jobs.data_sources.subject import Subject
 from tests.data_sources import doubles
 from tests.data_sources.doubles import source_of
 

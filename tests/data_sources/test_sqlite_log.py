@@ -13,11 +13,11 @@ from deltalake import DeltaTable
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import Project
 from tidemill.contract.report import Outcome
+from tidemill.data_sources.kit import CHECKS
+from tidemill.data_sources.subject import Subject
 
 from spark_jobs.data_sources import sqlite_log
-from spark_jobs.data_sources.kit import CHECKS
 from spark_jobs.data_sources.sqlite_log import SqliteLog
-from spark_jobs.data_sources.subject import Subject
 from spark_jobs.engine.python_source import load_data_source
 from tests.e2e.mill import SPEC, Mill
 
