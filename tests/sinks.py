@@ -12,11 +12,11 @@ from typing import Any
 import yaml
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.engine.run.options import Manner
 from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import parse_trigger
 
-from spark_jobs.engine.manner import Manner
 from spark_jobs.main import step_function
 from spark_jobs.steps.step import Run, perform
 from spark_jobs.steps.stream import stream

@@ -74,4 +74,4 @@ def test_the_dag_file_loads_neither_spark_nor_great_expectations(tmp_path: Path)
 
 
 def test_the_probe_sees_what_is_loaded(tmp_path: Path) -> None:
-    assert "pyspark" in loaded(["spark_jobs.engine.rows"], tmp_path)
+    assert "pyspark" in loaded(["tidemill.engine.query.reject"], tmp_path)

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Annotated, Any
 
 from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.engine.run.options import Manner, Rows
 from tidemill.ledger.batch import Batch
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sinks import ConsoleSink
@@ -19,7 +20,6 @@ from typer import Argument, Exit, Option
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.cli.streams import explain, listed, status, stop
-from spark_jobs.engine.manner import Manner, Rows
 from spark_jobs.main import sentence
 from spark_jobs.steps.step import Run, perform
 

@@ -21,7 +21,7 @@ from spark_jobs.publish.turn import lineage
 from spark_jobs.steps.step import Run
 
 if TYPE_CHECKING:
-    from spark_jobs.engine.recompute import Recomputed
+    from tidemill.engine.recompute.recompute import Recomputed
 
 
 class NothingPublished(Refused):

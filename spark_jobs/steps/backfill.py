@@ -22,9 +22,9 @@ from spark_jobs.steps.again import last_event, last_published, leased, note, sea
 from spark_jobs.steps.step import Ended, Run
 
 if TYPE_CHECKING:
-    from spark_jobs.engine.difference import DryRun
-    from spark_jobs.engine.intervals import Extent
-    from spark_jobs.engine.recompute import Recomputed
+    from tidemill.engine.recompute.dry_run import DryRun
+    from tidemill.engine.recompute.intervals import Extent
+    from tidemill.engine.recompute.recompute import Recomputed
 
 
 class IntervalMissing(UsageError):
@@ -54,15 +54,15 @@ def backfill(
     own = read_run_increment(pipeline.layout.run(run.run_id))
     if own is not None and not anew:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
-    from spark_jobs.engine.recompute import recompute
-    from spark_jobs.engine.session import open_session
-    from spark_jobs.engine.wanted import extent_wanted
+    from tidemill.engine.recompute.recompute import recompute
+    from tidemill.engine.recompute.requested_partitions import extent_wanted
+    from tidemill.engine.session import open_session
 
     session = open_session(pipeline, "backfill")
     extent = extent_wanted(session, pipeline, request)
     made = _made(pipeline, request, extent)
     if request.dry_run:
-        from spark_jobs.engine.difference import dry_run
+        from tidemill.engine.recompute.dry_run import dry_run
 
         return _described(dry_run(session, pipeline, made, extent, run.run_id, run.say))
     there = _there_already(pipeline, made)

@@ -112,8 +112,8 @@ def _refuse_other_state(pipeline: Pipeline, generation: Generation) -> None:
     """Refuse code that cannot go on with the state, before there is a fork that would have to."""
     refuse_changes(pipeline, generation.note)
     if plan_asked_for(pipeline, generation.note):
-        from spark_jobs.engine.changed_plan import refuse_changed_plan
-        from spark_jobs.engine.session import open_session
+        from tidemill.engine.session import open_session
+        from tidemill.engine.shape.birth_comparison import refuse_changed_plan
 
         session = open_session(pipeline, "ingest")
         refuse_changed_plan(session, pipeline, generation.note)

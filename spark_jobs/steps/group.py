@@ -36,8 +36,7 @@ def ingest_group(runs: Sequence[Run]) -> list[Report]:
     """
     _refuse_other_applications([run.pipeline for run in runs])
     from pyspark import InheritableThread
-
-    from spark_jobs.engine.session import open_group_session
+    from tidemill.engine.session import open_group_session
 
     folders = [run.pipeline.layout.run(run.run_id) for run in runs]
     shared = open_group_session([run.pipeline for run in runs], backlog_bytes(folders))
@@ -75,9 +74,9 @@ def _refuse_other_applications(pipelines: Sequence[Pipeline]) -> None:
 
 
 def _ingest(run: Run, shared: SparkSession, leaving: threading.Event) -> Ended:
-    from spark_jobs.engine import ingest as engine
-    from spark_jobs.engine.manner import Manner
-    from spark_jobs.engine.session import session_within
+    from tidemill.engine.run import ingest as engine
+    from tidemill.engine.run.options import Manner
+    from tidemill.engine.session import session_within
 
     pipeline, lost = run.pipeline, list[LeaseLost]()
 

@@ -18,7 +18,7 @@ from tidemill.spec.sources.file_options import inference_options, reader_option_
 from tidemill.spec.spec import Spec
 
 if TYPE_CHECKING:
-    from spark_jobs.engine.infer import Inferred
+    from tidemill.engine.infer_schema import Inferred
 
 
 class NothingToInferFrom(UsageError):
@@ -78,10 +78,9 @@ def _inferred(
 ) -> Inferred:
     # Spark is imported here so that a wrong call never loads it.
     from pyspark.errors import PySparkException
-
-    from spark_jobs.engine import infer as engine
-    from spark_jobs.engine.session import open_session
-    from spark_jobs.engine.spark_errors import of_spark
+    from tidemill.engine import infer_schema as engine
+    from tidemill.engine.session import open_session
+    from tidemill.engine.spark_errors import of_spark
 
     session = open_session(pipeline, "infer", sum(path.stat().st_size for path in files))
     try:

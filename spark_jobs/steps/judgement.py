@@ -78,7 +78,8 @@ def engine_of(run: Run, choice: EngineChoice) -> Engine:
         from spark_jobs.gate.in_process import InProcess
 
         return InProcess()
-    from spark_jobs.engine.session import open_session
+    from tidemill.engine.session import open_session
+
     from spark_jobs.gate.on_spark import OnSpark
 
     return OnSpark(open_session(run.pipeline, "gate"))

@@ -14,7 +14,7 @@ from tidemill.storage.lease import hold
 from spark_jobs.steps.step import Ended, Run
 
 if TYPE_CHECKING:
-    from spark_jobs.engine.ingest import Ingested
+    from tidemill.engine.run.ingest import Ingested
 
 
 def ingest_live(run: Run) -> Ended:
@@ -27,8 +27,8 @@ def ingest_live(run: Run) -> Ended:
         QueryInterrupted: a retry may help.
     """
     # Spark is imported here so that the other steps, and a step that is refused, never load it.
-    from spark_jobs.engine import ingest as engine
-    from spark_jobs.engine.session import open_session
+    from tidemill.engine.run import ingest as engine
+    from tidemill.engine.session import open_session
 
     pipeline, layout = run.pipeline, run.pipeline.layout
     backlog = reports.backlog_bytes([layout.run(run.run_id)])

@@ -120,7 +120,7 @@ def _of_plan(pipeline: Pipeline, born: Born) -> list[Change]:
     if born.same_plan:
         return []
     # Spark is imported here so that a spec alone is compared without it.
-    from spark_jobs.engine.changed_plan import changes_of_plan
-    from spark_jobs.engine.session import open_session
+    from tidemill.engine.session import open_session
+    from tidemill.engine.shape.birth_comparison import changes_of_plan
 
     return changes_of_plan(open_session(pipeline, "plan"), born)

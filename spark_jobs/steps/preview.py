@@ -33,8 +33,7 @@ from spark_jobs.steps.step import Run, Say, perform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from spark_jobs.engine.query import Plan
+    from tidemill.engine.query.build import Plan
 
 RUN_ID = "preview"
 
@@ -101,13 +100,12 @@ def _preview(
 ) -> Preview:
     # Spark is imported here so that a preview that is refused never loads it.
     from pyspark.errors import PySparkException
-
-    from spark_jobs.engine.file_source import read_batch
-    from spark_jobs.engine.query import plan_rows
-    from spark_jobs.engine.rows import REJECT
-    from spark_jobs.engine.session import open_session
-    from spark_jobs.engine.spark_errors import of_spark
-    from spark_jobs.engine.static import pin_statics, read_statics
+    from tidemill.engine.query.build import plan_rows
+    from tidemill.engine.query.reject import REJECT
+    from tidemill.engine.session import open_session
+    from tidemill.engine.sources.file import read_batch
+    from tidemill.engine.sources.static_inputs import pin_statics, read_statics
+    from tidemill.engine.spark_errors import of_spark
 
     sink = pipeline.layout.sink(FIRST_GENERATION)
     size = sum(path.stat().st_size for paths in samples.values() for path in paths)

@@ -56,8 +56,8 @@ def redo(run: Run, request: RunRequest) -> Ended:
                 pipeline=pipeline.name,
             )
         made = _made(pipeline, request, tail)
-    from spark_jobs.engine.recompute import recompute
-    from spark_jobs.engine.session import open_session
+    from tidemill.engine.recompute.recompute import recompute
+    from tidemill.engine.session import open_session
 
     session = open_session(pipeline, "redo")
     recomputed = recompute(session, pipeline, made, None, run.run_id, 0, run.say)

@@ -126,8 +126,8 @@ def reinstate(
         reason=request.reason,
         reinstates=(number,),
     )
-    from spark_jobs.engine.recompute import recompute
-    from spark_jobs.engine.session import open_session
+    from tidemill.engine.recompute.recompute import recompute
+    from tidemill.engine.session import open_session
 
     session = open_session(pipeline, "reinstate")
     epoch = 0 if lease is None else lease.epoch

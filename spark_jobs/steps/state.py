@@ -12,7 +12,7 @@ from tidemill.spark_logs.state_metadata import StateOperator, state_operators
 from tidemill.spec.pipeline import open_pipeline
 
 if TYPE_CHECKING:
-    from spark_jobs.engine.state_rows import StateRows
+    from tidemill.engine.state_rows import StateRows
 
 
 class NoState(UsageError):
@@ -41,8 +41,8 @@ def show_state(
     if not wanted:
         raise _no_state(name, operator, known)
     # Spark is imported here so that a question without an answer never loads it.
-    from spark_jobs.engine.session import open_session
-    from spark_jobs.engine.state_rows import state_rows
+    from tidemill.engine.session import open_session
+    from tidemill.engine.state_rows import state_rows
 
     session = open_session(pipeline, "state")
     return [part for one in wanted for part in state_rows(session, layout, generation, one, limit)]

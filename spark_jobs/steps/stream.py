@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from tidemill.contract.errors import UsageError
+from tidemill.engine.run.options import Manner
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, refuse_unsupported
 from tidemill.storage.lease import STREAM, hold
 
-from spark_jobs.engine.manner import Manner
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.live import ended
 from spark_jobs.steps.overdue import FeedOverdue
@@ -47,8 +47,8 @@ def stream(run: Run, manner: Manner) -> Ended:
         _refuse_to_show(pipeline)
     _look(run, trigger)
     # Spark is imported here so that a stream that is refused never loads it.
-    from spark_jobs.engine import ingest as engine
-    from spark_jobs.engine.session import open_session
+    from tidemill.engine.run import ingest as engine
+    from tidemill.engine.session import open_session
 
     with hold(pipeline.layout.lease, step=STREAM, run_id=run.run_id) as lease:
         session = open_session(pipeline, "stream")
@@ -69,11 +69,10 @@ def explain(pipeline: Pipeline) -> str:
         QueryFailed: Spark refuses the plan.
     """
     from pyspark.errors import PySparkException
-
-    from spark_jobs.engine.query import plan
-    from spark_jobs.engine.session import open_session
-    from spark_jobs.engine.spark_errors import of_spark
-    from spark_jobs.engine.static import statics_now
+    from tidemill.engine.query.build import plan
+    from tidemill.engine.session import open_session
+    from tidemill.engine.sources.static_inputs import statics_now
+    from tidemill.engine.spark_errors import of_spark
 
     session = open_session(pipeline, "explain")
     try:

@@ -28,8 +28,8 @@ def take_in(run: Run, built: Construction) -> None:
     Raises:
         TidemillError: as a live ingest does.
     """
-    from spark_jobs.engine import ingest as engine
-    from spark_jobs.engine.session import open_session
+    from tidemill.engine.run import ingest as engine
+    from tidemill.engine.session import open_session
 
     building = replace(run.pipeline, generation=built.generation)
     session = open_session(building, "rebuild")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
+from tidemill.engine import session
 
-from spark_jobs.engine import session
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import perform
 from tests.born import CODE, born

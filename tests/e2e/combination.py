@@ -10,11 +10,11 @@ from typing import Any
 
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Report
+from tidemill.engine.run.options import Manner
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
 
-from spark_jobs.engine.manner import Manner
 from spark_jobs.steps.step import Run, perform
 from spark_jobs.steps.stream import stream
 from tests.e2e.project import write_pipeline

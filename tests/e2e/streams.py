@@ -14,9 +14,8 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from tidemill.contract.errors import SpecError
+from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupported
 from tidemill.spec.output import OutputMode
-
-from spark_jobs.engine.refusals import refuse_unrepeatable, refuse_unsupported
 
 MATRIX = yaml.safe_load((Path(__file__).parents[1] / "matrix.yaml").read_text())
 COLUMNS = "id string, at timestamp, n int"

@@ -13,8 +13,8 @@ from tidemill.compatibility.change import Verdict
 from tidemill.compatibility.fingerprint import read_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report
+from tidemill.engine.run import ingest
 
-from spark_jobs.engine import ingest
 from spark_jobs.steps.plan import Planned, plan
 from tests.e2e.flow import Flow
 from tests.seen import tree

@@ -118,7 +118,7 @@ def test_nothing_lost_is_nothing_to_accept(mill: KafkaMill) -> None:
 def test_a_driver_that_dies_while_it_passes_over_a_loss_is_made_up_for(
     mill: KafkaMill, monkeypatch: pytest.MonkeyPatch, kept: str
 ) -> None:
-    from spark_jobs.engine import kafka_loss
+    from tidemill.engine.run import pass_over_loss
 
     last = Ledger(mill.layout, FIRST_GENERATION).latest()
     mill.produce_orders(10, 10)

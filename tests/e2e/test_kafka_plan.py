@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tidemill.engine.query.build import plan_rows
+from tidemill.engine.sources.kafka import read_batch
 from tidemill.spec.sources.kafka import KafkaSource
 
-from spark_jobs.engine.kafka_source import read_batch
-from spark_jobs.engine.query import plan_rows
 from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker
 

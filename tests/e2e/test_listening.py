@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.engine.query.build import plan
+from tidemill.engine.query.metrics import MetricRefused
+from tidemill.engine.session import open_session
 
-from spark_jobs.engine.observed import MetricRefused
-from spark_jobs.engine.query import plan
-from spark_jobs.engine.session import open_session
 from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm

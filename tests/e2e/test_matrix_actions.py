@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.errors import AnalysisException
+from tidemill.engine.query.transform import TransformRefused, apply, load_transform
 
-from spark_jobs.engine.transform import TransformRefused, apply, load_transform
 from tests.e2e.streams import Streams, rows_of
 from tests.specs import minimal, parse
 

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.engine.query.pipeline_class import class_of
 from tidemill.spec.output import OutputMode
 
-from spark_jobs.engine.pipeline_class import class_of
 from tests.e2e.streams import Streams, assert_as_told, rows_of
 
 if TYPE_CHECKING:

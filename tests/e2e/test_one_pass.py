@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from tidemill.engine.query.reject import good, tag, two_passes
+from tidemill.engine.query.single_pass import one_pass
+from tidemill.engine.sources.file import read_batch
 from tidemill.spec.spec import Spec
 
-from spark_jobs.engine.file_source import read_batch
-from spark_jobs.engine.one_pass import one_pass
-from spark_jobs.engine.rows import good, tag, two_passes
 from tests.e2e.mill import SPEC
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from threading import Event
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.engine.run.ingest import ingest
+from tidemill.engine.run.options import Manner
+from tidemill.engine.session import open_session, session_within
+from tidemill.engine.spark_errors import QueryInterrupted
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.engine.ingest import ingest
-from spark_jobs.engine.manner import Manner
-from spark_jobs.engine.session import open_session, session_within
-from spark_jobs.engine.spark_errors import QueryInterrupted
 from tests.e2e.mill import Mill
 
 pytestmark = pytest.mark.jvm

@@ -25,7 +25,7 @@ def transform(events):
 
 
 def again(flow: Flow, spark: SparkSession) -> list[tuple[Any, ...]]:
-    from spark_jobs.engine.read_again import read_again
+    from tidemill.engine.sources.reread import read_again
 
     ledger = Ledger(flow.layout, FIRST_GENERATION)
     batches = ledger.batches()
@@ -45,7 +45,7 @@ def again(flow: Flow, spark: SparkSession) -> list[tuple[Any, ...]]:
 def test_files_in_partitions_are_read_with_these_also_from_the_archive(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    from spark_jobs.engine.read_again import InputGone
+    from tidemill.engine.sources.reread import InputGone
 
     archive = tmp_path / "put away"
     cleaned = {"cleanSource": "archive", "sourceArchiveDir": str(archive)}

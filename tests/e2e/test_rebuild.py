@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.engine.run import ingest as engine
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
 from tidemill.journal.takeovers import births, current
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest, fix_request
 
-from spark_jobs.engine import ingest as engine
 from spark_jobs.steps.flush import flush
 from tests.e2e.asking import WHO, ask
 from tests.e2e.flow import Flow

@@ -24,9 +24,8 @@ from tests.servers.kafka import Broker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from spark_jobs.engine.difference import DryRun
-    from spark_jobs.engine.recompute import Recomputed
+    from tidemill.engine.recompute.dry_run import DryRun
+    from tidemill.engine.recompute.recompute import Recomputed
 
 pytestmark = pytest.mark.jvm
 
@@ -77,8 +76,8 @@ def backfill(
     said: list[str] | None = None,
     **changes: Any,
 ) -> Recomputed:
-    from spark_jobs.engine.intervals import extent_of
-    from spark_jobs.engine.recompute import recompute
+    from tidemill.engine.recompute.intervals import extent_of
+    from tidemill.engine.recompute.recompute import recompute
 
     extent = extent_of(spark, flow.pipeline, start, end)
     asked = made(flow, extent.partitions, **changes)
@@ -101,8 +100,8 @@ def rows_of(flow: Flow | KafkaMill, found: Recomputed, *columns: str) -> list[tu
 
 
 def dry(flow: Flow, spark: SparkSession, start: datetime, end: datetime) -> DryRun:
-    from spark_jobs.engine.difference import dry_run
-    from spark_jobs.engine.intervals import extent_of
+    from tidemill.engine.recompute.dry_run import dry_run
+    from tidemill.engine.recompute.intervals import extent_of
 
     extent = extent_of(spark, flow.pipeline, start, end)
     before = set(flow.layout.table.iterdir())
@@ -119,8 +118,8 @@ def arrive(flow: Flow, number: int, words: list[str | None]) -> Path:
 
 
 def test_row_by_row(tmp_path: Path, spark: SparkSession) -> None:
-    from spark_jobs.engine.read_again import InputGone
-    from spark_jobs.engine.recompute import OutsidePrefix
+    from tidemill.engine.recompute.recompute import OutsidePrefix
+    from tidemill.engine.sources.reread import InputGone
 
     flow = flow_of(tmp_path)
     arrive(flow, 1, ["x"])
@@ -211,7 +210,7 @@ def transform(events):
 def test_windows_are_computed_once_they_are_final_and_late_rows_of_them_count(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    from spark_jobs.engine.finality import NotFinal
+    from tidemill.engine.recompute.finality import NotFinal
 
     flow = flow_of(
         tmp_path,
@@ -251,7 +250,7 @@ def line(day: int, word: str, n: int | str) -> str:
 def test_rows_that_are_read_otherwise_by_now_move_or_are_refused(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    from spark_jobs.engine.moved import RowsMove
+    from tidemill.engine.recompute.moved_rows import RowsMove
 
     flow = flow_of(tmp_path)
     flow.sources = {"events": "word string, at timestamp, n int"}
@@ -288,7 +287,7 @@ def test_rows_that_are_read_otherwise_by_now_move_or_are_refused(
 def test_records_are_read_again_while_the_topic_has_them(
     tmp_path: Path, broker: Broker, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spark_jobs.engine.kafka_prefix import RecordsGone, RecordsReplaced, prove_records
+    from tidemill.engine.recompute.kafka_prefix import RecordsGone, RecordsReplaced, prove_records
 
     mill = KafkaMill(tmp_path, broker, partitions=2, source={"maxOffsetsPerTrigger": 5})
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", mill.environ["AIRFLOW_CONN_TIDEMILL_KAFKA"])

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-
-from spark_jobs.engine.refusals import (
+from tidemill.engine.query.refusals import (
     TransformNotRepeatable,
     refuse_unrepeatable,
 )
-from spark_jobs.engine.rows import good, tag
-from spark_jobs.engine.session import open_session
-from spark_jobs.engine.source import read_stream
+from tidemill.engine.query.reject import good, tag
+from tidemill.engine.session import open_session
+from tidemill.engine.sources.read import read_stream
+
 from tests.e2e.mill import Mill
 
 if TYPE_CHECKING:

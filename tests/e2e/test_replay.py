@@ -152,7 +152,7 @@ UPDATED = Kind(LABELLED, {"mode": "update", "keys": ["start", "id"]}, EVENTS)
 
 def replayed(flow: Flow, spark: SparkSession, last: int, **more: Any) -> Rows:
     """What a replay of batches up to one leaves."""
-    from spark_jobs.engine.replay import replay
+    from tidemill.engine.recompute.replay import replay
 
     pipeline = flow.pipeline
     made = Made(
@@ -226,7 +226,7 @@ def test_batches_give_out_again_what_they_gave(
 def test_what_is_left_out_has_never_been_there(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spark_jobs.engine import segments
+    from tidemill.engine.recompute import replay_segments
 
     # A longer history is not laid out at once.
     monkeypatch.setattr(segments, "MOST_BATCHES", 2)

@@ -18,8 +18,8 @@ COLUMNS = "id string, at timestamp, n int, m int, word string"
 def inputs(spark: SparkSession) -> Inputs:
     """Two streams and a static input."""
     from pyspark.sql.types import StructType
+    from tidemill.engine.shape.transform_shape import bare
 
-    from spark_jobs.engine.plan_shape import bare
     from tests.engine.plans import Inputs
 
     events, answers = (

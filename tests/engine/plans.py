@@ -14,9 +14,8 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from tidemill.compatibility.change import Judge, Verdict
 from tidemill.compatibility.plan_changes import plan_changes
 from tidemill.compatibility.plan_shape import PlanShape
+from tidemill.engine.shape.transform_shape import shape_of
 from tidemill.spec.output import OutputMode
-
-from spark_jobs.engine.plan_shape import shape_of
 
 Transform = Callable[..., DataFrame]
 Found = set[tuple[str, Verdict]]

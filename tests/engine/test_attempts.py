@@ -13,6 +13,10 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.engine import callback_errors
+from tidemill.engine.query.reject import REJECT_TYPE
+from tidemill.engine.sinks.foreach_batch import Attempts
+from tidemill.engine.sinks.row_keys import KeyNull, KeyTwice, TooManyRows
 from tidemill.ledger.manifests import (
     Manifest,
     ManifestForeign,
@@ -22,10 +26,6 @@ from tidemill.ledger.manifests import (
 )
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.engine import raised
-from spark_jobs.engine.attempts import Attempts
-from spark_jobs.engine.replaceable import KeyNull, KeyTwice, TooManyRows
-from spark_jobs.engine.rows import REJECT_TYPE
 from tests.histories import NAME
 from tests.ledger.spark_logs import write_named_offsets
 from tests.net_histories import NetHistory, count, hour
@@ -147,7 +147,7 @@ def test_whoever_lost_the_lease_puts_no_manifest(history: NetHistory, spark: Spa
         sink(history, spark, old.epoch)(frame(spark, [count("open", 1, 1)]), 0)
 
     assert read_attempts(history.sink).latest is None
-    assert isinstance(raised.take(NAME), LeaseLost)
+    assert isinstance(callback_errors.take(NAME), LeaseLost)
 
 
 def test_of_two_drivers_one_manifest_counts(
@@ -157,7 +157,7 @@ def test_of_two_drivers_one_manifest_counts(
         put_manifest(folder, manifest.model_copy(update={"run_id": "another"}))
         return put_manifest(folder, manifest)
 
-    monkeypatch.setattr("spark_jobs.engine.attempts.put_manifest", after_another)
+    monkeypatch.setattr("tidemill.engine.sinks.foreach_batch.put_manifest", after_another)
     sink(history, spark)(frame(spark, [count("open", 1, 1)]), 0)
 
     assert the_manifest(history).run_id == "another"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
+from tidemill.engine.run.graceful_stop import Brake, at_work
 
-from spark_jobs.engine.brake import Brake, at_work
 from tests.processes import wait_for
 
 pytestmark = pytest.mark.jvm

@@ -13,14 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tidemill.engine.sources.file import stream
+from tidemill.engine.sources.read import CORRUPT, ORIGIN
 from tidemill.sources.files.listing import list_source
 from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.spark_logs.partition_paths import disk_path
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
-
-from spark_jobs.engine.file_source import stream
-from spark_jobs.engine.source import CORRUPT, ORIGIN
 
 pytestmark = pytest.mark.jvm
 EVOLVING = {

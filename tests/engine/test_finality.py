@@ -25,8 +25,7 @@ TIMES = [datetime(2026, 3, 2, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 58, tz
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
 def test_the_last_window_before_a_time_ends_when_spark_says(spark: SparkSession, kind: str) -> None:
     from pyspark.sql import functions as F
-
-    from spark_jobs.engine.finality import windows_of
+    from tidemill.engine.recompute.finality import windows_of
 
     stream = spark.readStream.format("rate").load()
     for length, slide, offset in WINDOWS:
@@ -41,7 +40,7 @@ def test_the_last_window_before_a_time_ends_when_spark_says(spark: SparkSession,
 
 
 def test_a_transform_without_windows_has_none(spark: SparkSession) -> None:
-    from spark_jobs.engine.finality import windows_of
+    from tidemill.engine.recompute.finality import windows_of
 
     stream = spark.readStream.format("rate").load()
     assert windows_of(stream.withColumn("n", stream["value"] % 10 + 5)) == []

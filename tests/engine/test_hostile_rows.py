@@ -11,10 +11,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from tidemill.engine.sources.file import CORRUPT, read_batch
+from tidemill.engine.spark_errors import FileUnreadable, OutOfMemory, of_spark
 from tidemill.spec.sources.file import FileSource
-
-from spark_jobs.engine.file_source import CORRUPT, read_batch
-from spark_jobs.engine.spark_errors import FileUnreadable, OutOfMemory, of_spark
 
 # Of Jackson, as Spark 4.2 sets it up: levels, and about as many letters in a string.
 DEEPEST, LONGEST = 1_000, 21_000_000

@@ -14,8 +14,7 @@ from tests.e2e.flow import Flow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from spark_jobs.engine.intervals import Extent
+    from tidemill.engine.recompute.intervals import Extent
 
 pytestmark = pytest.mark.jvm
 
@@ -25,7 +24,7 @@ LONDON = ZoneInfo("Europe/London")
 def asked(
     home: Path, spark: SparkSession, start: datetime, end: datetime, kind: str, **partitions: str
 ) -> Extent:
-    from spark_jobs.engine.intervals import extent_of
+    from tidemill.engine.recompute.intervals import extent_of
 
     spec: dict[str, Any] = {
         "timezone": "Europe/London",
@@ -112,7 +111,7 @@ def test_without_a_time_the_interval_is_the_whole_table(
 def test_partitions_that_no_interval_can_be_cut_by_are_refused(
     tmp_path: Path, spark: SparkSession, kind: str, sql: str
 ) -> None:
-    from spark_jobs.engine.intervals import IntervalUncut
+    from tidemill.engine.recompute.intervals import IntervalUncut
 
     with pytest.raises(IntervalUncut):
         asked(tmp_path, spark, at(2026, 7, 1), at(2026, 7, 2), kind, d=sql)

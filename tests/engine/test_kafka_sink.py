@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.report import Outcome
+from tidemill.engine.run.cores import TooFewCores
 from tidemill.ledger.running_queries import running
 
-from spark_jobs.engine.cores import TooFewCores
 from spark_jobs.steps.stream import explain
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tidemill.engine.sources.kafka import read_batch, stream
+from tidemill.engine.sources.read import CORRUPT, ORIGIN
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Spec
 from tidemill.toolchain.spark_conf import engine_conf
 
-from spark_jobs.engine.kafka_source import read_batch, stream
-from spark_jobs.engine.source import CORRUPT, ORIGIN
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.specs import minimal, parse

@@ -80,8 +80,8 @@ def play(
     mode: OutputMode = OutputMode.APPEND,
 ) -> Played:
     """Run a stream over one file of each feed a batch, and ask the rule what was late."""
-    from spark_jobs.engine.late import late_rows
-    from spark_jobs.engine.late_rule import rule_of
+    from tidemill.engine.late.count import late_rows
+    from tidemill.engine.late.operators import rule_of
 
     for name, batches in feeds.items():
         (home / name).mkdir(parents=True)
@@ -273,8 +273,7 @@ def test_complete_and_keyed_results_pass_over_nothing(
     session: SparkSession, tmp_path: Path
 ) -> None:
     from pyspark.sql import functions as F
-
-    from spark_jobs.engine.late_rule import rule_of
+    from tidemill.engine.late.operators import rule_of
 
     stream = session.readStream.name("events").schema(DDL).json(str(tmp_path))
     events = stream.withWatermark("at", "10 minutes")
@@ -290,8 +289,7 @@ def test_rows_united_with_joined_ones_go_by_a_watermark_that_nobody_can_tell(
     session: SparkSession, tmp_path: Path
 ) -> None:
     from pyspark.sql import functions as F
-
-    from spark_jobs.engine.late_rule import rule_of
+    from tidemill.engine.late.operators import rule_of
 
     left, right, more = (
         session.readStream.name(name).schema(DDL).json(str(tmp_path)).withWatermark("at", "1 hour")
@@ -323,9 +321,8 @@ def test_rows_that_sql_shares_are_late_at_each_operator_that_they_meet_first(
     session: SparkSession, tmp_path: Path
 ) -> None:
     from pyspark.sql import functions as F
-
-    from spark_jobs.engine.late import late_rows
-    from spark_jobs.engine.late_rule import rule_of
+    from tidemill.engine.late.count import late_rows
+    from tidemill.engine.late.operators import rule_of
 
     stream = session.readStream.name("events").schema(DDL).json(str(tmp_path))
     rule = rule_of(shared_rows(stream.withWatermark("at", "10 minutes")), OutputMode.APPEND)

@@ -10,22 +10,21 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tidemill.contract.errors import SpecError
-from tidemill.spec.output import OutputMode
-from tidemill.spec.spec import Spec
-
-from spark_jobs.engine.keys import (
+from tidemill.engine.query.key_checks import (
     KeyChanges,
     KeyIncomplete,
     KeyUnknown,
     RowsVanish,
     refuse_keys,
 )
-from spark_jobs.engine.refusals import (
+from tidemill.engine.query.refusals import (
     ModeUnsupported,
     TransformNotRepeatable,
     refuse_unrepeatable,
     refuse_unsupported,
 )
+from tidemill.spec.output import OutputMode
+from tidemill.spec.spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

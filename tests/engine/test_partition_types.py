@@ -19,8 +19,8 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
 )
+from tidemill.engine.query.partition_types import PartitionTypeUnfaithful, refuse_unfaithful_types
 
-from spark_jobs.engine.partition_types import PartitionTypeUnfaithful, refuse_unfaithful_types
 from tests.specs import PATH, minimal, parse
 
 SPEC = parse(minimal("output: {partition_by: {day: to_date(at), k: upper(id)}}\n"))

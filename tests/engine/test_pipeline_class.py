@@ -11,10 +11,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.engine.query.pipeline_class import class_of
+from tidemill.engine.query.refusals import TransformNotRepeatable, refuse_unrepeatable
 from tidemill.spec.output import OutputMode
-
-from spark_jobs.engine.pipeline_class import class_of
-from spark_jobs.engine.refusals import TransformNotRepeatable, refuse_unrepeatable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-
-from spark_jobs.engine.read_once import read_once
+from tidemill.engine.query.read_once import read_once
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-
-from spark_jobs.engine.catalyst import analysed, nodes
-from spark_jobs.engine.one_pass import one_pass
-from spark_jobs.engine.rows import REJECT
-from spark_jobs.engine.sql_transform import SqlRefused, SqlTransform
+from tidemill.engine.catalyst import analysed, nodes
+from tidemill.engine.query.reject import REJECT
+from tidemill.engine.query.single_pass import one_pass
+from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
 
 pytestmark = pytest.mark.jvm
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 from tidemill.contract.connections.airflow import ConnectionMissing
-from tidemill.ledger.static_pins import StaticPin
-from tidemill.spec.static_inputs import DatabaseStatic, MariaDbStatic, PostgresStatic
-
-from spark_jobs.engine.static_database import (
+from tidemill.engine.sources.static_database import (
     COPY,
     StaticQueryRefused,
     StaticUnfit,
     StaticUnreachable,
     pin_query,
 )
+from tidemill.ledger.static_pins import StaticPin
+from tidemill.spec.static_inputs import DatabaseStatic, MariaDbStatic, PostgresStatic
+
 from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("spark")]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.engine.query.build import plan
+from tidemill.engine.query.refusals import ModeUnsupported
+from tidemill.engine.session import open_session
+from tidemill.engine.sources.static_inputs import Statics, kept, pin_statics, read_statics
 
-from spark_jobs.engine.query import plan
-from spark_jobs.engine.refusals import ModeUnsupported
-from spark_jobs.engine.session import open_session
-from spark_jobs.engine.static import Statics, kept, pin_statics, read_statics
 from spark_jobs.steps.stream import explain
 from tests.e2e.flow import Flow
 

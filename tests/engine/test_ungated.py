@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.report import Outcome
+from tidemill.engine.query.kafka_columns import KafkaColumns
+from tidemill.engine.query.refusals import ModeUnsupported
+from tidemill.engine.sinks.sink_code import SinkCodeMissing
 
-from spark_jobs.engine.kafka_rows import KafkaColumns
-from spark_jobs.engine.refusals import ModeUnsupported
-from spark_jobs.engine.sink_code import SinkCodeMissing
 from tests.sinks import COUNTS, IDENTITY, Sinks, noting
 
 pytestmark = pytest.mark.jvm

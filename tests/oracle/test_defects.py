@@ -11,12 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tidemill.engine.recompute import recompute, strategy
+from tidemill.engine.run import ingest
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Increments
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.spec import Spec
 
-from spark_jobs.engine import ingest, recompute, way
 from spark_jobs.publish import placing, rejected
 from spark_jobs.publish.delta_target import DeltaTarget
 from spark_jobs.publish.payload import Payload

@@ -63,8 +63,8 @@ def spark_that_takes_long(history: History, patch: Patch, meanwhile: Callable[[]
         place = Place(generation=scratch.generation, first=made.last, last=made.last)
         return Recomputed(place, made, batch.rows, batch.rejected)
 
-    patch.setattr("spark_jobs.engine.recompute.recompute", recompute)
-    patch.setattr("spark_jobs.engine.session.open_session", lambda *_: None)
+    patch.setattr("tidemill.engine.recompute.recompute.recompute", recompute)
+    patch.setattr("tidemill.engine.session.open_session", lambda *_: None)
 
 
 def test_a_redo_whose_tail_was_published_meanwhile_is_refused_whatever_was_sealed_since(

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tidemill.contract.report import Outcome, Report
+from tidemill.engine.run.cores import TooFewCores
+from tidemill.engine.run.options import Rows
+from tidemill.engine.spark_errors import QueryFailed
 from tidemill.generations.execution import ExecutionChanged
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.running_queries import RunningQuery, running
 from tidemill.spec.stream_trigger import TriggerUnsupported
 
-from spark_jobs.engine.cores import TooFewCores
-from spark_jobs.engine.manner import Rows
-from spark_jobs.engine.spark_errors import QueryFailed
 from spark_jobs.steps.stream import NothingToShow
 from tests.sinks import COUNTS, IDENTITY, Sinks
 

@@ -1,0 +1,119 @@
+"""The streaming query of a pipeline: sources -> transform -> sink, on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.engine.query.key_checks import refuse_keys
+from tidemill.engine.query.metrics import observed
+from tidemill.engine.query.partition_columns import with_partitions
+from tidemill.engine.query.partition_types import refuse_unfaithful_types
+from tidemill.engine.query.pipeline_class import class_of, state_encoding
+from tidemill.engine.query.read_once import read_once
+from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupported
+from tidemill.engine.query.reject import committed, good, tag, two_passes
+from tidemill.engine.query.single_pass import one_pass
+from tidemill.engine.query.transform import apply, load_transform
+from tidemill.engine.sources.exclusions import leave_out
+from tidemill.engine.sources.read import read_stream
+from tidemill.engine.sources.static_inputs import Statics
+from tidemill.generations.construction import left_out
+from tidemill.spec.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from tidemill.engine.query.ungated import Watch
+
+ROWS_READ = "tidemill_rows"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query that is ready to start.
+
+    Args:
+        rows: What the sink writes: good and rejected rows.
+        table_schema: The published columns.
+        pipeline_class: How the rows depend on the batches.
+        state_encoding: Of what is kept between them.
+    """
+
+    rows: DataFrame
+    table_schema: StructType
+    pipeline_class: PipelineClass
+    state_encoding: str
+
+
+def plan(
+    session: SparkSession,
+    pipeline: Pipeline,
+    statics: Statics | None = None,
+    watch: Watch | None = None,
+) -> Plan:
+    """Build the query without starting it.
+
+    Args:
+        session: To read with.
+        pipeline: Whose.
+        statics: Static input -> its rows, of a pipeline that has any.
+        watch: What is observed on the way to a sink of Spark's own.
+
+    Raises:
+        SpecError: schema, expressions or transform do not fit together.
+    """
+    names = pipeline.spec.sources
+    continuous = watch is not None and watch.continuous
+    read = {name: read_stream(session, pipeline, name, continuous=continuous) for name in names}
+    sources = leave_out(read, left_out(pipeline))
+    if pipeline.spec.published:
+        return plan_rows(sources, pipeline, statics)
+    from tidemill.engine.query import ungated
+
+    return ungated.plan_rows(sources, pipeline, watch or ungated.Watch(), statics)
+
+
+def plan_rows(
+    sources: Mapping[str, DataFrame], pipeline: Pipeline, statics: Statics | None = None
+) -> Plan:
+    """What becomes of the sources' rows; the same for streams and for batches of them."""
+    spec, path = pipeline.spec, pipeline.transform_file
+    tagged = {name: tag(frame, spec, name) for name, frame in sources.items()}
+    fine = {name: good(frame, spec, name) for name, frame in tagged.items()}
+    transform = load_transform(path)
+    transformed = with_partitions(apply(transform, fine, spec, path, statics), pipeline)
+    if spec.published:
+        refuse_unrepeatable(transformed, path, spec.output.mode)
+        refuse_keys(transformed, spec, pipeline.spec_file)
+        refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)
+    rows = None
+    if len(sources) == 1 and not spec.observe:
+        (name,) = sources
+        rows = one_pass(tagged[name], fine[name], transformed)
+    if rows is None:
+        # Spark's own count of rows read has each of them twice here.
+        counted = {name: _counted(name, frame) for name, frame in tagged.items()}
+        fine = {name: good(frame, spec, name) for name, frame in counted.items()}
+        result = with_partitions(apply(transform, fine, spec, path, statics), pipeline)
+        rows = two_passes(tagged.values(), observed(result, pipeline))
+    refuse_unsupported(rows, path, spec.output.mode)
+    return Plan(
+        read_once(committed(rows, spec)),
+        _published(transformed.schema),
+        class_of(transformed, spec.output.mode),
+        state_encoding(transformed),
+    )
+
+
+def _published(schema: StructType) -> StructType:
+    """Columns without what Spark notes of them for itself, such as their watermark."""
+    fields = (StructField(one.name, one.dataType, one.nullable) for one in schema.fields)
+    return StructType([*fields])
+
+
+def _counted(source: str, rows: DataFrame) -> DataFrame:
+    return rows.observe(f"{ROWS_READ}.{source}", F.count(F.lit(1)).alias("rows"))

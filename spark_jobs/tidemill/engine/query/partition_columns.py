@@ -1,0 +1,90 @@
+"""Partition columns: computed by the engine, of a source's row or of the window it fell into.
+
+So a change of the transform moves no row to another interval. An expression that names columns of
+the sources is computed before the transform; any other is of the result, and may be made of nothing
+but its windows and event times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from tidemill.contract.errors import SpecError
+from tidemill.engine.catalyst import analysed, items, kind, nodes
+from tidemill.engine.query.pipeline_class import WATERMARK
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
+
+# Spark's marks of an event time and of what `window` and `session_window` make.
+TIMES = (WATERMARK, "spark.timeWindow", "spark.sessionWindow")
+
+
+class PartitionNotOfTime(SpecError):
+    """A partition of the result is made of something else than windows; carries `column`."""
+
+
+def of_sources(spec: Spec) -> dict[str, str]:
+    """Partition column -> expression, for those that are computed of a source's row."""
+    later = of_result(spec)
+    return {name: sql for name, sql in spec.output.partition_by.items() if name not in later}
+
+
+def of_result(spec: Spec) -> dict[str, str]:
+    """Partition column -> expression, for those that are computed of the transform's result."""
+    if not spec.output.partition_by:
+        return {}
+    known = {column.lower() for source in spec.sources.values() for column in source.columns}
+    return {
+        name: sql
+        for name, sql in spec.output.partition_by.items()
+        if any(word.lower() not in known for word in columns_named(sql))
+    }
+
+
+def with_partitions(result: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """A transform's result with the partition columns that are computed of it.
+
+    Raises:
+        PartitionNotOfTime: one is made of a column that is neither a window nor an event time.
+        PySparkException: an expression names a column that the result does not have.
+    """
+    for name, sql in of_result(pipeline.spec).items():
+        result = result.withColumn(name, F.expr(sql))
+        # In a batch no column is marked as an event time; the stream is asked before it starts.
+        others = _not_of_time(analysed(result), name) if result.isStreaming else iter(())
+        other = next(others, None)
+        if other is not None:
+            raise PartitionNotOfTime(
+                f"{pipeline.spec_file}: output.partition_by.{name} is made of '{other}', which is "
+                "neither a window nor an event time: the transform could move rows.",
+                remedy="Make it of a window, as in to_date(window.start), or of source columns.",
+                path=pipeline.spec_file,
+                field=f"output.partition_by.{name}",
+                column=other,
+            )
+    return result
+
+
+def columns_named(sql: str) -> set[str]:
+    """The columns that an expression names, each by the first part of its name."""
+    session = SparkSession.active()
+    parsed = session._jsparkSession.sessionState().sqlParser().parseExpression(sql)
+    named = (node for node in nodes(parsed) if kind(node) == "UnresolvedAttribute")
+    return {node.nameParts().apply(0) for node in named}
+
+
+def _not_of_time(plan: Any, name: str) -> Iterator[str]:
+    """The columns that a column is made of and that are no times."""
+    wanted = {one.exprId().id() for one in items(plan.output()) if one.name() == name}
+    while kind(plan) in ("Project", "SubqueryAlias", "Filter"):
+        if kind(plan) == "Project":
+            made = [one for one in items(plan.projectList()) if one.exprId().id() in wanted]
+            wanted = {r.exprId().id() for one in made for r in items(one.references().toSeq())}
+        plan = plan.child()
+    for one in items(plan.output()):
+        marks = str(one.metadata().json())
+        if one.exprId().id() in wanted and not any(mark in marks for mark in TIMES):
+            yield str(one.name())

@@ -1,0 +1,67 @@
+"""One source for one reader of it, however often a plan names it.
+
+Good and rejected rows come out of two passes over a source where one does not do. Spark (4.2)
+refuses a plan that names a source twice (DUPLICATE_SOURCE_NAMES), also when both names are the same
+relation. Put under a common table expression it stands there once: one entry in the checkpoint, one
+look at what is new, and the optimiser still gives each pass the columns that it asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame
+from tidemill.engine.catalyst import Catalyst, analysed, items, kind
+
+RELATIONS = frozenset({"StreamingRelation", "StreamingRelationV2"})
+
+
+def read_once(frame: DataFrame) -> DataFrame:
+    """The same rows from a plan in which every streaming source stands once."""
+    plan = analysed(frame)
+    names = [_name(relation) for relation in _relations(plan)]
+    if len(names) == len(set(names)):
+        return frame
+    catalyst = Catalyst(frame.sparkSession)
+    shared = _Shared(catalyst)
+    rest = shared.without_relations(plan)
+    return catalyst.frame(catalyst.WithCTE(rest, catalyst.seq([*shared.definitions.values()])))
+
+
+@dataclass
+class _Shared:
+    """The sources of a plan, each to be defined once."""
+
+    catalyst: Catalyst
+    definitions: dict[str, Any] = field(default_factory=dict)
+
+    def without_relations(self, plan: Any) -> Any:
+        if kind(plan) in RELATIONS:
+            return self._reference(plan)
+        children = [self.without_relations(child) for child in items(plan.children())]
+        return plan.withNewChildren(self.catalyst.seq(children)) if children else plan
+
+    def _reference(self, relation: Any) -> Any:
+        none = self.catalyst.jvm.scala.Option.empty()
+        name = _name(relation)
+        if name not in self.definitions:
+            identity = self.catalyst.CTERelationDef.newId()
+            definition = self.catalyst.CTERelationDef(relation, identity, none, False, none)
+            self.definitions[name] = definition
+        # A relation that was named again has attributes of its own, in the same order.
+        return self.catalyst.CTERelationRef(
+            self.definitions[name].id(), True, relation.output(), True, none, False, none, False
+        )
+
+
+def _relations(plan: Any) -> Iterator[Any]:
+    if kind(plan) in RELATIONS:
+        yield plan
+    for child in items(plan.children()):
+        yield from _relations(child)
+
+
+def _name(relation: Any) -> str:
+    return str(relation.sourceIdentifyingName().toString())

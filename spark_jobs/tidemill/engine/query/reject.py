@@ -1,0 +1,119 @@
+"""Good rows and rejected rows: told apart before the transform, committed in one batch.
+
+A row is rejected when it does not parse, has no event time, has no partition, or breaks a row rule.
+It goes into its own partition of the same sink, with the reason, the file, the record, and the
+partition it would have had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from tidemill.engine.query.partition_columns import of_sources
+from tidemill.engine.sources.read import CORRUPT, ORIGIN
+from tidemill.spec.output import MICROSECONDS, REJECTED
+from tidemill.spec.spec import Spec
+
+REJECT = "_reject"
+REJECT_TYPE = "struct<reason: string, file: string, record: string, partition: map<string, string>>"
+
+
+def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -> DataFrame:
+    """The rows of one source with their partition columns, and `_reject` (null for a good row).
+
+    Args:
+        source: From `read_stream`, or in its shape.
+        spec: The pipeline's.
+        name: The source's.
+        further: Columns of `source` to keep beside its own.
+    """
+    cut = of_sources(spec)
+    columns = [F.col(column) for column in spec.sources[name].columns]
+    time = spec.event_time_of(name)
+    has_time = F.col(CORRUPT).isNull()
+    if time is not None:
+        has_time &= F.col(time.column).isNotNull()
+    partitions = [
+        F.when(has_time, F.expr(expression)).alias(partition)
+        for partition, expression in cut.items()
+    ]
+    located = source.select(*columns, *dict.fromkeys((CORRUPT, ORIGIN, *further)), *partitions)
+    # Without the formats Spark would cut microseconds off.
+    record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns), MICROSECONDS))
+    reason = _reason(spec, name, located)
+    pairs = [
+        part for partition in cut for part in (F.lit(partition), F.col(partition).cast("string"))
+    ]
+    partition = F.create_map(*pairs) if pairs else F.lit(None)
+    reject = F.struct(
+        reason.alias("reason"),
+        F.col(ORIGIN).alias("file"),
+        record.alias("record"),
+        partition.cast("map<string, string>").alias("partition"),
+    )
+    reject = F.when(reason.isNotNull(), reject)
+    return located.select(*columns, *further, *cut, reject.alias(REJECT))
+
+
+def good(tagged: DataFrame, spec: Spec, name: str) -> DataFrame:
+    """What the transform sees of one source: its good rows, under its watermark."""
+    # A rejected row always has a record, which is made of every source column. Asked for `_reject`
+    # alone, Spark would not parse the columns that the transform leaves out, and a row that is
+    # malformed there would be good here and rejected in the other pass.
+    fine = tagged.where(F.col(f"{REJECT}.record").isNull()).drop(REJECT)
+    time = spec.event_time_of(name)
+    if time is None or time.watermark is None:
+        return fine
+    # Not before: a rejected row from the far future would make every good one a late one.
+    return fine.withWatermark(time.column, f"{int(time.watermark.total_seconds())} seconds")
+
+
+def two_passes(tagged: Iterable[DataFrame], transformed: DataFrame) -> DataFrame:
+    """The transform's rows and the rejected ones (all null but `_reject`), for any transform.
+
+    Args:
+        tagged: The rows of each source.
+        transformed: What the transform made of the good ones.
+    """
+    fine = transformed.withColumn(REJECT, F.lit(None).cast(REJECT_TYPE))
+    nothing = [
+        F.lit(None).cast(field.dataType).alias(field.name) for field in transformed.schema.fields
+    ]
+    refused = [one.where(F.col(REJECT).isNotNull()).select(*nothing, REJECT) for one in tagged]
+    return reduce(DataFrame.unionByName, refused, fine)
+
+
+def committed(rows: DataFrame, spec: Spec) -> DataFrame:
+    """What the sink writes: rejected rows lie in the null partition, or in one of their own."""
+    if spec.output.partition_by:
+        return rows
+    return rows.withColumn(REJECTED, F.col(REJECT).isNotNull())
+
+
+def reasons(spec: Spec, source: str) -> tuple[str, ...]:
+    """Every reason for which a row of a source can be rejected."""
+    time = ["no event time"] if spec.event_time_of(source) is not None else []
+    partitions = [f"no partition {name}" for name in of_sources(spec)]
+    rules = [f"rule {name}" for name in spec.row_rules_of(source)]
+    return ("malformed", *time, *partitions, *rules)
+
+
+def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
+    """Why a row is rejected, the first reason that applies; null for a good row."""
+    reason = F.when(F.col(CORRUPT).isNotNull(), F.lit("malformed"))
+    time = spec.event_time_of(source)
+    if time is not None:
+        reason = reason.when(F.col(time.column).isNull(), F.lit("no event time"))
+    text = {field.name for field in located.schema.fields if field.dataType.typeName() == "string"}
+    for name in of_sources(spec):
+        # Spark writes '' as the null partition, which no interval covers.
+        missing = (
+            F.col(name).isNull() | (F.col(name) == "") if name in text else F.col(name).isNull()
+        )
+        reason = reason.when(missing, F.lit(f"no partition {name}"))
+    for name, rule in spec.row_rules_of(source).items():
+        reason = reason.when(~F.coalesce(F.expr(rule), F.lit(False)), F.lit(f"rule {name}"))
+    return reason

@@ -1,0 +1,147 @@
+"""What batches read of Kafka, read again: only while the topics still hold every record of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
+from tidemill.engine.sources import kafka as kafka_source
+from tidemill.sources.kafka.broker import Broker
+from tidemill.sources.kafka.topics import prove_topics, records_of
+from tidemill.spark_logs.offset_ranges import Range
+from tidemill.spec.sources.kafka import KafkaSource, Offsets
+
+
+class RecordsGone(Refused):
+    """Records that batches have read are not there any more; carries `source` and `ranges`."""
+
+
+class RecordsReplaced(Refused):
+    """A topic keeps the last record of each key only; carries `source` and `topics`."""
+
+
+def prove_records(
+    layout: Layout,
+    generation: str,
+    name: str,
+    source: KafkaSource,
+    ranges: Sequence[Range],
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """Prove that topics still hold what batches read of them.
+
+    Args:
+        layout: Of the pipeline.
+        generation: That read it.
+        name: Of the source.
+        source: Whose topics.
+        ranges: What was read.
+        environ: For the connection.
+
+    Raises:
+        RecordsGone: a topic is not there, or begins later or ends earlier by now.
+        RecordsReplaced: a topic is compacted: its offsets are there, older values are not.
+        TopicRecreated: it is another topic of that name.
+        TransientError: no broker answers.
+    """
+    if not ranges:
+        return
+    broker = Broker(connection(source.conn_id, environ), reads_committed=source.reads_committed)
+    found = broker.topics({one.topic for one in ranges})
+    compacted = sorted(
+        {one.name for one in found.values() if "compact" in one.cleanup_policy}
+        # What was replaced while it was so stays replaced.
+        | {r.topic for r in records_of(layout, generation, name) if "compact" in r.cleanup_policy}
+    )
+    if compacted:
+        raise RecordsReplaced(
+            f"sources.{name}: topic '{compacted[0]}' is compacted, so that older records of a key "
+            "are gone, and what batches made of them cannot be computed again.",
+            remedy="Land the topic in a pipeline of its own first, and compute from its table.",
+            source=name,
+            topics=compacted,
+        )
+    prove_topics(layout, generation, name, found, {})
+    places: dict[str, set[int]] = {}
+    for one in ranges:
+        if one.topic in found:
+            places.setdefault(one.topic, set()).add(one.partition)
+    first, last = (broker.offsets(places, which) for which in ("earliest", "latest"))
+    gone = [one for one in joined(ranges) if not _is_within(one, first, last)]
+    if gone:
+        raise _gone(name, gone)
+
+
+def _is_within(one: Range, first: Offsets, last: Offsets) -> bool:
+    begin = first.get(one.topic, {}).get(one.partition)
+    end = last.get(one.topic, {}).get(one.partition)
+    return begin is not None and end is not None and begin <= one.first and one.until <= end
+
+
+def _gone(name: str, ranges: Sequence[Range]) -> RecordsGone:
+    return RecordsGone(
+        f"sources.{name}: records that batches have read have expired, or were deleted: "
+        f"{ranges[0]}" + (f" and {len(ranges) - 1} ranges more." if len(ranges) > 1 else "."),
+        remedy="What is published stays. Keep records longer than you may want to compute again "
+        "(retention.ms), or bound the lateness: backfill.lateness.",
+        source=name,
+        ranges=[str(one) for one in ranges],
+    )
+
+
+def read_ranges(
+    session: SparkSession, source: KafkaSource, name: str, ranges: Sequence[Range]
+) -> DataFrame:
+    """The records of ranges, each once.
+
+    Args:
+        session: With the Kafka jars.
+        source: Whose.
+        name: Of the source.
+        ranges: In the order in which they were read.
+    """
+    reads = [kafka_source.read_batch(session, source, *span) for span in _spans(ranges)]
+    return reduce(DataFrame.unionAll, reads)
+
+
+def joined(ranges: Iterable[Range]) -> list[Range]:
+    """Ranges with those put together that follow each other."""
+    found: list[Range] = []
+    for one in sorted(ranges, key=lambda r: (r.topic, r.partition, r.first)):
+        last = found[-1] if found else None
+        if last and (last.topic, last.partition, last.until) == (
+            one.topic,
+            one.partition,
+            one.first,
+        ):
+            found[-1] = last.model_copy(update={"until": one.until})
+        else:
+            found.append(one)
+    return found
+
+
+def _spans(ranges: Iterable[Range]) -> list[tuple[Offsets, Offsets]]:
+    """As few reads as can be: each takes one range of every partition."""
+    rounds: list[dict[tuple[str, int], Range]] = []
+    for one in joined(ranges):
+        place = (one.topic, one.partition)
+        free = next((each for each in rounds if place not in each), None)
+        if free is None:
+            rounds.append(free := {})
+        free[place] = one
+    return [
+        (_offsets(each.values(), first=True), _offsets(each.values(), first=False))
+        for each in rounds
+    ]
+
+
+def _offsets(ranges: Iterable[Range], *, first: bool) -> Offsets:
+    found: dict[str, dict[int, int]] = {}
+    for one in ranges:
+        found.setdefault(one.topic, {})[one.partition] = one.first if first else one.until
+    return found

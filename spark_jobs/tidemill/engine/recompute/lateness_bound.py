@@ -1,0 +1,89 @@
+"""Which inputs may hold rows of some event times, by when they arrived and how late rows may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from tidemill.engine.query.reject import REJECT
+from tidemill.engine.recompute.published_input import Read
+from tidemill.journal.partition_set import Partitions
+from tidemill.ledger.input_file import InputFile
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What has to be read.
+
+    Args:
+        reads: Of all batches, each with what of it may hold rows that are wanted.
+        skipped: Files and ranges of records that were left out.
+        late: Batches that wrote wanted rows though nothing of them arrived within the bound.
+    """
+
+    reads: Sequence[Read]
+    skipped: int
+    late: tuple[int, ...]
+
+
+def arrived(
+    reads: Sequence[Read],
+    times: tuple[datetime, datetime],
+    lateness: timedelta,
+    partitions: Partitions | None,
+) -> Arrived:
+    """Leave out what arrived before some event times, or too long after them.
+
+    Args:
+        reads: Of all batches.
+        times: The event times of the rows that are wanted: inclusive, exclusive.
+        lateness: The most between a row's event time and its arrival.
+        partitions: Where the wanted rows lie: a batch that wrote into them is read whatever the
+            bound says. None where what a batch wrote does not come out of what it read.
+    """
+    first, last = times[0], times[1] + lateness
+    found, late, skipped = [], [], 0
+    for read in reads:
+        committed = read.batch.committed
+        files = tuple(file for file in read.files if first <= _modified(file) <= last)
+        ranges = read.ranges if first <= committed <= last else {}
+        left = replace(read, files=files, ranges=ranges)
+        left = replace(left, whole=read.whole and left.inputs == read.inputs)
+        if left.inputs < read.inputs and partitions is not None and _wrote(read, partitions):
+            if not left.inputs:
+                late.append(read.batch.batch)
+            left = read
+        skipped += read.inputs - left.inputs
+        found.append(left)
+    return Arrived(found, skipped, tuple(late))
+
+
+def _modified(file: InputFile) -> datetime:
+    return datetime.fromtimestamp(file.modified_ms / 1000, UTC)
+
+
+def _wrote(read: Read, partitions: Partitions) -> bool:
+    """Whether a batch wrote rows of some partitions, or rejected rows that would lie there."""
+    files = [file for file in read.batch.outputs if file.rows]
+    if any(not file.rejected and partitions.hold(file.partition) for file in files):
+        return True
+    return any(
+        _would_lie(read.ledger.sink / file.path, partitions) for file in files if file.rejected
+    )
+
+
+def _would_lie(path: Path, partitions: Partitions) -> bool:
+    if path.suffix != ".parquet":
+        # Of other formats it takes Spark to know; the bound is taken at its word.
+        return False
+    rejects = pq.ParquetFile(path).read(columns=[f"{REJECT}.partition"])[REJECT].to_pylist()
+    found = {tuple(reject["partition"] or ()) for reject in rejects if reject}
+    return any(_names(dict(pairs), partitions) for pairs in found)
+
+
+def _names(partition: Mapping[str, str | None], partitions: Partitions) -> bool:
+    known = all(partition.get(column) is not None for column in partitions.columns)
+    return known and partitions.hold(partition)

@@ -1,0 +1,190 @@
+"""Rows that another reading moves: to another partition, out of all of them, or into one.
+
+A backfill replaces the rows of its partitions by what today's spec reads. A row that today is read
+into another partition would be lost, one that comes from another would be there twice, and one that
+did not parse would stand among the rejected rows too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from tidemill.contract.errors import Refused
+from tidemill.engine.query.reject import REJECT, tag
+from tidemill.engine.recompute.intervals import Extent
+from tidemill.engine.recompute.published_input import Inputs, Read, read_source
+from tidemill.engine.sources.read import ORIGIN
+from tidemill.journal.journal import Journal
+from tidemill.journal.partition_set import Partitions
+from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.source_reading import RULES, Reading, readings_of, spec_as_read
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
+
+POSITION = "_position"
+# Where a row belongs: a partition's values, or whether its time is among those of a window's.
+THEN, NOW = "_then", "_now"
+WITHIN, ELSEWHERE = "the interval", "other times"
+
+
+class RowsMove(Refused):
+    """Rows belong elsewhere than they did; carries `partitions`, those to compute again too."""
+
+
+def moved(
+    session: SparkSession, pipeline: Pipeline, inputs: Inputs, extent: Extent
+) -> tuple[str, ...] | None:
+    """The origins whose rejected rows without a partition are computed again too.
+
+    Args:
+        session: To read with.
+        pipeline: Whose rows.
+        inputs: All that is read.
+        extent: Of the partitions that are computed again.
+
+    Returns:
+        None where every row is read as it was.
+
+    Raises:
+        RowsMove: rows leave these partitions, or come from others.
+    """
+    if extent.partitions.everything:
+        return None
+    spec = pipeline.spec
+    today = readings_of(spec)
+    rows, last = [], 0
+    for readings, reads in _by_readings(inputs.reads):
+        part = inputs.of(reads)
+        for name in spec.sources:
+            then = readings.get(name)
+            if then is not None and not _same(then, today[name], extent):
+                old = spec_as_read(spec, {name: then})
+                rows.append(_both(session, pipeline, part, name, (old, spec), extent))
+                last = max(last, *(read.batch.batch for read in reads))
+    if not rows:
+        return None
+    found = reduce(DataFrame.unionAll, rows).persist()
+    try:
+        within = F.coalesce(_held(THEN, extent), F.lit(False)) | F.coalesce(
+            _held(NOW, extent), F.lit(False)
+        )
+        nowhere = F.col(THEN).isNull() | F.col(NOW).isNull()
+        origins = _texts(found.where(within & nowhere), ORIGIN)
+        touched = found.where(within | F.col(ORIGIN).isin(origins))
+        places = _texts(touched.select(F.explode(F.array(THEN, NOW)).alias("at")), "at")
+    finally:
+        found.unpersist()
+    settled = _settled(pipeline, last, extent)
+    others = [place for place in places if place not in settled]
+    if others:
+        raise _rows_move(pipeline, extent, others)
+    return tuple(origins) or None
+
+
+def _texts(rows: DataFrame, column: str) -> list[str]:
+    found = rows.where(F.col(column).isNotNull()).select(column).distinct().collect()
+    return sorted(row[column] for row in found)
+
+
+def _settled(pipeline: Pipeline, last: int, extent: Extent) -> set[str]:
+    """The partitions that hold what today's reading makes of all that was read otherwise.
+
+    Args:
+        pipeline: Whose.
+        last: The last batch that was read otherwise.
+        extent: Of the partitions that are computed again, which will hold it.
+    """
+    own = {WITHIN} if extent.of_windows else _named(extent.partitions)
+    layout, today = pipeline.layout, readings_of(pipeline.spec)
+    for event in Journal(layout.journal).events():
+        made = event.made
+        if made is None or made.partitions is None or event.kind != "swap":
+            continue
+        starts = Ledger(layout, event.place.generation).starts()
+        alike = bool(starts) and starts[-1].readings == today
+        if made.partitions.columns == extent.partitions.columns and not extent.of_windows:
+            swapped = _named(made.partitions)
+            own = own | swapped if alike and made.last >= last else own - swapped
+    return own | ({WITHIN} if extent.of_windows else _named(extent.partitions))
+
+
+def _named(partitions: Partitions) -> set[str]:
+    return {"/".join(value) for value in partitions.values}
+
+
+def _by_readings(reads: Sequence[Read]) -> list[tuple[dict[str, Reading], list[Read]]]:
+    """Batches by how they were read."""
+    starts = {read.ledger.generation: read.ledger.starts() for read in reads}
+    groups: dict[str, tuple[dict[str, Reading], list[Read]]] = {}
+    for read in reads:
+        if read.inputs:
+            own = starts[read.ledger.generation]
+            readings = next((s.readings for s in own if s.epoch == read.batch.start), {})
+            groups.setdefault(repr(readings), (readings, []))[1].append(read)
+    return [*groups.values()]
+
+
+def _same(then: Reading, now: Reading, extent: Extent) -> bool:
+    if extent.of_windows:
+        # A rejected row has no window, so that whether a rule rejects it moves it too.
+        return then == now
+    return {**then, RULES: None} == {**now, RULES: None}
+
+
+def _both(
+    session: SparkSession,
+    pipeline: Pipeline,
+    inputs: Inputs,
+    name: str,
+    specs: tuple[Spec, Spec],
+    extent: Extent,
+) -> DataFrame:
+    """The rows of one source that belong elsewhere than they did: origin, then and now."""
+    sides = []
+    for spec, place in zip(specs, (THEN, NOW), strict=True):
+        read = read_source(session, pipeline, inputs, name, spec.sources[name])
+        # The same files in the same order are cut in the same places.
+        read = read.withColumn(POSITION, F.monotonically_increasing_id())
+        tagged = tag(read, spec, name, (ORIGIN, POSITION))
+        belongs = _belongs(spec, name, extent).alias(place)
+        sides.append(tagged.select(ORIGIN, POSITION, belongs))
+    together = sides[0].join(sides[1], [ORIGIN, POSITION], "full_outer")
+    return together.where(~F.col(THEN).eqNullSafe(F.col(NOW))).select(ORIGIN, THEN, NOW)
+
+
+def _belongs(spec: Spec, name: str, extent: Extent) -> Column:
+    """Where a row belongs, as text; null for a rejected row without a partition."""
+    time = spec.event_time_of(name)
+    if extent.of_windows and time is not None:
+        at = F.col(time.column).cast("timestamp")
+        within = F.lit(True)
+        if extent.start is not None and extent.end is not None:
+            within = (at >= F.lit(extent.start)) & (at < F.lit(extent.end))
+        where = F.when(within, F.lit(WITHIN)).otherwise(F.lit(ELSEWHERE))
+        # Asked so, Spark parses all columns, as it did then.
+        return F.when(F.col(f"{REJECT}.record").isNull(), where)
+    parts = [F.col(f"`{column}`").cast("string") for column in extent.partitions.columns]
+    known = reduce(Column.__and__, (part.isNotNull() & (part != "") for part in parts))
+    parsed = F.col(f"{REJECT}.record").isNull() | F.col(f"{REJECT}.partition").isNotNull()
+    return F.when(known & parsed, F.concat_ws("/", *parts))
+
+
+def _held(column: str, extent: Extent) -> Column:
+    if extent.of_windows:
+        return F.col(column) == WITHIN
+    return F.col(column).isin([*_named(extent.partitions)])
+
+
+def _rows_move(pipeline: Pipeline, extent: Extent, others: Sequence[str]) -> RowsMove:
+    shown = ", ".join(others[:5]) + (" …" if len(others) > 5 else "")
+    columns: Partitions = extent.partitions
+    return RowsMove(
+        f"sources of {pipeline.name} are read otherwise than they were, and rows move between "
+        f"{columns} and {shown}: they would be lost, or be there twice.",
+        remedy="Choose an interval that holds these too, or compute all of it again: "
+        f"tidemill rebuild {pipeline.name}.",
+        partitions=[*others],
+    )

@@ -1,0 +1,247 @@
+"""What a person wants made again: whole partitions of a table, or all rows of some batches.
+
+Rows are computed from what the ledger says was read, less what does not count, into a generation of
+their own, whose name nobody knows before its one batch stands in its ledger: a driver that dies
+leaves files that no reader, gate or publish step ever meets.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from tidemill.contract.errors import Refused
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.engine.query.build import Plan, plan, plan_rows
+from tidemill.engine.recompute.finality import times_of_rows, windows_of
+from tidemill.engine.recompute.intervals import Extent
+from tidemill.engine.recompute.lateness_bound import arrived
+from tidemill.engine.recompute.moved_rows import moved
+from tidemill.engine.recompute.partition_filter import keeping
+from tidemill.engine.recompute.past_static_inputs import StaticsOf, statics_then
+from tidemill.engine.recompute.published_input import Inputs, Read, inputs_of, read_prefix, reads_of
+from tidemill.engine.recompute.scratch_generation import files_in, scratch, write_down, write_rows
+from tidemill.engine.recompute.strategy import goes_by_batch
+from tidemill.engine.spark_errors import of_spark
+from tidemill.increments.exclusions import without
+from tidemill.journal.journal import Journal
+from tidemill.journal.recomputation import Made, Place
+from tidemill.ledger.ledger import Ledger, OutputFile
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.kafka import KafkaSource
+
+Say = Callable[[str], None]
+
+
+class OutsidePrefix(Refused):
+    """Nothing that was read lies in some partitions; carries `partitions`."""
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """What was computed again.
+
+    Args:
+        place: The scratch generation and its one batch.
+        made: As asked for, with `forgets` filled in.
+        rows: Good ones.
+        rejected: Rejected ones.
+        inputs: Files and ranges of records that were read.
+        input_bytes: Of the files.
+        input_rows: Rows read; None where the ledger does not know.
+        skipped: Inputs that the lateness bound let it pass over.
+    """
+
+    place: Place
+    made: Made
+    rows: int
+    rejected: int
+    inputs: int
+    input_bytes: int
+    input_rows: int | None
+    skipped: int
+
+
+def recompute(
+    session: SparkSession,
+    pipeline: Pipeline,
+    made: Made,
+    extent: Extent | None,
+    run_id: str,
+    epoch: int,
+    say: Say,
+) -> Recomputed:
+    """Compute again what a person asked for.
+
+    Args:
+        session: Of the pipeline.
+        pipeline: Whose rows.
+        made: A backfill computes the rows of its partitions over the input of batches 0 to
+            `made.last`; a redo or a reinstatement all rows of batches `made.first` to `made.last`.
+        extent: Of a backfill's partitions; None for whole batches.
+        run_id: The run's id.
+        epoch: Of the lease, or 0 where the caller holds none.
+        say: Gets lines about progress.
+
+    Raises:
+        Refused: it cannot be computed, or not yet; the remedy says what can be done.
+        QueryFailed: the same error will come again.
+    """
+    done = compute(session, pipeline, made, extent, say)
+    batch = write_down(pipeline, done.planned, made, done.place, done.inputs.reads, run_id, epoch)
+    return Recomputed(
+        place=done.place,
+        made=made.model_copy(update={"forgets": done.forgets}),
+        rows=batch.rows,
+        rejected=batch.rejected,
+        inputs=done.inputs.count,
+        input_bytes=done.inputs.bytes,
+        input_rows=done.inputs.rows,
+        skipped=done.skipped,
+    )
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Rows that lie in a scratch generation's sink, and nowhere else yet.
+
+    Args:
+        place: The scratch generation.
+        planned: The query as a stream.
+        inputs: What was read.
+        skipped: Inputs that the lateness bound let it pass over.
+        forgets: Origins whose rejected rows without a partition were computed again too.
+        files: What lies there.
+    """
+
+    place: Place
+    planned: Plan
+    inputs: Inputs
+    skipped: int
+    forgets: tuple[str, ...] | None
+    files: tuple[OutputFile, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files if not file.rejected)
+
+    @property
+    def rejected(self) -> int:
+        return sum(file.rows for file in self.files if file.rejected)
+
+
+def compute(
+    session: SparkSession, pipeline: Pipeline, made: Made, extent: Extent | None, say: Say
+) -> Computed:
+    """Compute the rows, without any document that names them; as for `recompute`."""
+    place = scratch(made)
+    sink = pipeline.layout.sink(place.generation)
+    out = without(pipeline.layout, made)
+    reads = reads_of(pipeline.layout, made.generation, made.first, made.last, out)
+    try:
+        with statics_then(session, pipeline, reads[-1].batch, say) as statics:
+            return _compute(session, pipeline, made, extent, reads, place, statics, say)
+    except BaseException as error:
+        shutil.rmtree(sink, ignore_errors=True)
+        if isinstance(error, PySparkException):
+            raise of_spark(error) from error
+        raise
+
+
+def _compute(
+    session: SparkSession,
+    pipeline: Pipeline,
+    made: Made,
+    extent: Extent | None,
+    reads: Sequence[Read],
+    place: Place,
+    statics: StaticsOf,
+    say: Say,
+) -> Computed:
+    planned = plan(session, pipeline, statics({}))
+    by_batch = goes_by_batch(pipeline, planned, reads, extent)
+    skipped = 0
+    if by_batch and extent is not None:
+        reads, skipped = _within_bound(pipeline, planned, reads, extent, say)
+    inputs = inputs_of(pipeline, reads)
+    _prove_records(pipeline, made.generation, inputs)
+    boundless = by_batch and extent is not None and pipeline.spec.backfill.lateness is None
+    _say_what_is_read(inputs, skipped, say, boundless=boundless)
+    forgets = None if extent is None else moved(session, pipeline, inputs, extent)
+    keep = keeping(extent.partitions if extent is not None else None, forgets or ())
+    if by_batch:
+        # Each part with the static inputs that it was read with.
+        for pins, part in inputs.by_pins(pipeline.spec.statics):
+            read = read_prefix(session, pipeline, part)
+            rows = plan_rows(read, pipeline, statics(pins))
+            write_rows(keep(rows.rows), rows, pipeline, place)
+        inputs.prove()
+    else:
+        from tidemill.engine.recompute.replay import replay
+
+        replay(session, pipeline, made, place, keep, say)
+    done = Computed(place, planned, inputs, skipped, forgets, files_in(pipeline, place))
+    if extent is not None and not done.rows and not done.rejected:
+        _refuse_outside(pipeline, extent)
+    return done
+
+
+def _within_bound(
+    pipeline: Pipeline, planned: Plan, reads: Sequence[Read], extent: Extent, say: Say
+) -> tuple[Sequence[Read], int]:
+    """What has to be read by the spec's bound of lateness, and how many inputs it leaves out."""
+    lateness = pipeline.spec.backfill.lateness
+    times = times_of_rows(extent, windows_of(planned.rows))
+    if lateness is None or times is None:
+        return reads, 0
+    # What a window gave out came of batches before, not of the one that wrote it.
+    by_row = planned.pipeline_class is PipelineClass.MAP
+    found = arrived(reads, times, lateness, extent.partitions if by_row else None)
+    if found.late:
+        say(
+            f"warning: batches {', '.join(map(str, found.late))} wrote rows of {extent.partitions} "
+            "though nothing they read arrived within backfill.lateness; they are read too"
+        )
+    return found.reads, found.skipped
+
+
+def _say_what_is_read(inputs: Inputs, skipped: int, say: Say, *, boundless: bool) -> None:
+    left = "all that counts"
+    if skipped:
+        left = f"{skipped:,} others arrived outside of backfill.lateness"
+    elif boundless:
+        left = "all that counts; backfill.lateness would bound it"
+    say(f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}")
+
+
+def _prove_records(pipeline: Pipeline, generation: str, inputs: Inputs) -> None:
+    """Ask the brokers whether they still hold what batches read."""
+    for name, source in pipeline.spec.sources.items():
+        ranges = [one for read in inputs.reads for one in read.ranges.get(name, ())]
+        if ranges and isinstance(source, KafkaSource):
+            from tidemill.engine.recompute.kafka_prefix import prove_records
+
+            prove_records(pipeline.layout, generation, name, source, ranges)
+
+
+def _refuse_outside(pipeline: Pipeline, extent: Extent) -> None:
+    layout = pipeline.layout
+    # Not only what batches wrote: a backfill or a redo by other code may have put rows there.
+    places = [event.place for event in Journal(layout.journal).events() if event.kind != "reject"]
+    wrote = any(
+        file.rows and not file.rejected and extent.partitions.hold(file.partition)
+        for place in places
+        for batch in Ledger(layout, place.generation).batches(place.first, place.last)
+        for file in batch.outputs
+    )
+    if not wrote:
+        raise OutsidePrefix(
+            f"Nothing of {extent.partitions} was ever published by {pipeline.name}, and nothing "
+            "that it has read belongs there.",
+            remedy="Check the interval, and its time zone; what has not arrived yet comes with the "
+            "scheduled runs.",
+            partitions=str(extent.partitions),
+        )

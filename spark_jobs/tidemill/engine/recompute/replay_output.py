@@ -1,0 +1,99 @@
+"""What a replay gives out: kept batch by batch, then left in the sink of a scratch generation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructType
+from tidemill.contract.errors import TidemillError
+from tidemill.engine import callback_errors
+from tidemill.engine.query.build import Plan
+from tidemill.engine.query.reject import REJECT
+from tidemill.engine.recompute.scratch_generation import write_rows
+from tidemill.engine.sinks.row_keys import refuse_irreplaceable
+from tidemill.engine.spark_errors import of_spark
+from tidemill.file_formats.keyed_rows import KeyedFile
+from tidemill.journal.recomputation import Place
+from tidemill.spark_logs.partition_paths import is_rejected, partition_values
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+
+Keep = Callable[[DataFrame], DataFrame]
+
+BATCH = "_tidemill_batch"
+
+
+@dataclass(frozen=True)
+class ReplayOutput:
+    """The rows that come out.
+
+    `keep` sees a batch's rows when they are computed: as a part of the query it could be pushed
+    below the watermark, which would then be that of the rows kept.
+
+    Args:
+        session: To write with.
+        pipeline: Whose.
+        place: The scratch generation, which is also the query's name.
+        stage: Where the rows of each batch lie until the last has come.
+        keep: A filter of good and rejected rows.
+    """
+
+    session: SparkSession
+    pipeline: Pipeline
+    place: Place
+    stage: Path
+    keep: Keep
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Called by Spark with what a batch gives out."""
+        try:
+            self._put(rows, batch)
+        except TidemillError as error:
+            callback_errors.keep(self.place.generation, error)
+            raise
+        except (PySparkException, Py4JJavaError) as error:
+            callback_errors.keep(self.place.generation, of_spark(error))
+            raise
+
+    def leave(self, planned: Plan) -> None:
+        """Put what was kept of all batches into the sink; of mode `update` the last of each key.
+
+        Args:
+            planned: The query that they came out of.
+        """
+        output = self.pipeline.spec.output
+        files = [str(file) for file in sorted(self.stage.rglob("*.parquet"))]
+        if not files:
+            return
+        schema = StructType([*planned.rows.schema.fields]).add(BATCH, IntegerType())
+        rows = self.session.read.schema(schema).option("basePath", str(self.stage)).parquet(*files)
+        if output.mode is OutputMode.UPDATE:
+            rows = self.keep(_last_of_each(rows, output.keys))
+        rows = rows.select(*planned.rows.columns)
+        write_rows(rows, planned, self.pipeline, self.place)
+
+    def _put(self, rows: DataFrame, batch: int) -> None:
+        output = self.pipeline.spec.output
+        append = output.mode is OutputMode.APPEND
+        place = self.stage / f"{BATCH}={batch}"
+        # Of a key whose last row is not kept no earlier one is.
+        written = self.keep(rows) if append else rows
+        written.write.partitionBy(*output.sink_partitions).mode("overwrite").parquet(str(place))
+        if not append:
+            found = [KeyedFile(p, partition_values(p, place)) for p in place.rglob("*.parquet")]
+            good = [file for file in found if not is_rejected(file.partition)]
+            refuse_irreplaceable(good, rows.schema, output, batch)
+
+
+def _last_of_each(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The last good row of each key, and every rejected row."""
+    latest = Window.partitionBy(*keys).orderBy(F.desc(BATCH))
+    good = rows.where(F.col(REJECT).isNull()).withColumn("_place", F.row_number().over(latest))
+    last = good.where("_place = 1").drop("_place")
+    return last.unionByName(rows.where(F.col(REJECT).isNotNull()))

@@ -1,0 +1,104 @@
+"""Which partitions a request means: of an interval, by name, or of what was rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+from tidemill.contract.errors import Refused
+from tidemill.engine.recompute.intervals import Extent, extent_of
+from tidemill.file_formats.delta_log import has_table
+from tidemill.journal.partition_set import Partitions
+from tidemill.ledger.run_request import RunRequest
+from tidemill.spec.pipeline import Pipeline
+
+Partition = Mapping[str, str | None]
+
+
+class NothingRejected(Refused):
+    """No row of a pipeline is rejected that has a partition; carries `pipeline`."""
+
+
+class PartitionUntimed(Refused):
+    """A partition's value is no day and no time, so nobody knows when it is; carries `value`."""
+
+
+def extent_wanted(session: SparkSession, pipeline: Pipeline, request: RunRequest) -> Extent:
+    """The whole partitions that a request means, and the times they cover.
+
+    Args:
+        session: Of the pipeline.
+        pipeline: Whose.
+        request: With an interval, with partitions, or for what was rejected.
+
+    Raises:
+        NothingRejected: it is for rejected rows, and there are none.
+        PartitionUntimed: partitions are named, and are no days or times.
+    """
+    if request.start is not None and request.end is not None:
+        return extent_of(session, pipeline, request.start, request.end)
+    wanted = _of_rejected(pipeline) if request.rejected else request.partitions
+    return extent_of_partitions(session, pipeline, wanted)
+
+
+def extent_of_partitions(
+    session: SparkSession, pipeline: Pipeline, wanted: Iterable[Partition]
+) -> Extent:
+    """Some partitions by name, with the times they cover.
+
+    Args:
+        session: Of the pipeline.
+        pipeline: Whose.
+        wanted: Column -> value as it is in directories' names; columns that time does not decide
+            are of no account.
+
+    Raises:
+        PartitionUntimed: the values of a column are no days or times.
+    """
+    partitions = [*wanted]
+    column = next(iter(pipeline.spec.output.partition_by), None)
+    if column is None:
+        return Extent(Partitions())
+    zone = ZoneInfo(pipeline.spec.timezone)
+    times = [_time(value, zone) for one in partitions if (value := one.get(column)) is not None]
+    whole = extent_of(session, pipeline, min(times), max(times) + timedelta(minutes=1))
+    columns = whole.partitions.columns
+    if not columns:
+        return whole
+    named = {tuple(one.get(name) for name in columns) for one in partitions}
+    values = tuple(value for value in whole.partitions.values if value in named)
+    return replace(whole, partitions=Partitions(columns=columns, values=values))
+
+
+def _of_rejected(pipeline: Pipeline) -> list[Partition]:
+    """The partitions that rejected rows would have."""
+    path = pipeline.layout.rejected
+    known: list[Partition] = []
+    if has_table(path):
+        rows = DeltaTable(path).to_pyarrow_table(columns=["partition"]).to_pylist()
+        found = {tuple(row["partition"]) for row in rows if row["partition"]}
+        known = [dict(pairs) for pairs in found if all(value is not None for _, value in pairs)]
+    if not known:
+        raise NothingRejected(
+            f"No rejected row of {pipeline.name} has a partition that could be computed again.",
+            remedy="See what was rejected, and why: tidemill rows "
+            f"{pipeline.name} --rejected; days by hand: tidemill backfill.",
+            pipeline=pipeline.name,
+        )
+    return known
+
+
+def _time(value: str, zone: ZoneInfo) -> datetime:
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise PartitionUntimed(
+            f"'{value}' is no day and no time, so nobody knows when that partition is.",
+            remedy="Say when it is: tidemill backfill NAME --from … --to ….",
+            value=value,
+        ) from error
+    return found if found.tzinfo else found.replace(tzinfo=zone)

@@ -1,0 +1,171 @@
+"""A generation of its own for what is computed again: files, and one batch that names them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from tidemill.engine.query.build import Plan
+from tidemill.engine.recompute.published_input import Read
+from tidemill.engine.sinks.output_format import in_format
+from tidemill.engine.sinks.row_keys import refuse_irreplaceable
+from tidemill.file_formats.keyed_rows import KeyedFile
+from tidemill.file_formats.written_format import PARQUET, Written, written_by
+from tidemill.journal.recomputation import Made, Place
+from tidemill.ledger.generation_note import Note, keys_of, writes_of
+from tidemill.ledger.ledger import Batch, Ledger, OutputFile, Start
+from tidemill.ledger.output_file import output_files
+from tidemill.ledger.source_reading import readings_of
+from tidemill.spark_logs.sink_log import SinkFile
+from tidemill.spark_logs.spark_files import with_checksums
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+from tidemill.storage import documents
+from tidemill.storage.sync import sync
+
+LETTERS = 8
+
+
+def scratch(made: Made) -> Place:
+    """A new place for what is computed again, such as `backfill-3f2a9c01`."""
+    name = f"{made.by_way_of}-{uuid.uuid4().hex[:LETTERS]}"
+    return Place(generation=name, first=made.last, last=made.last)
+
+
+def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: Place) -> None:
+    """Write good and rejected rows as the stream's sink would, beside others of the same place.
+
+    Args:
+        rows: As `plan_rows` gives them, cut to what is wanted.
+        planned: What they were cut from.
+        pipeline: Whose.
+        place: Where to.
+    """
+    output = pipeline.spec.output
+    append = output.mode is OutputMode.APPEND
+    if append:
+        rows = in_format(rows, planned.table_schema, output, pipeline.transform_file)
+    options = output.writer_options if append else {k: str(v) for k, v in output.options.items()}
+    (
+        rows.write.mode("append")
+        .format(output.format if append else "parquet")
+        .partitionBy(*output.sink_partitions)
+        .options(**options)
+        .option("maxRecordsPerFile", output.maxRecordsPerFile)
+        .save(str(pipeline.layout.sink(place.generation)))
+    )
+
+
+def write_down(
+    pipeline: Pipeline,
+    planned: Plan,
+    made: Made,
+    place: Place,
+    reads: Sequence[Read],
+    run_id: str,
+    epoch: int,
+) -> Batch:
+    """Give what lies in the sink a note, a start and a batch; only this last one makes it count.
+
+    Args:
+        pipeline: Whose.
+        planned: The query, for its columns and class.
+        made: What was asked for.
+        place: Where the files lie.
+        reads: What was read; the last is of batch `made.last`.
+        run_id: The run's id.
+        epoch: Of the lease, or 0.
+
+    Raises:
+        QueryFailed: in mode update, two rows have the same key, or one has none.
+    """
+    spec, last = pipeline.spec, reads[-1].batch
+    files = files_in(pipeline, place)
+    if spec.output.mode is OutputMode.UPDATE:
+        sink = pipeline.layout.sink(place.generation)
+        good = [KeyedFile(sink / f.path, f.partition) for f in files if not f.rejected and f.rows]
+        refuse_irreplaceable(good, planned.rows.schema, spec.output, place.last)
+    layout = pipeline.layout
+    written = (layout.sink(place.generation) / file.path for file in files)
+    sync(with_checksums(written), layout.root)
+    start = Start(
+        epoch=epoch,
+        run_id=run_id,
+        spec_hash=made.spec_hash,
+        code_hash=made.code_hash,
+        table_schema=planned.table_schema.jsonValue(),
+        produced=place.last - 1,
+        at=datetime.now(UTC),
+        written=_written(pipeline),
+        planned=place.last - 1,
+        static=last.static,
+        readings=readings_of(spec),
+    )
+    batch = Batch(
+        generation=place.generation,
+        batch=place.last,
+        offsets=last.offsets,
+        inputs=tuple(file for read in reads for file in read.files),
+        outputs=files,
+        # Of what was read most may lie outside of what was kept.
+        rows_in=None,
+        rows=sum(file.rows for file in files if not file.rejected),
+        rejected=sum(file.rows for file in files if file.rejected),
+        watermark_before_ms=last.watermark_before_ms,
+        watermark_after_ms=last.watermark_after_ms,
+        static=last.static,
+        start=epoch,
+        run_id=run_id,
+        spec_hash=made.spec_hash,
+        code_hash=made.code_hash,
+        committed=start.at,
+    )
+    ledger = Ledger(pipeline.layout, place.generation)
+    documents.put_if_absent(
+        pipeline.layout.note(place.generation), _note(pipeline, planned, place.generation, start)
+    )
+    ledger.start(start)
+    return documents.put_if_absent(ledger.folder / f"{place.last:06d}.json", batch)
+
+
+def files_in(pipeline: Pipeline, place: Place) -> tuple[OutputFile, ...]:
+    """What lies in a scratch generation's sink, with the rows in it."""
+    sink = pipeline.layout.sink(place.generation)
+    found = sorted(path for path in sink.rglob("*") if path.is_file() and _is_data(path, sink))
+    files = [SinkFile(path, path.stat().st_size, place.last) for path in found]
+    return output_files(files, sink, _written(pipeline))
+
+
+def _note(pipeline: Pipeline, planned: Plan, generation: str, start: Start) -> Note:
+    layout, spec = pipeline.layout, pipeline.spec
+    return Note(
+        generation=generation,
+        query_id=str(uuid.uuid4()),
+        checkpoint=layout.checkpoint(generation),
+        sink=layout.sink(generation),
+        writes=writes_of(spec),
+        format=spec.output.format,
+        mode=spec.output.mode,
+        keys=keys_of(spec),
+        pipeline_class=planned.pipeline_class,
+        table_schema=start.table_schema,
+        partition_by=spec.output.partition_by,
+        timezone=spec.timezone,
+        spec_hash=start.spec_hash,
+        code_hash=start.code_hash,
+        born=start.at,
+    )
+
+
+def _is_data(path: Path, sink: Path) -> bool:
+    # A partition's column may begin with an underscore; Spark's own folders are no `name=value`.
+    folders = path.relative_to(sink).parts[:-1]
+    return not path.name.startswith((".", "_")) and all("=" in name for name in folders)
+
+
+def _written(pipeline: Pipeline) -> Written:
+    output = pipeline.spec.output
+    return written_by(output) if output.mode is OutputMode.APPEND else PARQUET

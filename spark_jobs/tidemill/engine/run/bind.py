@@ -1,0 +1,129 @@
+"""What is put down before a query starts: the generation's note, and the start itself."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+from tidemill.compatibility.fingerprint import put_fingerprint
+from tidemill.engine.query.build import Plan
+from tidemill.engine.query.refusals import STATE_ENCODING
+from tidemill.engine.sources.static_inputs import Pins
+from tidemill.file_formats.written_format import written_by
+from tidemill.generations.verify import Generation
+from tidemill.journal.takeovers import generation_of
+from tidemill.ledger.generation_note import (
+    Note,
+    hash_of_file,
+    hash_of_spec,
+    keys_of,
+    read_note,
+    writes_of,
+)
+from tidemill.ledger.input_file import hashed_sources
+from tidemill.ledger.ledger import Start
+from tidemill.ledger.source_reading import readings_of
+from tidemill.sources.files.clean_source import cleaned_sources
+from tidemill.spec.pipeline import Pipeline
+from tidemill.storage import documents
+from tidemill.storage.lease import Lease
+from tidemill.storage.root_identity import register, root_id_of
+from tidemill.storage.sync import make_folder, put_whole
+
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def bind(
+    pipeline: Pipeline, generation: Generation, planned: Plan, *, continuous: bool = False
+) -> Note:
+    """The generation's note; written, with the checkpoint's id, before a first query starts.
+
+    The session is set to as many partitions as the generation was born with.
+
+    Args:
+        pipeline: Whose.
+        generation: That the query goes on with, or that begins with it.
+        planned: The query.
+        continuous: Whether it is a continuous one.
+    """
+    layout, spec = pipeline.layout, pipeline.spec
+    conf = planned.rows.sparkSession.conf
+    note = generation.note
+    if note is None:
+        note = Note(
+            generation=generation.name,
+            query_id=str(uuid.uuid4()),
+            checkpoint=layout.checkpoint(generation.name),
+            sink=layout.sink(generation.name),
+            writes=writes_of(spec),
+            format=spec.output.format,
+            mode=spec.output.mode,
+            keys=keys_of(spec),
+            continuous=continuous,
+            shuffle_partitions=int(str(conf.get(SHUFFLE_PARTITIONS))),
+            pipeline_class=planned.pipeline_class,
+            table_schema=planned.table_schema.jsonValue(),
+            partition_by=spec.output.partition_by,
+            timezone=spec.timezone,
+            spec_hash=hash_of_spec(spec),
+            code_hash=hash_of_file(pipeline.transform_file),
+            born=datetime.now(UTC),
+            root=root_id_of(layout.root),
+        )
+        register(layout)
+        note = documents.put_if_absent(layout.note(generation.name), note)
+    put_fingerprint(pipeline, note)
+    conf.set(STATE_ENCODING, planned.state_encoding)
+    # The machine may have other cores than the one that the generation was born on.
+    conf.set(SHUFFLE_PARTITIONS, str(note.shuffle_partitions or conf.get(SHUFFLE_PARTITIONS)))
+    if generation.checkpoint.query_id is None:
+        # Spark takes the id it finds here, so note and checkpoint are bound from the first moment.
+        make_folder(note.checkpoint)
+        put_whole(note.checkpoint / "metadata", json.dumps({"id": note.query_id}))
+    return note
+
+
+def start_of(
+    pipeline: Pipeline,
+    generation: Generation,
+    planned: Plan,
+    pins: Pins,
+    lease: Lease,
+    run_id: str,
+) -> Start:
+    """What the ledger says of a start of the query, by which its batches are told from others'."""
+    schema: dict[str, Any] = planned.table_schema.jsonValue()
+    return Start(
+        epoch=generation.ledger.next_start(lease.epoch),
+        run_id=run_id,
+        spec_hash=hash_of_spec(pipeline.spec),
+        code_hash=hash_of_file(pipeline.transform_file),
+        table_schema=schema,
+        produced=generation.written,
+        at=datetime.now(UTC),
+        written=written_by(pipeline.spec.output),
+        hashed=hashed_sources(pipeline.spec),
+        cleans=cleaned_sources(pipeline.spec),
+        planned=generation.planned,
+        static=dict(pins),
+        readings=readings_of(pipeline.spec),
+    )
+
+
+def forget(pipeline: Pipeline) -> None:
+    """Begin anew: drop a checkpoint whose rows went with the process that wrote them.
+
+    Only ever that of a sink that left no file behind.
+    """
+    layout, generation = pipeline.layout, generation_of(pipeline)
+    note = read_note(layout, generation)
+    if note is None or note.writes != "nothing":
+        return
+    plans = layout.passed(generation, "").parent
+    for folder in (layout.ledger(generation), layout.checkpoint(generation), plans):
+        shutil.rmtree(folder, ignore_errors=True)
+    layout.fingerprint(generation).unlink(missing_ok=True)
+    layout.note(generation).unlink()

@@ -1,0 +1,120 @@
+"""Follow a running query: write down each batch as it is committed, and say a line about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Event
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from tidemill.engine.query.build import Plan
+from tidemill.engine.run.budget import Spending
+from tidemill.engine.run.graceful_stop import Brake, Due, at_work
+from tidemill.engine.run.options import Manner
+from tidemill.engine.run.progress import Progress
+from tidemill.engine.run.running_query import Register
+from tidemill.engine.run.sample_rows import shown_rows
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.ledger import Ledger
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.stream_trigger import StreamTrigger
+
+POLL_SECONDS = 0.3
+Say = Callable[[str], None]
+
+
+@dataclass
+class Following:
+    """A query that was started, until nothing of it runs any more.
+
+    Args:
+        session: The query's.
+        pipeline: Whose.
+        planned: The query's plan.
+        query: That runs.
+        trigger: It was started with.
+        manner: How it is run.
+        ledger: Gets its batches.
+        progress: Takes in its reports.
+
+    Attributes:
+        stopped: Why it was stopped; None where it ended by itself.
+    """
+
+    session: SparkSession
+    pipeline: Pipeline
+    planned: Plan
+    query: StreamingQuery
+    trigger: StreamTrigger
+    manner: Manner
+    ledger: Ledger
+    progress: Progress
+    stopped: str | None = field(default=None, init=False)
+
+    def to_the_end(self, run_id: str, say: Say) -> list[Batch]:
+        """Stay with the query.
+
+        Args:
+            run_id: Of the run.
+            say: Gets a line per batch.
+
+        Returns:
+            The batches that were written down.
+        """
+        last = self.ledger.latest()
+        with Register(self.query, self.pipeline, run_id, self.trigger, last) as register:
+            brake = Brake(
+                self.session, self.query, self._due(register), by_batch=self.trigger.by_batch
+            )
+            with brake:
+                written = self._follow(register, say)
+        self.stopped = brake.reason
+        return written
+
+    def _follow(self, register: Register, say: Say) -> list[Batch]:
+        written: list[Batch] = []
+        working = True
+        while working:
+            working = at_work(self.query)
+            if working:
+                self._wait()
+            self.progress.look(self.query)
+            # A batch is reported shortly after its commit, and only the report knows the rows it
+            # read. Spark reports nothing of a continuous query.
+            wait_for_report = working and not self.trigger.continuous
+            upto = self.progress.latest if wait_for_report else None
+            fresh = self.ledger.complete(self.progress.rows_in, upto, self.progress.counts)
+            for batch in fresh:
+                say(self.progress.line(batch))
+                self._show(batch)
+            register.look(fresh, self.progress)
+            written += fresh
+        return written
+
+    def _wait(self) -> None:
+        # PySpark's annotation says whole seconds; it multiplies by 1000 before it asks the JVM.
+        # The query's own error is raised here too; it is told apart when the query has ended.
+        with suppress(PySparkException):
+            self.query.awaitTermination(POLL_SECONDS)  # type: ignore[arg-type]
+
+    def _show(self, batch: Batch) -> None:
+        if self.manner.show is None:
+            return
+        limit = self.manner.limit
+        rows = shown_rows(self.session, self.planned, self.pipeline, batch, self.progress, limit)
+        self.manner.show(batch, rows)
+
+    def _due(self, register: Register) -> Due:
+        """Why the query is to end: somebody asks, or its budget is used up."""
+        budget = self.pipeline.spec.budget if self.trigger.ends else None
+        spending = None if budget is None else Spending(budget, self.ledger)
+
+        def due(given_up: Event) -> str | None:
+            if register.asked_to_stop:
+                return "asked to stop"
+            return self.manner.stop() or (spending.used_up(given_up) if spending else None)
+
+        return due

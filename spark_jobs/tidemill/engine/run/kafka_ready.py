@@ -1,0 +1,92 @@
+"""What Kafka sources need around a query; nothing of it is imported for pipelines without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.engine.sources.static_inputs import Statics
+from tidemill.sources.probe import looks
+from tidemill.sources.probe_result import Look
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.storage.lease import Lease
+
+
+def make_ready(
+    session: SparkSession,
+    pipeline: Pipeline,
+    generation: str,
+    found: list[Look],
+    statics: Statics,
+    lease: Lease,
+    run_id: str,
+    say: Callable[[str], None],
+) -> list[Look]:
+    """Before a query starts: pass over what was accepted, write down what will be read.
+
+    Args:
+        session: To pass over an accepted loss with.
+        pipeline: Whose query.
+        generation: Such as `live-0001`.
+        found: A look at every source, under the lease.
+        statics: Static input -> its rows.
+        lease: Held by the caller, whose start of this epoch is in the ledger.
+        run_id: Of the DAG run.
+        say: Gets a line per loss.
+
+    Returns:
+        A look at every source, a new one where something was passed over.
+
+    Raises:
+        Refused: something would be lost that the spec rates `hold` and nobody accepted.
+    """
+    if not _reads_kafka(pipeline):
+        return found
+    from tidemill.engine.run.pass_over_loss import pass_over
+    from tidemill.sources.kafka.query_guard import kafka_looks, record
+
+    kafka = kafka_looks(found)
+    if pass_over(session, pipeline, kafka, statics, lease, run_id, say):
+        found = looks(pipeline, ())
+        kafka = kafka_looks(found)
+    record(pipeline, generation, kafka, lease.epoch)
+    return found
+
+
+def prove_unchanged(pipeline: Pipeline, generation: str) -> None:
+    """After a query has ended: the topics it read are those it began with.
+
+    Raises:
+        TopicRecreated: one is another one.
+        TopicMissing: one was deleted.
+        BrokerUnreachable: no answer in time.
+    """
+    if _reads_kafka(pipeline):
+        from tidemill.sources.kafka.query_guard import prove_same_topics
+
+        prove_same_topics(pipeline, generation)
+
+
+def explained(pipeline: Pipeline, failure: TidemillError) -> TidemillError:
+    """A failed query's error, or what is wrong with the topics or the broker if that is why.
+
+    Spark says only that a range could not be read, and only to the log that nobody answers.
+    """
+    condition = str(failure.data.get("condition", ""))
+    by_kafka = isinstance(failure, TransientError) or condition.startswith("KAFKA")
+    if not by_kafka or not _reads_kafka(pipeline):
+        return failure
+    from tidemill.sources.kafka.query_guard import kafka_looks
+
+    try:
+        kafka_looks(looks(pipeline, ()))
+    except TidemillError as error:
+        error.__cause__ = failure
+        return error
+    return failure
+
+
+def _reads_kafka(pipeline: Pipeline) -> bool:
+    return any(isinstance(source, KafkaSource) for source in pipeline.spec.sources.values())

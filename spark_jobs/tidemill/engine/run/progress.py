@@ -1,0 +1,117 @@
+"""What a running query says of itself: one line per batch, and why it ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql.streaming import StreamingQuery
+from tidemill.contract.errors import TidemillError
+from tidemill.engine import callback_errors
+from tidemill.engine.query.build import ROWS_READ
+from tidemill.engine.query.metrics import OBSERVED, as_values
+from tidemill.engine.query.ungated import ROWS_OUT, SAMPLE
+from tidemill.engine.spark_errors import of_spark
+from tidemill.ledger.batch import Batch, Counts
+from tidemill.sources.probe_result import Look
+from tidemill.spark_logs.offset_ranges import as_offsets, between, records_in
+
+
+@dataclass
+class Progress:
+    """Collects the progress of one query.
+
+    Attributes:
+        backlog: Source -> what waits to be read; with availableNow Spark does not say.
+        written: The last batch that the sink held before the query started, -1 for none. Where
+            Spark had not committed it the sink passes over it now: nothing of it is computed, and
+            what is reported of it is of no rows.
+        rows_in: Batch -> rows read.
+        counts: Batch -> what was counted of it, for a sink that leaves no files.
+        samples: Batch -> some of its rows as JSON, where they are shown.
+        observed: Batch -> the spec's own metrics of it.
+    """
+
+    backlog: Mapping[str, Look]
+    written: int = -1
+    rows_in: dict[int, int] = field(default_factory=dict)
+    counts: dict[int, Counts] = field(default_factory=dict)
+    samples: dict[int, list[str]] = field(default_factory=dict)
+    observed: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _last: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _read: Counter[str] = field(default_factory=Counter)
+
+    def look(self, query: StreamingQuery) -> None:
+        """Take in what the query reported since the last look."""
+        for report in query.recentProgress:
+            # A query without new data reports on the batch to come, which did not run yet.
+            if "addBatch" in report["durationMs"]:
+                self._take_in(report["batchId"], dict(report))
+
+    def _take_in(self, batch: int, report: dict[str, Any]) -> None:
+        self._last[batch] = report
+        if batch <= self.written:
+            return
+        metrics = report.get("observedMetrics") or {}
+        counted = [m for name, m in metrics.items() if name.startswith(ROWS_READ)]
+        rows = sum(m["rows"] for m in counted) if counted else report["numInputRows"]
+        self.rows_in[batch] = int(rows)
+        if ROWS_OUT in metrics:
+            rejected = Counter[str]()
+            for source in counted:
+                rejected.update({r: n for r, n in source.asDict().items() if r != "rows"})
+            self.counts[batch] = Counts(metrics[ROWS_OUT]["rows"], rejected)
+        if OBSERVED in metrics:
+            self.observed[batch] = as_values(metrics[OBSERVED])
+        if SAMPLE in metrics:
+            self.samples[batch] = list(metrics[SAMPLE]["rows"] or ())
+
+    @property
+    def reports(self) -> Mapping[int, dict[str, Any]]:
+        """Batch -> Spark's report on it, of those that were computed."""
+        return {batch: report for batch, report in self._last.items() if batch > self.written}
+
+    @property
+    def latest(self) -> int:
+        """The last batch that the query has reported on, -1 for none."""
+        return max(self._last, default=-1)
+
+    def line(self, batch: Batch) -> str:
+        """The line for the task log: batch, rows, rows/s, and what is left at each source."""
+        report = self._last.get(batch.batch, {})
+        seconds = report.get("batchDuration", 0) / 1000
+        rows = batch.rows + batch.rejected
+        speed = f"{rows / seconds:,.0f} rows/s" if seconds else "speed unknown"
+        left = "".join(self._left(look, batch) for look in self.backlog.values())
+        why = ", ".join(f"{count:,} {reason}" for reason, count in batch.reasons.items())
+        rejected = f"{batch.rejected:,} rejected{f' ({why})' if why else ''}"
+        own = self.observed.get(batch.batch, {})
+        metrics = "".join(f", {name}: {value}" for name, value in own.items())
+        return f"batch {batch.batch}: {batch.rows:,} rows, {rejected}, {speed}{left}{metrics}"
+
+    def speed(self, batch: int) -> float | None:
+        """Rows read per second of a batch, as the query reported it."""
+        rows = self._last.get(batch, {}).get("processedRowsPerSecond")
+        return None if rows is None else float(rows)
+
+    def _left(self, look: Look, batch: Batch) -> str:
+        """What one source still has of what was there at the start."""
+        if look.new is None:
+            return ""
+        if "ends" in look.facts:
+            reached = as_offsets(batch.offsets.get(look.source))
+            left = records_in(between(reached, look.facts["ends"]))
+        else:
+            self._read[look.source] += sum(1 for file in batch.inputs if file.source == look.source)
+            left = max(0, look.new - self._read[look.source])
+        return f", {look.source}: {left:,} {look.unit} left"
+
+
+def why(query: StreamingQuery) -> TidemillError | None:
+    """The query's error as one of ours, or None if it ended well."""
+    error = query.exception()
+    if error is None:
+        return None
+    return callback_errors.take(query.name or "") or of_spark(error)

@@ -1,0 +1,142 @@
+"""One start of a pipeline's query, followed until nothing of it runs any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.engine.query.build import Plan
+from tidemill.engine.run.follow import Following, Say
+from tidemill.engine.run.kafka_ready import explained
+from tidemill.engine.run.listeners import listening
+from tidemill.engine.run.options import Manner
+from tidemill.engine.run.progress import Progress, why
+from tidemill.engine.sinks.start import start
+from tidemill.engine.sources.static_inputs import Statics, kept
+from tidemill.engine.spark_errors import QueryInterrupted, of_spark
+from tidemill.engine.state_damage import explain_state
+from tidemill.generations.verify import Generation
+from tidemill.ledger.ledger import Batch
+from tidemill.sources.probe_result import Look
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.stream_trigger import StreamTrigger
+from tidemill.storage.disk_errors import named
+from tidemill.storage.lease import Lease
+
+
+class PlanRefused(SpecError):
+    """Spark's analyser refuses a query as a whole; carries `trigger`."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of one start.
+
+    Args:
+        batches: New in the ledger.
+        query_id: Spark's, which stays with the checkpoint.
+        query_run_id: Spark's, of this start.
+        stopped: Why it ended before the data did; None if it did not.
+        observed: Batch -> the spec's own metrics of it.
+        reports: Batch -> Spark's report on it.
+    """
+
+    batches: tuple[Batch, ...]
+    query_id: str
+    query_run_id: str
+    stopped: str | None
+    observed: Mapping[int, Mapping[str, Any]]
+    reports: Mapping[int, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class QueryRun:
+    """A pipeline's query on its checkpoint.
+
+    Args:
+        session: To run it in.
+        pipeline: Whose.
+        generation: Which is bound, and proved.
+        lease: Held by the caller for as long as this runs.
+        run_id: Of the DAG run.
+        say: Gets a line per batch.
+    """
+
+    session: SparkSession
+    pipeline: Pipeline
+    generation: Generation
+    lease: Lease
+    run_id: str
+    say: Say
+
+    def run(
+        self,
+        planned: Plan,
+        statics: Statics,
+        trigger: StreamTrigger,
+        manner: Manner,
+        backlog: Mapping[str, Look],
+    ) -> Ran:
+        """Start it, and stay with it to its end.
+
+        Args:
+            planned: The query.
+            statics: What it is joined with.
+            trigger: When it takes its batches.
+            manner: How it is run.
+            backlog: Source -> what waits there.
+
+        Raises:
+            QueryFailed: the same error will come again.
+            QueryInterrupted: a retry may help.
+        """
+        pipeline = self.pipeline
+        held = self.generation.log.latest
+        progress = Progress(backlog, -1 if held is None else held)
+        with kept(pipeline, statics), listening(self.session, pipeline, self.say):
+            query = self._started(planned, trigger)
+            ledger = self.generation.ledger
+            following = Following(
+                self.session, pipeline, planned, query, trigger, manner, ledger, progress
+            )
+            try:
+                written = following.to_the_end(self.run_id, self.say)
+            finally:
+                query.stop()
+        failure = why(query)
+        if failure is not None:
+            failure = self._explained(failure)
+            failure.data |= {"query_id": str(query.id), "query_run_id": str(query.runId)}
+            raise failure
+        ids = (str(query.id), str(query.runId))
+        return Ran(tuple(written), *ids, following.stopped, progress.observed, progress.reports)
+
+    def _explained(self, failure: TidemillError) -> TidemillError:
+        """A failed query's error, or what is wrong around it if that is why."""
+        pipeline = self.pipeline
+        failure = explain_state(pipeline, self.generation.name, explained(pipeline, failure))
+        if isinstance(failure, QueryInterrupted):
+            failure = named(failure, pipeline.layout.home) or failure
+        return failure
+
+    def _started(self, planned: Plan, trigger: StreamTrigger) -> StreamingQuery:
+        pipeline = self.pipeline
+        try:
+            return start(planned, pipeline, self.generation.name, self.lease, self.run_id, trigger)
+        except AnalysisException as error:
+            raise PlanRefused(
+                f"{pipeline.spec_file}: Spark does not run this query with the trigger {trigger}: "
+                f"{str(error).splitlines()[0]}",
+                remedy="Change the transform, output.mode or the sink.",
+                path=pipeline.spec_file,
+                field="output",
+                trigger=str(trigger),
+            ) from error
+        except (PySparkException, Py4JJavaError) as error:
+            raise of_spark(error) from error

@@ -1,0 +1,56 @@
+"""Some rows of a batch, for a person who watches."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import SparkSession
+from tidemill.engine.query.build import Plan
+from tidemill.engine.run.options import Rows
+from tidemill.engine.run.progress import Progress
+from tidemill.engine.sinks.output_format import in_format
+from tidemill.ledger.batch import Batch
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+
+
+def shown_rows(
+    session: SparkSession,
+    plan: Plan,
+    pipeline: Pipeline,
+    batch: Batch,
+    progress: Progress,
+    limit: int,
+) -> Rows:
+    """Some rows of a committed batch, column -> value.
+
+    Of a pipeline that publishes they are read from the files that the batch committed. A sink of
+    Spark's own gives nothing back: there they are a sample that the query took on the way.
+
+    Args:
+        session: To read with.
+        plan: Of the query.
+        pipeline: Whose.
+        batch: In the ledger.
+        progress: Of the query.
+        limit: Most rows.
+    """
+    spec = pipeline.spec
+    if not spec.published:
+        return [json.loads(row) for row in progress.samples.get(batch.batch, ())]
+    sink = pipeline.layout.sink(batch.generation)
+    files = [sink / file.path for file in batch.outputs if not file.rejected and file.rows]
+    if not files:
+        return []
+    on_disk, within = plan.rows, 2
+    if spec.output.mode is OutputMode.APPEND:
+        # An attempt is a directory of its own, below which its partitions begin; this is none.
+        path = pipeline.transform_file
+        on_disk, within = in_format(on_disk, plan.table_schema, spec.output, path), 0
+    base = sink.joinpath(*files[0].relative_to(sink).parts[:within])
+    reader = session.read.format(spec.output.format).schema(on_disk.schema)
+    reader = reader.options(**spec.output.writer_options).option("basePath", str(base))
+    frame = reader.load([str(file) for file in files]).select(*plan.table_schema.names)
+    # Arrow keeps the session's time zone, which collect() turns into this machine's.
+    rows: Rows = frame.limit(limit).toArrow().to_pylist(maps_as_pydicts="lossy")
+    return rows

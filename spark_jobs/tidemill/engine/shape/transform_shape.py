@@ -1,0 +1,194 @@
+"""The shape of a transform's plan, which says whether a checkpoint can go on with it.
+
+The transform is given bare inputs: the columns of its sources and static inputs, and no rows. So
+nothing of the engine's own plan gets into the shape, and nothing is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+from tidemill.compatibility.plan_shape import Column, PlanShape
+from tidemill.contract.layout import Layout
+from tidemill.engine.catalyst import Catalyst, analysed, items, kind, nodes
+from tidemill.engine.query.partition_columns import of_sources, with_partitions
+from tidemill.engine.query.pipeline_class import class_of, keeps_state
+from tidemill.engine.query.transform import apply, load_transform
+from tidemill.engine.shape.expressions import INPUT, Texts
+from tidemill.engine.shape.function_hash import hash_of_function
+from tidemill.engine.shape.operators import operator_of
+from tidemill.engine.shape.python_function import python_function
+from tidemill.engine.sources.read import read_stream, schema_of
+from tidemill.file_formats.delta_log import has_table
+from tidemill.sources.static_files import StaticMissing
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.python import PythonSource
+from tidemill.spec.static_inputs import TableStatic
+
+# What a node of theirs does stands in the columns that they give.
+SILENT = frozenset(
+    {
+        "CollectMetrics",
+        "EventTimeWatermark",
+        "LocalRelation",
+        "LogicalRDD",
+        "Project",
+        "ResolvedHint",
+        "SubqueryAlias",
+        "UpdateEventTimeWatermarkColumn",
+        "View",
+    }
+)
+# Spark cuts what it shows of an expression after so many parts.
+ALL_PARTS = ("spark.sql.debug.maxToStringFields", "100000")
+
+
+def shape_today(session: SparkSession, pipeline: Pipeline) -> PlanShape:
+    """The shape of a pipeline's transform.
+
+    Args:
+        session: With the pipeline's settings.
+        pipeline: Whose.
+
+    Raises:
+        SpecError: schema, expressions or transform do not fit together.
+        PySparkException: Spark fails on the way.
+    """
+    spec, path = pipeline.spec, pipeline.transform_file
+    sources = {name: _source(session, pipeline, name) for name in spec.sources}
+    statics = {
+        name: bare(session, name, _static_schema(pipeline, name), streaming=False)
+        for name in spec.statics
+    }
+    result = apply(load_transform(path), sources, spec, path, statics)
+    return shape_of(with_partitions(result, pipeline), spec.output.mode)
+
+
+def _source(session: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
+    """What the transform sees of a source, but for its rows."""
+    spec = pipeline.spec
+    source = spec.sources[name]
+    if isinstance(source, (FileSource, PythonSource)):
+        schema = schema_of(source.schema_, f"sources.{name}.schema")
+    else:
+        schema = read_stream(session, pipeline, name).select(*source.columns).schema
+    cut = (F.expr(sql).alias(column) for column, sql in of_sources(spec).items())
+    rows = bare(session, name, schema).select("*", *cut)
+    time = spec.event_time_of(name)
+    if time is None or time.watermark is None:
+        return rows
+    return rows.withWatermark(time.column, f"{int(time.watermark.total_seconds())} seconds")
+
+
+def bare(
+    session: SparkSession, name: str, schema: StructType, *, streaming: bool = True
+) -> DataFrame:
+    """An input without rows, whose columns know its name.
+
+    Args:
+        session: To build it with.
+        name: Of the source or static input.
+        schema: Of its rows.
+        streaming: Whether it is a source.
+    """
+    said = json.loads(schema.json())
+    for field in said["fields"]:
+        field["metadata"] = {INPUT: name}
+    spark: Any = session._jsparkSession
+    columns = spark.parseDataType(json.dumps(said))
+    nothing = session.sparkContext._jsc.emptyRDD().rdd()
+    return DataFrame(spark.internalCreateDataFrame(nothing, columns, streaming), session)
+
+
+def shape_of(result: DataFrame, mode: OutputMode) -> PlanShape:
+    """The shape of what a transform made of bare inputs."""
+    session = result.sparkSession
+    before = session.conf.get(ALL_PARTS[0])
+    session.conf.set(*ALL_PARTS)
+    try:
+        catalyst = Catalyst(session)
+        plan = catalyst.inlined(analysed(result))
+        optimizer: Any = session._jsparkSession.sessionState().optimizer()
+        texts, planned = Texts(), Texts()
+        # Spark keeps what the optimised plan asks for, and joins by the type that it has there.
+        operators = [
+            operator_of(node, planned, catalyst)
+            for node in planned.walk(optimizer.execute(plan))
+            if node.isStreaming() and keeps_state(node)
+        ]
+        filters, others = [], []
+        for node in texts.walk(plan):
+            if kind(node) == "Filter":
+                filters.append(texts.of(node.condition()))
+            elif kind(node) not in SILENT and not (node.isStreaming() and keeps_state(node)):
+                said = ", ".join(texts.of(one) for one in items(node.expressions()))
+                others.append(f"{_called(node)}({said})" if said else _called(node))
+        made_of = [texts.of(one) for one in items(plan.output())]
+        columns = (
+            Column(name=one.name, type=one.dataType.simpleString(), made_of=text)
+            for one, text in zip(result.schema.fields, made_of, strict=True)
+        )
+        return PlanShape(
+            pipeline_class=class_of(result, mode),
+            operators=tuple(operators),
+            filters=tuple(sorted(filters)),
+            columns=tuple(columns),
+            others=tuple(others),
+            functions=dict(sorted(_functions(plan, catalyst))),
+        )
+    finally:
+        session.conf.set(ALL_PARTS[0], str(before))
+
+
+def _called(node: Any) -> str:
+    if kind(node) == "Join":
+        return f"Join {kind(node.joinType()).rstrip('$')} with a static input"
+    return kind(node)
+
+
+def _functions(plan: Any, catalyst: Catalyst) -> Iterator[tuple[str, str]]:
+    """The Python functions of rows, by name."""
+    pattern = catalyst.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF()
+    for node in nodes(plan):
+        if node.isStreaming() and keeps_state(node):
+            continue
+        for top in items(node.expressions()):
+            if not top.containsPattern(pattern):
+                continue
+            for expression in nodes(top):
+                if kind(expression) == "PythonUDF":
+                    function = python_function(expression, catalyst)
+                    code = "unknown" if function is None else hash_of_function(function)
+                    yield str(expression.name()), code
+
+
+def _static_schema(pipeline: Pipeline, name: str) -> StructType:
+    static = pipeline.spec.statics[name]
+    if not isinstance(static, TableStatic):
+        return schema_of(static.schema_, f"statics.{name}.schema")
+    table = Layout(pipeline.layout.root, static.pipeline).table
+    schema = table_schema(table)
+    if schema is None:
+        raise StaticMissing(
+            f"statics.{name}: pipeline '{static.pipeline}' has published nothing yet.",
+            remedy=f"Run it first: tidemill run {static.pipeline}",
+            static=name,
+            path=table,
+        )
+    return schema
+
+
+def table_schema(table: Path) -> StructType | None:
+    """The columns of a published table; None where there is none."""
+    if not has_table(table):
+        return None
+    return StructType.fromJson(json.loads(DeltaTable(table).schema().to_json()))

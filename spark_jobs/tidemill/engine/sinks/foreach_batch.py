@@ -1,0 +1,190 @@
+"""The sink of modes `update` and `complete`, for which Spark has none: attempts with a manifest.
+
+Spark calls `foreachBatch` at least once per batch. Each call writes to a directory of its own, and
+whoever first puts the manifest has written the batch; every later call finds it and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamWriter
+from tidemill.contract.errors import TidemillError
+from tidemill.engine import callback_errors
+from tidemill.engine.query.build import ROWS_READ
+from tidemill.engine.sinks.row_keys import refuse_irreplaceable
+from tidemill.engine.spark_errors import of_spark
+from tidemill.file_formats.keyed_rows import KeyedFile
+from tidemill.file_formats.parquet import read_footer
+from tidemill.ledger.manifests import (
+    AttemptFile,
+    Manifest,
+    folder_of,
+    new_attempt,
+    prove_planned,
+    put_manifest,
+    read_manifest,
+)
+from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
+from tidemill.spark_logs.partition_paths import is_rejected, partition_values
+from tidemill.spark_logs.spark_files import planned_files, with_checksums
+from tidemill.spec.output import Output
+from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import Lease
+from tidemill.storage.sync import sync
+
+
+def write(
+    session: SparkSession,
+    writer: DataStreamWriter,
+    pipeline: Pipeline,
+    generation: str,
+    lease: Lease,
+    run_id: str,
+) -> DataStreamWriter:
+    """Let a query write its batches as attempts.
+
+    Args:
+        session: That the query is started in.
+        writer: Of the query.
+        pipeline: Whose query it is.
+        generation: Such as `live-0001`.
+        lease: Held by the caller; it is looked at before a manifest is put.
+        run_id: Of the DAG run.
+    """
+    attempts = Attempts(session, pipeline, generation, lease, run_id)
+    return writer.foreachBatch(attempts)
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """The function that Spark calls with each batch.
+
+    Args:
+        session: That the query was started in; a batch comes with a copy of it.
+        pipeline: Whose query it is.
+        generation: Such as `live-0001`.
+        lease: Held for as long as the query runs.
+        run_id: Of the DAG run.
+    """
+
+    session: SparkSession
+    pipeline: Pipeline
+    generation: str
+    lease: Lease
+    run_id: str
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Write a batch, unless that was done.
+
+        Raises:
+            QueryFailed: the rows cannot be what replaces others.
+            ManifestForeign: the batch was written from other input.
+            LeaseLost: another process writes now.
+        """
+        try:
+            self._write(rows, batch)
+        except TidemillError as error:
+            callback_errors.keep(self.pipeline.name, error)
+            raise
+        except (PySparkException, Py4JJavaError) as error:
+            # Else every error in here would count as the user's function's.
+            callback_errors.keep(self.pipeline.name, of_spark(error))
+            raise
+
+    @property
+    def sink(self) -> Path:
+        return self.pipeline.layout.sink(self.generation)
+
+    @property
+    def output(self) -> Output:
+        return self.pipeline.spec.output
+
+    def _write(self, rows: DataFrame, batch: int) -> None:
+        # Spark writes down what it has planned before it calls.
+        checkpoint = self.pipeline.layout.checkpoint(self.generation)
+        planned = read_offsets(checkpoint / "offsets" / str(batch), batch)
+        if self._prove(batch, planned):
+            # Spark wants the state of this batch, and makes it only as its rows are read.
+            rows.write.format("noop").mode("overwrite").save()
+            return
+        attempt = new_attempt(self.lease.epoch)
+        folder = folder_of(self.sink, batch) / attempt
+        (
+            rows.write.partitionBy(*self.output.sink_partitions)
+            .options(**{name: str(value) for name, value in self.output.options.items()})
+            .option("maxRecordsPerFile", self.output.maxRecordsPerFile)
+            .parquet(str(folder))
+        )
+        files = tuple(_files(folder))
+        refuse_irreplaceable(_good(folder, files), rows.schema, self.output, batch)
+        # The manifest counts from then on, and only for this plan.
+        sync(planned_files(checkpoint, batch), self.pipeline.layout.root)
+        sync(with_checksums(folder / file.path for file in files), self.pipeline.layout.root)
+        self.lease.check()
+        manifest = self._manifest(planned, attempt, files)
+        # If another driver was faster with the same input: which of the two, is all the same.
+        prove_planned(put_manifest(self.sink, manifest), planned, self.sink)
+
+    def _prove(self, batch: int, planned: OffsetEntry) -> bool:
+        """Whether a batch is written; refused if that was from other input."""
+        written = read_manifest(self.sink, batch)
+        if written is not None:
+            prove_planned(written, planned, self.sink)
+        return written is not None
+
+    def _manifest(
+        self, planned: OffsetEntry, attempt: str, files: tuple[AttemptFile, ...]
+    ) -> Manifest:
+        return Manifest(
+            batch=planned.batch,
+            attempt=attempt,
+            epoch=self.lease.epoch,
+            run_id=self.run_id,
+            offsets=dict(planned.sources),
+            files=files,
+            rows_in=self._rows_read(),
+            written=datetime.now(UTC),
+        )
+
+    def _rows_read(self) -> int | None:
+        """The rows that the batch read, counted as they were; None where nothing counts them."""
+        names = {query.name: query for query in self.session.streams.active}
+        query = names.get(self.pipeline.name)
+        if query is None:
+            return None
+        metrics = query._jsq.streamingQuery().lastExecution().observedMetrics()
+        counts = [
+            int(metrics.apply(name).getLong(0))
+            for name in (f"{ROWS_READ}.{source}" for source in self.pipeline.spec.sources)
+            if metrics.contains(name)
+        ]
+        return sum(counts) if counts else None
+
+
+def _good(folder: Path, files: Iterable[AttemptFile]) -> list[KeyedFile]:
+    """The files of rows that are not rejected, with their partitions."""
+    paths = [folder / file.path for file in files]
+    found = [KeyedFile(path, partition_values(path, folder)) for path in paths]
+    return [file for file in found if not is_rejected(file.partition)]
+
+
+def _files(folder: Path) -> Iterator[AttemptFile]:
+    for path in sorted(folder.rglob("*.parquet")):
+        relative = path.relative_to(folder)
+        # What a failed task left lies under `_temporary`; checksums begin with a dot.
+        if any(part.startswith((".", "_temporary")) for part in relative.parts):
+            continue
+        status, footer = path.stat(), read_footer(path)
+        yield AttemptFile(
+            path=str(relative),
+            size=status.st_size,
+            rows=footer.rows,
+            modified_ms=status.st_mtime_ns // 1_000_000,
+        )

@@ -1,0 +1,85 @@
+"""Whether the rows of a batch can replace others: all have keys, no two the same, not too many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+from tidemill.engine.spark_errors import QueryFailed
+from tidemill.file_formats.keyed_rows import KeyedFile, doubled, without_key
+from tidemill.file_formats.parquet import read_footers
+from tidemill.spec.output import Output, OutputMode
+
+
+class KeyTwice(QueryFailed):
+    """A batch has several rows of one key; carries `batch`, `keys`, `example` and `rows`."""
+
+
+class KeyNull(QueryFailed):
+    """A row has no value in one of the key columns; carries `batch`, `keys` and `example`."""
+
+
+class TooManyRows(QueryFailed):
+    """The whole result is larger than the spec allows; carries `batch`, `rows` and `max_rows`."""
+
+
+def refuse_irreplaceable(
+    files: Sequence[KeyedFile], schema: StructType, output: Output, batch: int
+) -> None:
+    """Look at the rows of a batch that are not rejected, before they count.
+
+    Args:
+        files: That hold them.
+        schema: Of the batch.
+        output: The spec's.
+        batch: Its id, for messages.
+
+    Raises:
+        TooManyRows: the whole result has more rows than `output.max_rows`.
+        KeyNull: a row lacks a key.
+        KeyTwice: two rows have the same.
+    """
+    if output.mode is OutputMode.COMPLETE:
+        _refuse_many(files, output.max_rows, batch)
+    if output.keys:
+        _refuse_keys(files, schema, output.keys, batch)
+
+
+def _refuse_many(files: Sequence[KeyedFile], most: int, batch: int) -> None:
+    rows = sum(footer.rows for footer in read_footers(file.path for file in files))
+    if rows > most:
+        raise TooManyRows(
+            f"Batch {batch} has {rows:,} rows, and output.max_rows is {most:,}.",
+            remedy="Raise it, or use output.mode update, which writes changed rows only.",
+            batch=batch,
+            rows=rows,
+            max_rows=most,
+        )
+
+
+def _refuse_keys(
+    files: Sequence[KeyedFile], schema: StructType, names: Sequence[str], batch: int
+) -> None:
+    keys = to_arrow_schema(StructType([schema[name] for name in names]), timezone="UTC")
+    nowhere = without_key(files, keys)
+    if nowhere is not None:
+        raise KeyNull(
+            f"Batch {batch} has a row without a key: {dict(nowhere)}. Null tells no row from "
+            "another, and no database takes it for a key.",
+            remedy="Reject such rows by a row rule, or give them a value in the transform.",
+            batch=batch,
+            keys=names,
+            example=dict(nowhere),
+        )
+    twice = doubled(files, keys)
+    if twice is not None:
+        raise KeyTwice(
+            f"Batch {batch} has {twice.rows} rows with the key {dict(twice.key)}, and which of "
+            "them is the last nobody can say.",
+            remedy="Aggregate to one row per key in the transform, or name more output.keys.",
+            batch=batch,
+            keys=names,
+            example=dict(twice.key),
+            rows=twice.rows,
+        )

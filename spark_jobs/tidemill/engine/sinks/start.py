@@ -1,0 +1,69 @@
+"""The sink: where a planned query's rows go, and when it takes its batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+from tidemill.engine import callback_errors
+from tidemill.engine.query.build import Plan
+from tidemill.engine.sinks.output_format import in_format
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.stream_trigger import StreamTrigger
+from tidemill.storage.lease import Lease
+
+
+def start(
+    plan: Plan,
+    pipeline: Pipeline,
+    generation: str,
+    lease: Lease,
+    run_id: str,
+    trigger: StreamTrigger,
+) -> StreamingQuery:
+    """Start a query on its checkpoint.
+
+    Args:
+        plan: The rows.
+        pipeline: Whose they are.
+        generation: Such as `live-0001`.
+        lease: Held by the caller; what is written under it carries its epoch.
+        run_id: Of the DAG run.
+        trigger: When it takes its batches.
+    """
+    # What an earlier query of this process left is not this one's error.
+    callback_errors.take(pipeline.name)
+    writer = write(plan, pipeline, generation, lease, run_id)
+    arguments: dict[str, Any] = trigger.arguments
+    return (writer.trigger(**arguments) if arguments else writer).start()
+
+
+def write(
+    plan: Plan, pipeline: Pipeline, generation: str, lease: Lease, run_id: str
+) -> DataStreamWriter:
+    """The writer of a query, without a trigger."""
+    spec, layout = pipeline.spec, pipeline.layout
+    rows = plan.rows
+    if spec.published and spec.output.mode is OutputMode.APPEND:
+        rows = in_format(rows, plan.table_schema, spec.output, pipeline.transform_file)
+    writer = (
+        rows.writeStream.outputMode(spec.output.mode)
+        .option("checkpointLocation", str(layout.checkpoint(generation)))
+        .queryName(pipeline.name)
+    )
+    if spec.sink is not None:
+        from tidemill.engine.query import ungated
+
+        return ungated.write(writer, pipeline, spec.sink)
+    if spec.output.mode is not OutputMode.APPEND:
+        from tidemill.engine.sinks import foreach_batch
+
+        return foreach_batch.write(rows.sparkSession, writer, pipeline, generation, lease, run_id)
+    return (
+        writer.format(spec.output.format)
+        .partitionBy(*spec.output.sink_partitions)
+        .options(**spec.output.writer_options)
+        .option("path", str(layout.sink(generation)))
+        .option("maxRecordsPerFile", spec.output.maxRecordsPerFile)
+    )

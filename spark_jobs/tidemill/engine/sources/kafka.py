@@ -1,0 +1,141 @@
+"""A Kafka source: the rows of records as they arrive, or of a range of offsets.
+
+Each value is parsed once. A filter of the transform's would otherwise be pushed below the parsing,
+which is then done once for the filter and once for the columns (Spark 4.2); nothing is pushed below
+a generator's output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import DataStreamReader
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.connections.kafka import spark_options
+from tidemill.engine.sources.kafka_value import fits, parse, raw
+from tidemill.engine.sources.read import CORRUPT, ORIGIN
+from tidemill.spec.sources.kafka import KafkaSource, Offsets
+from tidemill.spec.spec import Spec
+
+PARSED = "_parsed"
+# What says where a stream begins and how much a batch takes means nothing to a given range.
+OF_A_STREAM = ("assign", "subscribe", "starting", "max", "min")
+
+Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
+
+
+def stream(
+    session: SparkSession,
+    name: str,
+    source: KafkaSource,
+    spec: Spec,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    continuous: bool = False,
+) -> DataFrame:
+    """The rows of new records.
+
+    Args:
+        session: With the Kafka jars.
+        name: The source's.
+        source: What to read.
+        spec: The pipeline's.
+        environ: For the connection.
+        continuous: For a continuous query, which Spark lets hold no generator.
+
+    Raises:
+        UsageError: the connection is missing or cannot be understood.
+    """
+    reader = _connected(session.readStream.name(name), source, environ)
+    return _rows(reader.options(**source.reader_options).load(), source, continuous=continuous)
+
+
+def read_batch(
+    session: SparkSession,
+    source: KafkaSource,
+    starting: Offsets,
+    ending: Offsets,
+    environ: Mapping[str, str] = os.environ,
+) -> DataFrame:
+    """The rows of a range of records, shaped like those of `stream`.
+
+    Args:
+        session: With the Kafka jars.
+        source: For its options and its format.
+        starting: Topic -> partition -> first offset; a partition that is missing here was added
+            during the range and is read from 0, as Spark does in a stream.
+        ending: Topic -> partition -> the offset after the last, such as a ledger batch's.
+        environ: For the connection.
+    """
+    options = {n: v for n, v in source.reader_options.items() if not n.startswith(OF_A_STREAM)}
+    first = {
+        topic: {partition: starting.get(topic, {}).get(partition, 0) for partition in ends}
+        for topic, ends in ending.items()
+    }
+    if source.minPartitions is not None:
+        options["minPartitions"] = str(source.minPartitions)
+    if source.maxRecordsPerPartition is not None:
+        options["maxRecordsPerPartition"] = str(source.maxRecordsPerPartition)
+    options |= {
+        "assign": json.dumps({topic: sorted(ends) for topic, ends in ending.items()}),
+        "startingOffsets": json.dumps(first),
+        "endingOffsets": json.dumps(ending),
+    }
+    return _rows(_connected(session.read, source, environ).options(**options).load(), source)
+
+
+def _connected(reader: Reader, source: KafkaSource, environ: Mapping[str, str]) -> Reader:
+    return reader.format("kafka").options(**spark_options(connection(source.conn_id, environ)))
+
+
+def _rows(records: DataFrame, source: KafkaSource, *, continuous: bool = False) -> DataFrame:
+    value = source.value
+    origin = F.concat(F.lit("kafka:"), F.concat_ws("/", "topic", "partition", "offset"))
+    own = [_record_column(kind, source).alias(name) for kind, name in source.include.items()]
+    parsed = parse(value)
+    if parsed is None:
+        column = F.col("value").cast("string") if value.format == "text" else F.col("value")
+        columns = [column.alias("value")]
+    else:
+        once = F.inline(F.array(F.struct(parsed.alias(PARSED))))
+        records = records.select("*", parsed.alias(PARSED) if continuous else once)
+        path = f"{PARSED}.record" if value.format == "avro" else PARSED
+        columns = [F.col(path).getField(name).alias(name) for name in value.columns]
+    return records.select(*columns, *own, _corrupt(source).alias(CORRUPT), origin.alias(ORIGIN))
+
+
+def _corrupt(source: KafkaSource) -> Column:
+    """What did not parse, as text: the value itself where it is text, else in base 64."""
+    kind = source.value.format
+    wrong = []
+    if kind not in ("text", "binary"):
+        wrong.append(F.when(F.col("value").isNull(), _tombstone()))
+    if kind not in ("avro", "binary"):
+        # Spark would put U+FFFD where a byte is wrong, and go on.
+        wrong.append(F.when(~F.is_valid_utf8(F.col("value").cast("string")), F.base64("value")))
+    if kind not in ("text", "binary"):
+        wrong.append(F.when(~fits(source.value, PARSED), raw(source.value)))
+    if "key" in source.include and source.key_format == "text":
+        is_text = F.is_valid_utf8(F.col("key").cast("string"))
+        wrong.append(F.when(~is_text, F.coalesce(raw(source.value), F.lit(""))))
+    return F.coalesce(*wrong, F.lit(None).cast("string"))
+
+
+def _tombstone() -> Column:
+    """A record without a value, as the JSON of its key."""
+    text = F.col("key").cast("string")
+    key = F.when(F.is_valid_utf8(text), text).otherwise(F.base64("key"))
+    nothing = F.lit(None).cast("string")
+    record = F.struct(key.alias("key"), nothing.alias("value"))
+    return F.to_json(record, {"ignoreNullFields": "false"})
+
+
+def _record_column(kind: str, source: KafkaSource) -> Column:
+    if kind == "key" and source.key_format == "text":
+        return F.col("key").cast("string")
+    return F.col(kind)

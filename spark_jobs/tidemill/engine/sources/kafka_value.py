@@ -1,0 +1,103 @@
+"""The value of a Kafka record: parsed by Spark's own functions, and whether it was all there is.
+
+Spark's functions stop where the first JSON object or the first line ends and drop what follows
+(tried with Spark 4.2). Two objects in one record would be one row and a silent loss; so what looks
+like more is parsed once more, as a list.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+from tidemill.engine.sources.read import CORRUPT, schema_of
+from tidemill.spec.sources.kafka_value import READER_SCHEMA, KafkaValue
+
+# What is seldom within one object in a record; text and pretty print may hold it.
+MORE = ("}{", "} ", "\n", "\r", "\t")
+
+
+def parse(value: KafkaValue) -> Column | None:
+    """The value as a struct; None for the formats that are one column.
+
+    The struct has the field `_corrupt`, or is null, where json and csv do not parse; of avro it has
+    the one field `record`, which is null then.
+    """
+    text = F.col("value").cast("string")
+    if value.format == "json":
+        return F.from_json(text, _schema(value), _options(value))
+    if value.format == "csv":
+        return F.from_csv(_line(text), _schema(value), _options(value))
+    if value.format == "avro":
+        options = {"mode": "PERMISSIVE", **value.reader_options}
+        if READER_SCHEMA in options:
+            options[READER_SCHEMA] = _within(options[READER_SCHEMA])
+        return from_avro("value", _within(str(value.schema_)), options)
+    return None
+
+
+def fits(value: KafkaValue, parsed: str) -> Column:
+    """Whether a value that is there has been parsed, and to its end; never null.
+
+    Args:
+        value: How it is read, as json, csv or avro.
+        parsed: The column with what `parse` made of it.
+    """
+    if value.format == "avro":
+        return F.col(f"{parsed}.record").isNotNull()
+    text = F.col("value").cast("string")
+    whole = F.col(parsed).isNotNull() & F.col(f"{parsed}.{CORRUPT}").isNull()
+    if value.format == "json":
+        rest = ~F.endswith(F.rtrim(text), F.lit("}"))
+        for sign in MORE:
+            rest |= F.contains(text, F.lit(sign))
+        listed = F.concat(F.lit("["), text, F.lit("]"))
+        if any(name.lower().startswith("allow") for name in value.options):
+            # What is no JSON but for Spark's parser, only that one can judge.
+            count = F.size(F.from_json(listed, "array<string>", _lenient(value)))
+        else:
+            # Generated code, other than `from_json`, which would make all of it interpreted.
+            count = F.json_array_length(listed)
+        one = F.coalesce(count == 1, F.lit(False))
+    else:
+        line = _line(text)
+        rest = F.contains(line, F.lit("\n")) | F.contains(line, F.lit("\r")) | (F.trim(line) == "")
+        # A line's end within quotes is as good as a blank; one between two records is not.
+        joined = F.from_csv(F.translate(line, "\n\r", "  "), _schema(value), _options(value))
+        one = (F.trim(line) != "") & joined.getField(CORRUPT).isNull()
+    return whole & F.when(rest, one).otherwise(F.lit(True))
+
+
+def raw(value: KafkaValue) -> Column:
+    """The value as text, whatever is in it."""
+    binary = value.format in ("avro", "binary")
+    return F.base64("value") if binary else F.col("value").cast("string")
+
+
+def _line(text: Column) -> Column:
+    return F.rtrim(text, F.lit("\r\n"))
+
+
+def _schema(value: KafkaValue) -> str:
+    schema_of(str(value.schema_), "sources.*.value.schema")
+    return f"{value.schema_}, {CORRUPT} string"
+
+
+def _options(value: KafkaValue) -> dict[str, str]:
+    return {**_lenient(value), "columnNameOfCorruptRecord": CORRUPT}
+
+
+def _lenient(value: KafkaValue) -> dict[str, str]:
+    return {**value.reader_options, "mode": "PERMISSIVE"}
+
+
+def _within(schema: str) -> str:
+    """A record as the only field of another, which has the same bytes.
+
+    Of a value that cannot be read `from_avro` makes a row of nulls, which may be data too; the
+    field tells them apart.
+    """
+    field = {"name": "record", "type": json.loads(schema)}
+    return json.dumps({"type": "record", "name": "tidemill_value", "fields": [field]})

@@ -1,0 +1,99 @@
+"""A Python data source: rows of whatever has a class for `pyspark.sql.datasource`.
+
+A class in the project's `spark_jobs/data_sources/<module>.py` goes to the executors by value, so
+that a further kind of source is one file; a class of an installed package goes by its name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSource
+from tidemill.contract.errors import SpecError
+from tidemill.contract.project import REPOSITORY, Project
+from tidemill.engine.sources.read import CORRUPT, ORIGIN, schema_of
+from tidemill.spec.sources.python import PythonSource
+
+
+def stream(session: SparkSession, name: str, source: PythonSource, project: Project) -> DataFrame:
+    """The new rows of a Python data source; what it gives is typed, and never malformed.
+
+    Args:
+        session: Gets the class registered.
+        name: The source's, in the spec.
+        source: Which class, with which options.
+        project: Where the class may have its file.
+
+    Raises:
+        SpecError: there is no such class, or it is no data source.
+    """
+    field = f"sources.{name}.data_source"
+    kind = _renamed(load_data_source(source.data_source, project, field), name)
+    session.dataSource.register(kind)
+    schema = schema_of(source.schema_, f"sources.{name}.schema")
+    reader = session.readStream.name(name).format(kind.name()).schema(schema)
+    rows = reader.options(**source.reader_options).load()
+    return rows.select(
+        *source.columns,
+        F.lit(None).cast("string").alias(CORRUPT),
+        F.lit(f"python:{name}").alias(ORIGIN),
+    )
+
+
+def load_data_source(named: str, project: Project, field: str) -> type[DataSource]:
+    """The class that a spec names as `module:Class`.
+
+    Args:
+        named: As in the spec; a module of the project comes first, then one of this repository,
+            then an installed one.
+        project: The pipeline's.
+        field: Of the spec, for the message.
+
+    Raises:
+        SpecError: there is no such class, it does not import, or it is no `DataSource`.
+    """
+    module_name, _, class_name = named.partition(":")
+    places = [one.data_source(module_name) for one in (project, Project(REPOSITORY))]
+    path = next((place for place in places if place.is_file()), places[0])
+    try:
+        module = _module_of(path) if path.is_file() else importlib.import_module(module_name)
+    except Exception as error:
+        raise SpecError(
+            f"{field} '{named}' does not import ({error!r}).",
+            remedy=f"Write the class in {path}, or install its package.",
+            path=path,
+            field=field,
+        ) from error
+    found = getattr(module, class_name, None)
+    if not (isinstance(found, type) and issubclass(found, DataSource)):
+        raise SpecError(
+            f"{field} '{named}' is no subclass of pyspark.sql.datasource.DataSource.",
+            remedy=f"Correct the name, or the class in {module.__file__}.",
+            path=path,
+            field=field,
+        )
+    return found
+
+
+def _module_of(path: Path) -> ModuleType:
+    name = f"tidemill_data_source_{path.stem}"
+    spec: Any = spec_from_file_location(name, path)
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    return module
+
+
+def _renamed(kind: type[DataSource], source: str) -> type[DataSource]:
+    """The class under a name of its own: two of one name would replace each other in silence."""
+    name = f"{kind.name()}.{source}"
+    return type(kind.__name__, (kind,), {"name": classmethod(lambda _: name)})

@@ -1,0 +1,193 @@
+"""Static inputs from a database: the rows of one query, copied as Parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+from pyspark.sql.pandas.types import to_arrow_schema
+from tidemill.contract.connections.airflow import Connection, connection
+from tidemill.contract.connections.mariadb import pymysql_arguments
+from tidemill.contract.connections.postgres import psycopg_arguments
+from tidemill.contract.errors import Refused, TransientError
+from tidemill.engine.sources.read import schema_of
+from tidemill.ledger.input_file import sha256_of
+from tidemill.ledger.static_pins import (
+    IDENTITY_LETTERS,
+    StaticPin,
+    pinned_file,
+    put_copy,
+)
+from tidemill.spec.static_inputs import DatabaseStatic, PostgresStatic
+
+ROWS_AT_ONCE = 10_000
+COPY = "rows.parquet"
+FETCHED = "fetched"
+# Cannot connect, gone away, lost; not allowed in, no such database; busy.
+UNREACHABLE = (2002, 2003, 2006, 2013, 2055, 1044, 1045, 1049, 1053, 1130, 1927, 1205, 1213, 1040)
+Chunks = Iterator[Sequence[Sequence[Any]]]
+
+
+class StaticUnreachable(TransientError):
+    """The database of a static input does not answer; carries `static` and `conn_id`."""
+
+
+class StaticQueryRefused(Refused):
+    """The database refused a static input's query; carries `static` and `state`."""
+
+
+class StaticUnfit(Refused):
+    """A query's rows are not as the spec says; carries `static` and `columns`."""
+
+
+def pin_query(name: str, static: DatabaseStatic, place: Path) -> StaticPin:
+    """The rows of a query as they are now, copied.
+
+    Args:
+        name: The static input's, in the spec.
+        static: Which query.
+        place: Where its copies lie.
+
+    Raises:
+        ConnectionMissing: the connection is not in the environment.
+        StaticUnreachable: the database does not answer.
+        StaticQueryRefused: it refuses the query.
+        StaticUnfit: its rows are not as the spec says.
+    """
+    schema = to_arrow_schema(schema_of(static.schema_, f"statics.{name}.schema"), timezone="UTC")
+    given = connection(static.conn_id, os.environ)
+    read = _of_postgres if isinstance(static, PostgresStatic) else _of_mariadb
+    rows = 0
+
+    def write(draft: Path) -> None:
+        nonlocal rows
+        copy = draft / COPY
+        with read(name, static, given) as chunks, parquet.ParquetWriter(copy, schema) as file:
+            for chunk in chunks:
+                file.write_batch(_as_arrow(name, chunk, schema))
+                rows += len(chunk)
+
+    fetched = put_copy(place, FETCHED, write)
+    # Under its content's name, so that rows which did not change are kept once.
+    identity = sha256_of(fetched / COPY)[:IDENTITY_LETTERS]
+    folder = place / identity
+    if folder.is_dir() and sha256_of(folder / COPY)[:IDENTITY_LETTERS] == identity:
+        (fetched / COPY).unlink()
+        fetched.rmdir()
+    else:
+        put_copy(place, identity, lambda draft: _move(fetched, draft))
+    return StaticPin(
+        kind=static.kind, identity=identity, files=(pinned_file(folder / COPY, folder),), rows=rows
+    )
+
+
+def _move(fetched: Path, draft: Path) -> None:
+    (fetched / COPY).rename(draft / COPY)
+    fetched.rmdir()
+
+
+def _as_arrow(name: str, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = [*zip(*rows, strict=True)]
+    if len(columns) != len(schema.names):
+        raise StaticUnfit(
+            f"statics.{name}: the query gives {len(columns)} columns, and statics.{name}.schema "
+            f"has {len(schema.names)}.",
+            remedy="Name the query's columns in the schema, in its order.",
+            static=name,
+            columns=schema.names,
+        )
+    arrays = []
+    for field, values in zip(schema, columns, strict=True):
+        try:
+            arrays.append(pa.array(values, type=field.type))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            # Without its text, which quotes a row.
+            raise StaticUnfit(
+                f"statics.{name}: column '{field.name}' has a value that is no {field.type}.",
+                remedy="Correct its type in the schema, or cast it in the query.",
+                static=name,
+                columns=[field.name],
+            ) from None
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@contextmanager
+def _of_postgres(name: str, static: DatabaseStatic, given: Connection) -> Iterator[Chunks]:
+    import psycopg
+
+    try:
+        with closing(
+            psycopg.connect(**psycopg_arguments(given), application_name="tidemill")
+        ) as connected:
+            connected.read_only = True
+            connected.execute("SET LOCAL TIME ZONE 'UTC'")
+            # On the server's side, so that the rows never all lie in memory here.
+            with connected.cursor(name="tidemill_static") as cursor:
+                cursor.execute(static.query.encode())
+                yield _chunks(cursor)
+    except psycopg.Error as error:
+        # The primary message alone: the detail quotes rows.
+        said = given.scrubbed(error.diag.message_primary or str(error))
+        state = error.sqlstate
+        gone = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        if gone and (state is None or state.startswith(("08", "57", "28", "3D"))):
+            raise _unreachable(name, static, said) from None
+        raise _refused(name, said, state) from None
+
+
+@contextmanager
+def _of_mariadb(name: str, static: DatabaseStatic, given: Connection) -> Iterator[Chunks]:
+    import pymysql
+    from pymysql.cursors import SSCursor
+
+    try:
+        with (
+            closing(
+                pymysql.connect(
+                    **pymysql_arguments(given),
+                    charset="utf8mb4",
+                    program_name="tidemill",
+                    local_infile=False,
+                    cursorclass=SSCursor,
+                )
+            ) as connected,
+            connected.cursor() as cursor,
+        ):
+            cursor.execute("SET SESSION time_zone = '+00:00'")
+            cursor.execute("START TRANSACTION READ ONLY")
+            cursor.execute(static.query)
+            yield _chunks(cursor)
+    except (pymysql.Error, OSError) as error:
+        said = given.scrubbed(str(error.args[-1] if error.args else error))
+        code = error.args[0] if error.args else None
+        if isinstance(error, OSError | pymysql.InterfaceError) or code in UNREACHABLE:
+            raise _unreachable(name, static, said) from None
+        raise _refused(name, said, code) from None
+
+
+def _chunks(cursor: Any) -> Chunks:
+    while rows := cursor.fetchmany(ROWS_AT_ONCE):
+        yield rows
+
+
+def _unreachable(name: str, static: DatabaseStatic, said: str) -> StaticUnreachable:
+    return StaticUnreachable(
+        f"statics.{name}: {static.kind} cannot be read: {said}",
+        remedy=f"The retry tries again; check the server and the connection {static.conn_id}.",
+        static=name,
+        conn_id=static.conn_id,
+    )
+
+
+def _refused(name: str, said: str, state: object) -> StaticQueryRefused:
+    return StaticQueryRefused(
+        f"statics.{name}: the database refused the query: {said}",
+        remedy="Mend the query, or the rights of the connection's user.",
+        static=name,
+        state=state,
+    )

@@ -1,0 +1,140 @@
+"""Static inputs: pinned before a query starts, and read as they were pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+from tidemill.contract.errors import SpecError
+from tidemill.engine.sources.read import schema_of
+from tidemill.ledger.static_pins import StaticLost, StaticPin
+from tidemill.sources.static_files import pin_files, pin_table
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.static_inputs import FileStatic, Static, TableStatic
+
+Pins = Mapping[str, StaticPin]
+Statics = Mapping[str, DataFrame]
+
+
+class StaticOfItself(SpecError):
+    """A pipeline reads its own table as a static input; carries `static`."""
+
+
+def pin_statics(pipeline: Pipeline, place: Path | None = None, root: Path | None = None) -> Pins:
+    """Every static input of a pipeline as it is now; the caller holds the lease.
+
+    Args:
+        pipeline: Whose.
+        place: Where the copies go; the pipeline's own folder where not given.
+        root: Under which other pipelines' tables lie; the pipeline's own where not given.
+
+    Raises:
+        Refused: one is not there, or not as the spec says.
+        TransientError: one cannot be reached, or changes right now.
+    """
+    place, root = place or pipeline.layout.statics, root or pipeline.layout.root
+    spec = pipeline.spec
+    return {name: _pin(pipeline, name, one, place, root) for name, one in spec.statics.items()}
+
+
+def read_statics(
+    session: SparkSession, pipeline: Pipeline, pins: Pins, place: Path | None = None
+) -> Statics:
+    """What was pinned, as DataFrames.
+
+    Args:
+        session: To read with.
+        pipeline: Whose.
+        pins: One of every static input of its spec.
+        place: Where the copies lie; the pipeline's own folder where not given.
+
+    Raises:
+        StaticLost: a copy is not whole any more.
+    """
+    place = place or pipeline.layout.statics
+    return {
+        name: _read(session, name, static, pins[name], place / name / pins[name].identity)
+        for name, static in pipeline.spec.statics.items()
+    }
+
+
+@contextmanager
+def statics_now(session: SparkSession, pipeline: Pipeline) -> Iterator[Statics]:
+    """What a run would read now, outside of any: nothing of the pipeline's is touched.
+
+    Args:
+        session: To read with.
+        pipeline: Whose.
+    """
+    with TemporaryDirectory(prefix="tidemill-static-") as scratch:
+        place = Path(scratch)
+        pins = pin_statics(pipeline, place)
+        yield read_statics(session, pipeline, pins, place)
+
+
+@contextmanager
+def kept(pipeline: Pipeline, statics: Statics) -> Iterator[None]:
+    """Keep in memory what the spec says to, for as long as the context lasts."""
+    wanted = [statics[name] for name, one in pipeline.spec.statics.items() if one.persist]
+    for frame in wanted:
+        frame.persist()
+    try:
+        yield
+    finally:
+        for frame in wanted:
+            frame.unpersist()
+
+
+def _pin(pipeline: Pipeline, name: str, static: Static, place: Path, root: Path) -> StaticPin:
+    if isinstance(static, FileStatic):
+        return pin_files(name, static, place / name)
+    if isinstance(static, TableStatic):
+        if static.pipeline == pipeline.name:
+            raise StaticOfItself(
+                f"{pipeline.spec_file}: statics.{name} is the table of this very pipeline.",
+                remedy="Join the stream with itself by a window, or keep state of your own.",
+                path=pipeline.spec_file,
+                field=f"statics.{name}.pipeline",
+                static=name,
+            )
+        return pin_table(name, static, root, place / name)
+    # A pipeline without a database needs no driver of one.
+    from tidemill.engine.sources.static_database import pin_query
+
+    return pin_query(name, static, place / name)
+
+
+def _read(
+    session: SparkSession, name: str, static: Static, pin: StaticPin, folder: Path
+) -> DataFrame:
+    missing = pin.missing_in(folder)
+    if missing is not None:
+        raise StaticLost(
+            f"statics.{name}: {folder / missing} is gone or was changed, and a batch has to read "
+            "it again as it was.",
+            remedy=f"Restore {folder} from a backup.",
+            static=name,
+            file=folder / missing,
+        )
+    files = [str(folder / file.path) for file in pin.files]
+    if isinstance(static, FileStatic):
+        source = static.as_source
+        reader = session.read.format(source.format).options(**source.reader_options)
+        if source.format in ("csv", "json"):
+            reader = reader.option("mode", "FAILFAST")
+        schema = schema_of(source.schema_, f"statics.{name}.schema")
+        reader = reader.option("basePath", str(folder))
+    else:
+        reader = session.read.format("parquet")
+        schema = _schema_of_copy(name, static, pin)
+    return reader.schema(schema).load(files)
+
+
+def _schema_of_copy(name: str, static: Static, pin: StaticPin) -> StructType:
+    if isinstance(static, TableStatic):
+        return StructType.fromJson(dict(pin.table_schema or {}))
+    return schema_of(static.schema_, f"statics.{name}.schema")
