@@ -13,14 +13,14 @@ from pathlib import Path
 from tidemill.contract.errors import SpecError, UsageError
 from tidemill.contract.project import Project, TransformDoubled, find, search_path
 from tidemill.contract.syntax.expressions import misspelt_columns
+from tidemill.gate.known_expectations import known_expectations
+from tidemill.gate.suite import Expectation, SuiteError, load_suite
 from tidemill.spec import json_schema as schema
 from tidemill.spec.load import Location, lines_of, load_spec
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
 from tidemill.spec.static_inputs import TableStatic
 
-from spark_jobs.gate.known_expectations import known_expectations
-from spark_jobs.gate.suite import Expectation, SuiteError, load_suite
 from spark_jobs.steps.check_sql import problems_of_sql
 
 

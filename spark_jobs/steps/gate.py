@@ -11,6 +11,9 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
+from tidemill.gate.count_rules import reasons_from_counts
+from tidemill.gate.engine_choice import choose_engine
+from tidemill.gate.suite import Suite, load_suite
 from tidemill.increments.increments import (
     Increment,
     Increments,
@@ -27,9 +30,6 @@ from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.gate.counts import reasons_from_counts
-from spark_jobs.gate.engine import choose_engine
-from spark_jobs.gate.suite import Suite, load_suite
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Ended, Run
 

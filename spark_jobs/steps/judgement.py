@@ -7,15 +7,15 @@ from contextlib import nullcontext
 
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import path_of
+from tidemill.gate.engine_choice import Engine, EngineChoice
+from tidemill.gate.judge import judge
+from tidemill.gate.judgement import Judgement
+from tidemill.gate.sample import Sample, SampleFile
+from tidemill.gate.suite import Suite
 from tidemill.increments.increments import Increments, Sealed
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 
-from spark_jobs.gate.engine import Engine, EngineChoice
-from spark_jobs.gate.judge import judge
-from spark_jobs.gate.judgement import Judgement
-from spark_jobs.gate.sample import Sample, SampleFile
-from spark_jobs.gate.suite import Suite
 from spark_jobs.steps.beside import published_beside
 from spark_jobs.steps.step import Run
 
@@ -75,11 +75,10 @@ def _files(layout: Layout, sealed: Sealed, batches: Sequence[Batch]) -> tuple[Sa
 def engine_of(run: Run, choice: EngineChoice) -> Engine:
     """The engine that was chosen; Spark is started where it is Spark."""
     if choice.engine == "in_process":
-        from spark_jobs.gate.in_process import InProcess
+        from tidemill.gate.in_process import InProcess
 
         return InProcess()
     from tidemill.engine.session import open_session
-
-    from spark_jobs.gate.on_spark import OnSpark
+    from tidemill.gate.on_spark import OnSpark
 
     return OnSpark(open_session(run.pipeline, "gate"))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Report
+from tidemill.gate.mask import masked_row, refuse_unknown
 from tidemill.ledger.ledger import Batch, Ledger, Start
 from tidemill.ledger.output_file import output_files
 from tidemill.spark_logs.sink_log import SinkFile
@@ -27,7 +28,6 @@ from tidemill.spec.sources.file import FileSource
 from tidemill.spec.static_inputs import TableStatic
 from tidemill.storage import documents
 
-from spark_jobs.gate.mask import masked_row, refuse_unknown
 from spark_jobs.steps.gate import gate
 from spark_jobs.steps.step import Run, Say, perform
 

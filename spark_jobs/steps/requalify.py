@@ -15,16 +15,16 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.parquet import read_footers
+from tidemill.gate.engine_choice import Engine, choose_engine
+from tidemill.gate.judge import judge
+from tidemill.gate.sample import Sample, SampleFile
+from tidemill.gate.suite import Suite, load_suite
 from tidemill.journal.journal import Event, Journal
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
-from spark_jobs.gate.engine import Engine, choose_engine
-from spark_jobs.gate.judge import judge
-from spark_jobs.gate.sample import Sample, SampleFile
-from spark_jobs.gate.suite import Suite, load_suite
 from spark_jobs.publish.live_files import LiveFile, live_files
 from spark_jobs.steps.beside import sink_of
 from spark_jobs.steps.judgement import engine_of

@@ -9,9 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-from spark_jobs.gate.sample import Sample, SampleFile
-from spark_jobs.gate.suite import Suite, load_suite
+from tidemill.gate.sample import Sample, SampleFile
+from tidemill.gate.suite import Suite, load_suite
 
 SPARK_TYPES = {
     pa.int16(): "short",

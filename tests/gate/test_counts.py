@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.gate.count_rules import reasons_from_counts
 from tidemill.increments.increments import NetFile, Sealed
 from tidemill.ledger.batch import Batch
 from tidemill.spec.spec import Gate
-
-from spark_jobs.gate.counts import reasons_from_counts
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 GATE = Gate.model_validate({"rejected": {"hold_above": 0.1}})

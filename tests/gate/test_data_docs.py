@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tidemill.gate import data_docs
+from tidemill.gate.in_process import InProcess
+from tidemill.gate.judge import judge
+from tidemill.gate.judgement import Judgement
 
-from spark_jobs.gate import data_docs
-from spark_jobs.gate.in_process import InProcess
-from spark_jobs.gate.judge import judge
-from spark_jobs.gate.judgement import Judgement
 from tests.gate.sink import expect, sample_of, suite_of
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.docs_policy import DIRECTIVES, STYLE_SHEETS
+from tidemill.gate.in_process import InProcess
+from tidemill.gate.judge import judge
 
-from spark_jobs.gate.in_process import InProcess
-from spark_jobs.gate.judge import judge
 from tests.gate.sink import expect, sample_of, suite_of
 
 SCRIPT = "<script>planted()</script>"

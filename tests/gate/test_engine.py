@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.gate.engine_choice import choose_engine
 
-from spark_jobs.gate.engine import choose_engine
 from tests.gate.sink import expect, spark_schema, suite_of
 
 COLUMNS = spark_schema(

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from tidemill.gate.engine_choice import Engine
+from tidemill.gate.equivalence import EQUIVALENT, obstacle
+from tidemill.gate.in_process import InProcess
+from tidemill.gate.judge import judge
+from tidemill.gate.judgement import CheckBroke
+from tidemill.gate.sample import Sample
+from tidemill.gate.suite import Suite
 
-from spark_jobs.gate.engine import Engine
-from spark_jobs.gate.equivalence import EQUIVALENT, obstacle
-from spark_jobs.gate.in_process import InProcess
-from spark_jobs.gate.judge import judge
-from spark_jobs.gate.judgement import CheckBroke
-from spark_jobs.gate.sample import Sample
-from spark_jobs.gate.suite import Suite
 from tests.gate import matrix
 from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
 
@@ -52,7 +52,7 @@ def session(spark: SparkSession) -> SparkSession:
 
 @pytest.fixture(scope="module")
 def on_spark(session: SparkSession) -> Engine:
-    from spark_jobs.gate.on_spark import OnSpark
+    from tidemill.gate.on_spark import OnSpark
 
     return OnSpark(session)
 
@@ -106,7 +106,7 @@ def _parts(suite: Suite) -> Iterator[Suite]:
 
 
 def _say(sample: Sample, frame: Any, suite: Suite, engine: Engine) -> Iterator[Verdict]:
-    from spark_jobs.gate.validation import run
+    from tidemill.gate.validation import run
 
     for result in run(sample, {"increment": frame}, suite, engine, samples=3):
         info = result.exception_info

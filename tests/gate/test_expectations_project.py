@@ -9,9 +9,8 @@ from pathlib import Path
 import great_expectations as gx
 import pytest
 from tidemill.contract.project import REPOSITORY
-
-from spark_jobs.gate.known_expectations import known_expectations
-from spark_jobs.gate.suite import load_suite
+from tidemill.gate.known_expectations import known_expectations
+from tidemill.gate.suite import load_suite
 
 PROJECT = REPOSITORY / "expectations"
 SUITES = sorted((PROJECT / "suites").glob("*.json"))

@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tidemill.gate.in_process import InProcess
+from tidemill.gate.judge import judge
+from tidemill.gate.judgement import CheckBroke, Judgement
+from tidemill.gate.mask import MaskUnknown
+from tidemill.gate.sample import Sample
+from tidemill.gate.suite import Suite, SuiteError
 
-from spark_jobs.gate.in_process import InProcess
-from spark_jobs.gate.judge import judge
-from spark_jobs.gate.judgement import CheckBroke, Judgement
-from spark_jobs.gate.mask import MaskUnknown
-from spark_jobs.gate.sample import Sample
-from spark_jobs.gate.suite import Suite, SuiteError
 from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
 
 CANARY = "canary-4711"

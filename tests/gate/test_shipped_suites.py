@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tidemill.contract.project import REPOSITORY, Project
+from tidemill.gate.engine_choice import choose_engine
+from tidemill.gate.in_process import InProcess
+from tidemill.gate.judge import judge
+from tidemill.gate.judgement import Judgement
+from tidemill.gate.sample import Sample
+from tidemill.gate.suite import Suite, load_suite
 
-from spark_jobs.gate.engine import choose_engine
-from spark_jobs.gate.in_process import InProcess
-from spark_jobs.gate.judge import judge
-from spark_jobs.gate.judgement import Judgement
-from spark_jobs.gate.sample import Sample
-from spark_jobs.gate.suite import Suite, load_suite
 from tests.gate.sink import spark_schema, write_file
 
 DAY = {"order_date": "2026-03-01"}

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.gate.suite import SuiteError, load_suite
 
-from spark_jobs.gate.suite import SuiteError, load_suite
 from tests.gate.sink import expect, suite_of
 
 
@@ -114,8 +114,8 @@ def test_a_suite_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_suites_and_the_choice_of_the_engine_need_neither_great_expectations_nor_a_jvm() -> None:
     program = """
 import sys
-import spark_jobs.gate.engine, spark_jobs.gate.judge, spark_jobs.gate.in_process
-import spark_jobs.gate.on_spark, spark_jobs.gate.known_expectations
+import tidemill.gate.engine_choice, tidemill.gate.judge, tidemill.gate.in_process
+import tidemill.gate.on_spark, tidemill.gate.known_expectations
 print(sorted({"great_expectations", "pyspark", "pandas", "airflow"} & set(sys.modules)))
 """
     ran = subprocess.run(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from spark_jobs.gate.columns import Column
-from spark_jobs.gate.time_bounds import is_bound_of, on_pandas, on_spark
+from tidemill.gate.columns import Column
+from tidemill.gate.time_bounds import is_bound_of, on_pandas, on_spark
 
 DAY = Column("day", "date", "date")
 AT = Column("at", "timestamp", "timestamp")

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tidemill.file_formats.parquet_rows import row_chunks
+from tidemill.gate.sample import SampleFile
 
-from spark_jobs.gate.sample import SampleFile
 from spark_jobs.steps.beside import published_beside
 from tests.histories import History, rows
 from tests.net_histories import NetHistory, count, hour

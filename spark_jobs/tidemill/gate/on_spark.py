@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.gate import time_bounds
-from spark_jobs.gate.columns import Column
-from spark_jobs.gate.judgement import EngineName
-from spark_jobs.gate.sample import Sample, SampleFile
-from spark_jobs.gate.suite import Expectation
+from tidemill.gate import time_bounds
+from tidemill.gate.columns import Column
+from tidemill.gate.judgement import EngineName
+from tidemill.gate.sample import Sample, SampleFile
+from tidemill.gate.suite import Expectation
 
 if TYPE_CHECKING:
     from great_expectations.core.batch_definition import BatchDefinition

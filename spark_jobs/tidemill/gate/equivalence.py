@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tidemill.contract.syntax.java_regex import as_python
-
-from spark_jobs.gate.columns import EXACT_INTEGER, Column, Kind
-from spark_jobs.gate.suite import Expectation
-from spark_jobs.gate.time_bounds import is_bound_of
+from tidemill.gate.columns import EXACT_INTEGER, Column, Kind
+from tidemill.gate.suite import Expectation
+from tidemill.gate.time_bounds import is_bound_of
 
 Columns = Mapping[str, Column]
 Rule = Callable[[Mapping[str, Any], Columns], str | None]

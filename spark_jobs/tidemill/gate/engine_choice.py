@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spark_jobs.gate.columns import parse_columns
-from spark_jobs.gate.equivalence import obstacle
-from spark_jobs.gate.judgement import EngineName
-from spark_jobs.gate.sample import Sample, SampleFile
-from spark_jobs.gate.suite import Expectation, Suite
+from tidemill.gate.columns import parse_columns
+from tidemill.gate.equivalence import obstacle
+from tidemill.gate.judgement import EngineName
+from tidemill.gate.sample import Sample, SampleFile
+from tidemill.gate.suite import Expectation, Suite
 
 if TYPE_CHECKING:
     from great_expectations.core.batch_definition import BatchDefinition

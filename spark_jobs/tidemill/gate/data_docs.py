@@ -24,9 +24,8 @@ from great_expectations.data_context.types.resource_identifiers import (  # noqa
     ExpectationSuiteIdentifier,
     ValidationResultIdentifier,
 )
-
-from spark_jobs.gate import docs_view
-from spark_jobs.gate.suite import Suite
+from tidemill.gate import docs_view
+from tidemill.gate.suite import Suite
 
 KEPT_PAGES = 50
 BATCH = "increment"

@@ -12,7 +12,7 @@ from datetime import date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from spark_jobs.gate.columns import Column
+from tidemill.gate.columns import Column
 
 BOUNDS = ("min_value", "max_value")
 _AGGREGATES = ("expect_column_min_to_be_between", "expect_column_max_to_be_between")

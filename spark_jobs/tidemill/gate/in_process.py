@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from tidemill.contract.syntax.java_regex import as_python
-
-from spark_jobs.gate import time_bounds
-from spark_jobs.gate.columns import EXACT_INTEGER, Column
-from spark_jobs.gate.judgement import EngineName
-from spark_jobs.gate.sample import Sample, SampleFile
-from spark_jobs.gate.suite import Expectation
+from tidemill.gate import time_bounds
+from tidemill.gate.columns import EXACT_INTEGER, Column
+from tidemill.gate.judgement import EngineName
+from tidemill.gate.sample import Sample, SampleFile
+from tidemill.gate.suite import Expectation
 
 if TYPE_CHECKING:
     import pandas as pd

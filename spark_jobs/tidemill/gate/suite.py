@@ -15,8 +15,7 @@ from typing import Any, get_args
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.sql_text import java_call
-
-from spark_jobs.gate.judgement import Scope, Severity
+from tidemill.gate.judgement import Scope, Severity
 
 COLUMN_ARGUMENTS = ("column", "column_A", "column_B", "column_list", "column_set")
 

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tidemill.file_formats.written_format import PARQUET, Written
-
-from spark_jobs.gate.columns import Column, parse_columns
+from tidemill.gate.columns import Column, parse_columns
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,11 @@ from great_expectations.expectations.expectation_configuration import (  # noqa:
     ExpectationConfiguration,
 )
 from great_expectations.expectations.metadata_types import FailureSeverity  # noqa: TID253
-
-from spark_jobs.gate.engine import Engine
-from spark_jobs.gate.judgement import CheckBroke
-from spark_jobs.gate.mask import hides
-from spark_jobs.gate.sample import Sample
-from spark_jobs.gate.suite import Expectation, Suite, SuiteError
+from tidemill.gate.engine_choice import Engine
+from tidemill.gate.judgement import CheckBroke
+from tidemill.gate.mask import hides
+from tidemill.gate.sample import Sample
+from tidemill.gate.suite import Expectation, Suite, SuiteError
 
 LONGEST_TEXT = 500
 # What Great Expectations counts; everything else in a result may be a value of the data.

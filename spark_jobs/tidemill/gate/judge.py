@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
-from spark_jobs.gate.engine import Engine
-from spark_jobs.gate.judgement import ExpectationOutcome, Judgement
-from spark_jobs.gate.mask import refuse_unknown
-from spark_jobs.gate.sample import Sample
-from spark_jobs.gate.suite import Expectation, Suite
+from tidemill.gate.engine_choice import Engine
+from tidemill.gate.judgement import ExpectationOutcome, Judgement
+from tidemill.gate.mask import refuse_unknown
+from tidemill.gate.sample import Sample
+from tidemill.gate.suite import Expectation, Suite
 
 if TYPE_CHECKING:
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult
@@ -63,7 +63,7 @@ def judge(
             reason="empty",
         )
     # Here and not above: importing Great Expectations costs seconds.
-    from spark_jobs.gate import data_docs, validation
+    from tidemill.gate import data_docs, validation
 
     validated = validation.validate(sample, frame, suite, engine, samples=samples, mask=mask)
     run = data_docs.run_identifier(quote(run_name, safe="+:"), datetime.now(UTC))
