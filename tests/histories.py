@@ -26,14 +26,14 @@ from tidemill.ledger.generation_note import Note, hash_of_spec, keys_of, writes_
 from tidemill.ledger.input_file import hashed_sources
 from tidemill.ledger.ledger import Ledger, Start
 from tidemill.ledger.run_increment import remember
+from tidemill.publish.outgoing_event import Outgoing
+from tidemill.publish.payload import Payload
 from tidemill.sources.files.clean_source import cleaned_sources
 from tidemill.spec.load import load_spec
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease, hold, newest_epoch
 
-from spark_jobs.publish.outgoing import Outgoing
-from spark_jobs.publish.payload import Payload
 from spark_jobs.steps.publish import publish
 from spark_jobs.steps.seal import seal
 from spark_jobs.steps.step import Run, perform

@@ -12,12 +12,12 @@ from tidemill.increments.increments import Increments, Sealed, hash_of_files
 from tidemill.journal.journal import Event, Journal
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember, remember_instead
+from tidemill.publish.delta.position import lineage
+from tidemill.publish.swap_support import refuse_repeated_keys
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.publish.swaps import refuse_repeated_keys
-from spark_jobs.publish.turn import lineage
 from spark_jobs.steps.step import Run
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
+from tidemill.publish.swap_support import refuse_backfill
 from tidemill.spec.pipeline import Pipeline
 
-from spark_jobs.publish.swaps import refuse_backfill
 from spark_jobs.steps.again import last_published
 from spark_jobs.steps.backfill import prove_interval
 from spark_jobs.steps.reject import must_be_rejected, reject

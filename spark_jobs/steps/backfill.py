@@ -14,10 +14,10 @@ from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
+from tidemill.publish.swap_order import touches
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
 
-from spark_jobs.publish.placing import touches
 from spark_jobs.steps.again import last_event, last_published, leased, note, seal_again
 from spark_jobs.steps.step import Ended, Run
 

@@ -14,9 +14,8 @@ from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.keyed_rows import KeyedFile, rows_at, with_keys_of
 from tidemill.gate.sample import SampleFile
+from tidemill.publish.delta.live_files import LiveFile, live_files
 from tidemill.spec.output import Output, OutputMode
-
-from spark_jobs.publish.live_files import LiveFile, live_files
 
 
 @contextmanager

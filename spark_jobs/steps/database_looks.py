@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tidemill.contract.errors import TransientError, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.publish.target_heads import prove_target
 from tidemill.spec.targets import DatabaseTarget
 
-from spark_jobs.publish.target_heads import prove_target
 from spark_jobs.steps.step import Run
 
 IDLE_SECONDS = 3600.0

@@ -26,6 +26,7 @@ from tidemill.ledger.ledger import Batch
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
 from tidemill.ledger.source_record import prove_sources
+from tidemill.publish.target_heads import prove_tables
 from tidemill.sources.probe import looks
 from tidemill.sources.probe_result import Look
 from tidemill.spec.sources.base import Rating
@@ -33,7 +34,6 @@ from tidemill.storage.file_mode import open_to_others
 from tidemill.storage.lease import end_outlived
 from tidemill.storage.root_identity import prove_pipeline, prove_root
 
-from spark_jobs.publish.target_heads import prove_tables
 from spark_jobs.steps.asked import asked
 from spark_jobs.steps.database_looks import prove_databases
 from spark_jobs.steps.lease import refuse_lease_set_back

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 
 from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Event, EventKind, Journal
+from tidemill.publish import swap_order
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
-
-from spark_jobs.publish import placing
 
 
 class Entries:
@@ -66,7 +65,7 @@ class Entries:
             if made is None or made.in_order or increment.number in gone_out:
                 continue
             if increment.may_go_out:
-                faster = placing.rival(layout, made, self.events)
+                faster = swap_order.rival(layout, made, self.events)
                 if faster is None:
                     self._append(increment)
                 elif increment.number == own:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.publish.fence import Fence, is_behind
+from tidemill.publish.fences import all_fences, fences_on_disk
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.epochs import use_up
 from tidemill.storage.lease import Holder, current_holder, newest_epoch
-
-from spark_jobs.publish.fence import Fence, is_behind
-from spark_jobs.publish.fences import all_fences, fences_on_disk
 
 
 class LeaseSetBack(Refused):

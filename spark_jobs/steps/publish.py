@@ -10,12 +10,12 @@ from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Increment, Increments, State
 from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.ledger.run_increment import read_run_increment, tries
+from tidemill.publish.catch_up import CatchUp
+from tidemill.publish.registry import targets_of
+from tidemill.publish.withdrawal import withdraw_overtaken
 from tidemill.sources.files.clean_source import clean_sources
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.publish.catch_up import CatchUp
-from spark_jobs.publish.targets import targets_of
-from spark_jobs.publish.withdrawing import withdraw_overtaken
 from spark_jobs.steps.computing import compute_again
 from spark_jobs.steps.entries import Entries
 from spark_jobs.steps.gate import judge_own

@@ -16,16 +16,15 @@ from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import put_aside
 from tidemill.journal.journal import Event, Journal
-from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.lease import hold
-
-from spark_jobs.publish.outgoing import Outgoing
-from spark_jobs.publish.target_heads import (
+from tidemill.publish.outgoing_event import Outgoing
+from tidemill.publish.target_heads import (
     REJECTED,
     TargetBehindJournal,
     head_of,
     prove_target,
 )
+from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import hold
 
 Say = Callable[[str], None]
 

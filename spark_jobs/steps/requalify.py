@@ -21,11 +21,11 @@ from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Suite, load_suite
 from tidemill.journal.journal import Event, Journal
 from tidemill.ledger.ledger import Ledger
+from tidemill.publish.delta.live_files import LiveFile, live_files
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
-from spark_jobs.publish.live_files import LiveFile, live_files
 from spark_jobs.steps.beside import sink_of
 from spark_jobs.steps.judgement import engine_of
 from spark_jobs.steps.step import Run

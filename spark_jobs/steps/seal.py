@@ -11,11 +11,10 @@ from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
+from tidemill.publish.net_payload import write_net_payload
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease
-
-from spark_jobs.publish.net_payload import write_net_payload
 
 
 def seal(pipeline: Pipeline, lease: Lease, run_id: str) -> int | None:

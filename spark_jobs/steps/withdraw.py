@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from tidemill.contract.errors import UsageError
 from tidemill.increments.increments import Increments, State, Verdict
 from tidemill.journal.journal import Event, Journal, Withdrawal
+from tidemill.publish.registry import targets_of
+from tidemill.publish.withdrawal import target_that_has, withdraw_event
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.publish.targets import targets_of
-from spark_jobs.publish.withdrawing import target_that_has, withdraw_event
 from spark_jobs.steps.release import PATIENCE_SECONDS, must_say_why
 
 

@@ -9,12 +9,12 @@ from tidemill.contract.errors import ExitCode, LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.journal.journal import Event
+from tidemill.publish.delta.table_schema import SchemaChanged
+from tidemill.publish.delta.target import DeltaTarget
+from tidemill.publish.withdrawal import withdraw_event
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import newest_epoch
 
-from spark_jobs.publish.delta_target import DeltaTarget
-from spark_jobs.publish.table_schema import SchemaChanged
-from spark_jobs.publish.withdrawing import withdraw_event
 from spark_jobs.steps import withdraw as steps
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import perform

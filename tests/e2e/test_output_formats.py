@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from tidemill.contract.report import Outcome
+from tidemill.publish.files_target import published_files
 from tidemill.toolchain.jars import JarsMissing, jars_of
 
-from spark_jobs.publish.files_target import published_files
 from tests.e2e.mill import SPEC, Mill
 
 pytestmark = pytest.mark.jvm

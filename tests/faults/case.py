@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from tidemill.contract.report import Report
+from tidemill.publish.files_target import files_now
 
-from spark_jobs.publish.files_target import files_now
 from tests.histories import History
 from tests.net_histories import NetHistory
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from tidemill.generations.construction import construct
 from tidemill.journal.journal import event_file
+from tidemill.publish.delta.table_schema import SchemaChanged
+from tidemill.publish.delta.target import DeltaTarget
 from tidemill.storage import documents
 
-from spark_jobs.publish.delta_target import DeltaTarget
-from spark_jobs.publish.table_schema import SchemaChanged
 from tests.histories import History, reject, row, rows
 from tests.ledger.spark_logs import write_commit
 from tests.net_histories import count

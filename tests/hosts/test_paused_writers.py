@@ -57,7 +57,7 @@ def published(history: History) -> History:
     return history
 
 
-@pytest.mark.parametrize("stop", ["after spark_jobs.publish.placing:rival", EVENT])
+@pytest.mark.parametrize("stop", ["after tidemill.publish.swap_order:rival", EVENT])
 def test_a_swap_that_was_paused_takes_away_no_row_that_went_out_meanwhile(
     published: History, stop: str
 ) -> None:
@@ -82,7 +82,7 @@ def test_a_row_that_a_paused_swap_moves_between_the_tables_is_always_in_one_of_t
         [reject("2", day="2024-01-02")],
         partitions=days("2024-01-02"),
     )
-    stop = "before spark_jobs.publish.delta_target:DeltaTarget.apply"
+    stop = "before tidemill.publish.delta.target:DeltaTarget.apply"
     with (
         reading(history.layout) as reader,
         writer_elsewhere(history.home, "publish", "again", stop=stop) as writer,
@@ -147,7 +147,7 @@ def test_a_gate_that_was_paused_does_not_take_another_runs_increment_for_its_own
 
 def test_a_paused_writer_that_was_succeeded_leaves_as_soon_as_it_wakes(published: History) -> None:
     published.increment(rows(3))
-    stop = "before spark_jobs.publish.delta_target:DeltaTarget.apply"
+    stop = "before tidemill.publish.delta.target:DeltaTarget.apply"
     seen = [[1, 2], [1, 2, 3]]
     with paused(published, "publish and leave", "elsewhere", stop, seen) as writer:
         assert published.publish("here").outcome is Outcome.DONE

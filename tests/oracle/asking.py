@@ -12,8 +12,8 @@ from unittest.mock import patch
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.increments.increments import State
 from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.publish.catch_up import CatchUp
 
-from spark_jobs.publish.catch_up import CatchUp
 from spark_jobs.steps.release import release
 from tests.e2e.flow import SUITE
 from tests.oracle.cases import CASES

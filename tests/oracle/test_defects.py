@@ -15,14 +15,15 @@ from tidemill.engine.recompute import recompute, strategy
 from tidemill.engine.run import ingest
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Increments
+from tidemill.publish import swap_order
+from tidemill.publish.delta.position import Turn
+from tidemill.publish.delta.target import DeltaTarget
+from tidemill.publish.payload import Payload
+from tidemill.publish.rejected import table as rejected
+from tidemill.publish.rejected.remaining import Rest
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.spec import Spec
 
-from spark_jobs.publish import placing, rejected
-from spark_jobs.publish.delta_target import DeltaTarget
-from spark_jobs.publish.payload import Payload
-from spark_jobs.publish.rejected_rest import Rest
-from spark_jobs.publish.turn import Turn
 from spark_jobs.steps.entries import Entries
 from tests.oracle.asked_for import lines as lines_of
 from tests.oracle.asked_for import reports as reports_of

@@ -21,11 +21,11 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.output_file import output_files
 from tidemill.ledger.run_increment import remember
+from tidemill.publish.net_payload import write_net_payload
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import OutputMode
 from tidemill.storage import documents
 
-from spark_jobs.publish.net_payload import write_net_payload
 from tests.histories import History
 from tests.rows import Row, reject, rows
 from tests.spark_batches import write_files

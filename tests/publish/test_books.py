@@ -10,8 +10,8 @@ import pytest
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Verdict, hash_of_files
 from tidemill.ledger.ledger import Batch
+from tidemill.publish.audit import BooksDisagree
 
-from spark_jobs.publish.books import BooksDisagree
 from tests.histories import History, reject, rows
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Journal
+from tidemill.publish.delta import commit
+from tidemill.publish.target_heads import prove_tables
 
-from spark_jobs.publish import commit
-from spark_jobs.publish.target_heads import prove_tables
 from tests.histories import History, reject, rows
 from tests.publish.again import days, made_again, rebuilt
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from tidemill.contract.report import Outcome, Report
+from tidemill.publish import registry
 
-from spark_jobs.publish import targets
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.step import perform
 from tests.histories import History, rows
@@ -31,7 +31,7 @@ import signal, sys
 from pathlib import Path
 from tidemill.journal.journal import Journal
 from spark_jobs.main import main
-from spark_jobs.publish.session import Session
+from tidemill.publish.database.session import Session
 
 reached, point = Path(sys.argv[1]), sys.argv[2]
 
@@ -161,7 +161,7 @@ def test_of_two_publishers_at_once_each_row_comes_once(
     both = threading.Barrier(2)
 
     def publisher() -> None:
-        target = targets.targets_of(history.pipeline, 99, lambda _: None)[1]
+        target = registry.targets_of(history.pipeline, 99, lambda _: None)[1]
         both.wait()
         for event, payload in zip(events, payloads, strict=True):
             try:
@@ -190,7 +190,7 @@ def test_a_password_is_in_no_error_and_no_report(
     history.increment(rows(1))
     said: list[str] = []
     run = history.run()
-    target = targets.targets_of(run.pipeline, 99, said.append)[1]
+    target = registry.targets_of(run.pipeline, 99, said.append)[1]
     report = history.publish()
     assert error_of(report)["code"] == "TargetUnreachable"
     assert "canary" not in report.model_dump_json()

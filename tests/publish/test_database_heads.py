@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.publish.database.session import BATCH
 
-from spark_jobs.publish.session import BATCH
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.repair_target import repair_target
 from spark_jobs.steps.step import Run, perform

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.publish.database import postgres_target
+from tidemill.publish.database.postgres_session import PostgresSession
 
-from spark_jobs.publish import postgres_target
-from spark_jobs.publish.postgres_session import PostgresSession
 from tests.concurrent_reader import ConcurrentReader, State, state_of
 from tests.histories import History, row, rows
 from tests.publish.warehouse import Warehouse

@@ -10,12 +10,12 @@ import pytest
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome, Report
 from tidemill.journal.journal import Event
+from tidemill.publish import registry
+from tidemill.publish.database.table_change import TableGone, TableTaken
+from tidemill.publish.fences import all_fences
+from tidemill.publish.target import HeadUnexplained, NotOurTurn
 from tidemill.storage.lease import newest_epoch
 
-from spark_jobs.publish import targets
-from spark_jobs.publish.fences import all_fences
-from spark_jobs.publish.table_change import TableGone, TableTaken
-from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
 from tests.histories import History, reject, row, rows
 from tests.publish.warehouse import Warehouse
 
@@ -46,7 +46,7 @@ def error_of(report: Report) -> dict[str, Any]:
 
 def apply(history: History, event: Event, epoch: int = 99, **changes: Any) -> int:
     """Offer an event, or one that differs from it, to the table."""
-    target = targets.targets_of(history.pipeline, epoch, lambda _: None)[-1]
+    target = registry.targets_of(history.pipeline, epoch, lambda _: None)[-1]
     return target.apply(event.model_copy(update=changes), history.payload(event))
 
 

@@ -11,11 +11,12 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
+from tidemill.publish import registry
+from tidemill.publish.delta import commit
+from tidemill.publish.delta.commit import CommitContended
+from tidemill.publish.delta.target import DeltaTarget
 from tidemill.storage.lease import newest_epoch
 
-from spark_jobs.publish import commit, targets
-from spark_jobs.publish.commit import CommitContended
-from spark_jobs.publish.delta_target import DeltaTarget
 from tests.histories import BY_DAY, COLUMNS, History, reject, row, rows
 
 APP = "orders/live-0001"

@@ -10,10 +10,10 @@ import pytest
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.generations.verify import OutputFormatChanged, open_generation
+from tidemill.publish.files_target import FilesTarget, published_files
+from tidemill.publish.target import HeadUnexplained, NotOurTurn
 from tidemill.storage.lease import hold
 
-from spark_jobs.publish.files_target import FilesTarget, published_files
-from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
 from tests.histories import History, reject, row, rows
 
 LISTED = "publish: [{kind: files}]\n"

@@ -17,7 +17,7 @@ STOPS = """
 import signal, sys
 from pathlib import Path
 from spark_jobs.main import main
-from spark_jobs.publish.delta_target import DeltaTarget
+from tidemill.publish.delta.target import DeltaTarget
 from spark_jobs.publish import targets
 
 reached, point = Path(sys.argv[1]), sys.argv[2]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
+from tidemill.publish.delta.target import DeltaTarget
+from tidemill.publish.target import NotOurTurn
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.publish.delta_target import DeltaTarget
-from spark_jobs.publish.target import NotOurTurn
 from spark_jobs.steps import publish as step
 from tests.histories import History, reject, rows
 

@@ -14,12 +14,12 @@ from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.takeovers import current
+from tidemill.publish import swap_order
+from tidemill.publish.catch_up import CatchUp, EventOvertaken
+from tidemill.publish.files_target import files_now
+from tidemill.publish.registry import targets_of
 from tidemill.storage.lease import hold
 
-from spark_jobs.publish import placing
-from spark_jobs.publish.catch_up import CatchUp, EventOvertaken
-from spark_jobs.publish.files_target import files_now
-from spark_jobs.publish.targets import targets_of
 from spark_jobs.steps.entries import Entries
 from tests.histories import History, row, rows
 from tests.ledger.holders import take_over
@@ -68,7 +68,7 @@ def test_a_swap_whose_writer_was_paused_takes_no_later_row_away(
         assert published.publish("elsewhere").outcome is Outcome.DONE
 
     resume = once(meanwhile)
-    append, rival = Journal.append, placing.rival
+    append, rival = Journal.append, swap_order.rival
 
     def append_late(journal: Journal, event: Event) -> None:
         resume()

@@ -20,7 +20,7 @@ SHELF = """
 import sqlite3
 from contextlib import closing
 
-from spark_jobs.publish.target import NotOurTurn
+from tidemill.publish.target import NotOurTurn
 
 
 class Shelf:

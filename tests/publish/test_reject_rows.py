@@ -12,8 +12,8 @@ import pytest
 from pyarrow import orc
 from tidemill.file_formats.avro import NotAvro, avro_texts
 from tidemill.file_formats.written_format import Written
+from tidemill.publish.rejected.read import SAID, reject_rows
 
-from spark_jobs.publish.reject_rows import SAID, reject_rows
 from tests.avro import PACK, write_avro
 
 ROWS: list[dict[str, Any]] = [

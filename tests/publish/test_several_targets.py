@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import pytest
 from tidemill.contract.errors import LeaseLost, Refused, TidemillError, TransientError
 from tidemill.journal.journal import Event
+from tidemill.publish.catch_up import CatchUp
+from tidemill.publish.payload import Payload
+from tidemill.publish.target import Target
 
-from spark_jobs.publish.catch_up import CatchUp
-from spark_jobs.publish.payload import Payload
-from spark_jobs.publish.target import Target
 from tests.histories import History, reject, rows
 
 

@@ -23,8 +23,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.parquet import read_footer
+from tidemill.publish.delta.statistics import delta_statistics
 
-from spark_jobs.publish.statistics import delta_statistics
 from tests.histories import COLUMNS, History, row
 
 STRINGS = st.one_of(

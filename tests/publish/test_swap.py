@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from tidemill.contract.report import Outcome
+from tidemill.publish.delta import target as delta_target
+from tidemill.publish.delta.target import DeltaTarget
+from tidemill.publish.outgoing_event import Outgoing
+from tidemill.publish.target import HeadUnexplained, NotOurTurn
 
-from spark_jobs.publish import delta_target
-from spark_jobs.publish.delta_target import DeltaTarget
-from spark_jobs.publish.outgoing import Outgoing
-from spark_jobs.publish.target import HeadUnexplained, NotOurTurn
 from tests.histories import History, reject, row, rows
 from tests.publish.again import days, made_again, reject_increment, tail_redone
 

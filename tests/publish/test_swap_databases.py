@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from tidemill.contract.report import Outcome
 from tidemill.journal.partition_set import Partitions
+from tidemill.publish import registry
+from tidemill.publish.database.session import KeyRepeated
+from tidemill.publish.database.target import RowsAhead
+from tidemill.publish.target import HeadUnexplained, NotOurTurn, Target
 
-from spark_jobs.publish import targets
-from spark_jobs.publish.database_target import RowsAhead
-from spark_jobs.publish.session import KeyRepeated
-from spark_jobs.publish.target import HeadUnexplained, NotOurTurn, Target
 from tests.histories import History, row, rows
 from tests.publish.again import days, made_again, reject_increment
 from tests.publish.warehouse import Warehouse
@@ -36,7 +36,7 @@ def history(make_history: Make, warehouse: Warehouse) -> History:
 
 
 def table_of(history: History, epoch: int = 99) -> Target:
-    return targets.targets_of(history.pipeline, epoch, lambda _: None)[-1]
+    return registry.targets_of(history.pipeline, epoch, lambda _: None)[-1]
 
 
 def rows_of(warehouse: Warehouse) -> dict[int, tuple[date, int]]:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.publish.database.session import KeyRepeated
+from tidemill.publish.files_target import files_now, published_files
+from tidemill.publish.kafka_target import KafkaTarget
+from tidemill.publish.swap_support import refuse_backfill, refuse_repeated_keys, unable_to_swap
+from tidemill.publish.target import SwapUnfit
 from tidemill.spec.targets import KafkaTarget as Given
 
-from spark_jobs.publish.files_target import files_now, published_files
-from spark_jobs.publish.kafka_target import KafkaTarget
-from spark_jobs.publish.session import KeyRepeated
-from spark_jobs.publish.swaps import refuse_backfill, refuse_repeated_keys, unable_to_swap
-from spark_jobs.publish.target import SwapUnfit
 from tests.histories import History, row
 from tests.publish.again import days, made_again, reject_increment
 

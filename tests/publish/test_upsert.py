@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Event
+from tidemill.publish.audit import BooksDisagree
+from tidemill.publish.delta.target import DeltaTarget
+from tidemill.publish.net_payload import AttemptChanged
 
-from spark_jobs.publish.books import BooksDisagree
-from spark_jobs.publish.delta_target import DeltaTarget
-from spark_jobs.publish.net_payload import AttemptChanged
 from tests.histories import reject
 from tests.net_histories import NetHistory, count, hour
 
@@ -105,7 +105,7 @@ def test_partitions_with_signs_in_their_names_are_rewritten_too(tmp_path: Path) 
 def test_more_partitions_than_may_be_open_are_written_in_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spark_jobs.publish.delta_rewrite.OPEN_FILES", 3)
+    monkeypatch.setattr("tidemill.publish.delta.rewrite.OPEN_FILES", 3)
     history = NetHistory(
         tmp_path / "pipeline", partitions={"n": pa.int32()}, keys=("action", "hour", "n")
     )
@@ -164,8 +164,8 @@ def test_what_somebody_else_did_to_the_files_is_started_from_anew(
                 DeltaTable(history.layout.table).optimize.compact()
             super()._commit(table, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("spark_jobs.publish.targets.DeltaTarget", Interfered)
-    monkeypatch.setattr("spark_jobs.publish.commit.WAIT_SECONDS", 0.001)
+    monkeypatch.setattr("tidemill.publish.registry.DeltaTarget", Interfered)
+    monkeypatch.setattr("tidemill.publish.delta.commit.WAIT_SECONDS", 0.001)
     history.publish()
 
     assert tries == [0, 1]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.report import Outcome, Report
+from tidemill.publish.delta.commit import LEASE_TRANSACTION
 from tidemill.storage.lease import hold, newest_epoch
 
-from spark_jobs.publish.commit import LEASE_TRANSACTION
 from spark_jobs.steps.doctor import doctor
 from spark_jobs.steps.lease import look_at_lease, repair_lease
 from spark_jobs.steps.step import perform

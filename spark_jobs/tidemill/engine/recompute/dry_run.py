@@ -24,10 +24,9 @@ from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.written_format import PARQUET, Written, written_by
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import Made
+from tidemill.publish.files_target import files_now
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
-
-from spark_jobs.publish.files_target import files_now
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds

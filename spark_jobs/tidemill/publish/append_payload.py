@@ -1,0 +1,59 @@
+"""The payload whose rows were not merged: the sink's own files, as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from tidemill.ledger.generation_note import Note
+from tidemill.ledger.ledger import Batch, Ledger
+from tidemill.publish.audit import Audited
+from tidemill.publish.delta.table_schema import born_schema, check_file, together
+from tidemill.publish.payload import Payload, PayloadFile
+
+
+def append_payload(
+    ledger: Ledger,
+    batches: Sequence[Batch],
+    audited: Sequence[Audited],
+    *,
+    generation: str,
+    note: Note,
+    keys: tuple[str, ...],
+) -> Payload:
+    """What an event adds to every target.
+
+    Args:
+        ledger: Of the generation.
+        batches: Of the event.
+        audited: All their files.
+        generation: Whose rows they are.
+        note: Of the generation that wrote them.
+        keys: `output.keys`.
+
+    Raises:
+        SchemaChanged: a file holds other columns than its batch's code said, or two versions of
+            the code within the event gave one column two types.
+    """
+    partition_by = tuple(note.partition_by)
+    schemas = {b.start: born_schema(ledger.table_schema(b)) for b in batches}
+    good = [one for one in audited if not one.file.rejected and one.file.rows]
+    start_of = {batch.batch: batch.start for batch in batches}
+    for one in good:
+        # Of a format without a footer nothing but the ledger says what its files hold.
+        if one.footer is not None:
+            check_file(one.path, one.footer, schemas[start_of[one.batch]], partition_by)
+    # Of code that wrote no good row nobody need know the columns.
+    starts = sorted({start_of[one.batch] for one in good}) or [max(schemas)]
+    return Payload(
+        generation=generation,
+        schema=pa.schema(together([schemas[start] for start in reversed(starts)]).to_arrow()),
+        partition_by=partition_by,
+        mode=note.mode,
+        keys=note.keys or keys,
+        files=tuple(
+            PayloadFile(one.path, one.file.rows, one.batch, one.file.partition, one.written)
+            for one in good
+        ),
+        offsets=batches[-1].offsets,
+    )

@@ -1,0 +1,137 @@
+"""Catching up: every target applies the journal from its own head, in order, each event once.
+
+A target that fails waits where it is, and the next run goes on there; the others do not wait for
+it. Only the head target, the first, is waited for: what it does not show, nobody shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.journal.journal import Applied, Event, Journal
+from tidemill.publish.outgoing_event import Outgoing
+from tidemill.publish.swap_order import overtaken
+from tidemill.publish.target import Target
+from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.lease import Lease
+
+
+class EventOvertaken(TransientError):
+    """An event stands in the journal that may not be applied; carries `seq` and `increment`."""
+
+
+class CatchUp:
+    """One run's way through the journal.
+
+    Args:
+        pipeline: The pipeline of the journal.
+        targets: The head target first.
+        epoch: Of the lease.
+        run_id: The run's id.
+        say: Gets lines for the task log.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        targets: Sequence[Target],
+        *,
+        epoch: int,
+        run_id: str,
+        say: Callable[[str], None],
+    ) -> None:
+        self.pipeline = pipeline
+        self.targets = targets
+        self.epoch = epoch
+        self.run_id = run_id
+        self.say = say
+        self.journal = Journal(pipeline.layout.journal)
+        self.failed: dict[str, TidemillError] = {}
+
+    def run(self) -> list[tuple[Event, Applied]]:
+        """Apply what is due; what was applied, in order.
+
+        Raises:
+            TidemillError: of a target that could not apply an event, after the others have applied
+                all they could. Of several errors one that needs a person.
+        """
+        done = []
+        due = {target.name: set(self.journal.behind(target.name)) for target in self.targets}
+        events = self.journal.events()
+        for number, event in enumerate(events):
+            outgoing = Outgoing(self.pipeline, event, self.epoch)
+            for target in self.targets:
+                if event.seq in due[target.name] and not self._waits(target):
+                    applied = self._try(target, outgoing, events[:number])
+                    done += [] if applied is None else [(event, applied)]
+        if self.failed:
+            errors = list(self.failed.values())
+            raise next((e for e in errors if not isinstance(e, TransientError)), errors[0])
+        return done
+
+    def _waits(self, target: Target) -> bool:
+        return target.name in self.failed or self.targets[0].name in self.failed
+
+    def _try(self, target: Target, outgoing: Outgoing, before: Sequence[Event]) -> Applied | None:
+        try:
+            return self._apply(target, outgoing, before)
+        except TidemillError as error:
+            self.failed[target.name] = error
+            self.say(f"{target.name}: {error.code}: {error}")
+            return None
+
+    def _apply(self, target: Target, outgoing: Outgoing, before: Sequence[Event]) -> Applied:
+        event, head = outgoing.event, target is self.targets[0]
+        version = target.find(event)
+        if version is None:
+            if not self.journal.targets_of(event.seq):
+                self._refuse_overtaken(event, before)
+            payload = outgoing.payload
+            # The journal may have been read, or an event put there, before the lease was lost.
+            Lease(self.pipeline.layout.lease, self.epoch).check()
+            if head:
+                outgoing.keep_rejected()
+            version = target.apply(event, payload)
+        if head:
+            # Also where a killed run has committed the good rows: the journal does not say so yet.
+            outgoing.drop_replaced()
+        applied = self.journal.record(
+            Applied(
+                seq=event.seq,
+                target=target.name,
+                head=head,
+                version=version,
+                run_id=self.run_id,
+                at=datetime.now(UTC),
+            )
+        )
+        self.say(_sentence(event, applied))
+        return applied
+
+    def _refuse_overtaken(self, event: Event, before: Sequence[Event]) -> None:
+        why = overtaken(self.pipeline.layout, event, before)
+        if why is not None:
+            raise EventOvertaken(
+                f"Event {event.seq} of the journal, of increment {event.increment:06d}, came too "
+                f"late: {why}.",
+                remedy="Nothing to do: the retry withdraws it.",
+                seq=event.seq,
+                increment=event.increment,
+            )
+
+
+def _sentence(event: Event, applied: Applied) -> str:
+    number = f"increment {event.increment:06d}"
+    what = f"{event.rows:,} rows"
+    if event.kind == "reject":
+        what = "rejected, none of its rows"
+    elif event.kind == "replace":
+        what = f"{event.rows:,} rows in the place of the whole table"
+    elif event.made is not None and event.made.partitions is not None:
+        what = f"{event.rows:,} rows in the place of {event.made.partitions}"
+    if not applied.head:
+        return f"{applied.target}: {number}, {what}"
+    said = f"{number}: {what} in version {applied.version}"
+    return said if event.kind == "reject" else f"{said}, {event.rejected:,} rejected"

@@ -1,0 +1,66 @@
+"""What databases say, as errors of ours: never with a password, and never with a row's values."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from tidemill.contract.errors import Refused, TransientError, UsageError
+from tidemill.publish.target import TargetUnreachable
+
+
+class DatabaseRefused(Refused):
+    """The database would not do it; carries `target` and the driver's `state`."""
+
+
+class DatabaseBusy(TransientError):
+    """Somebody else holds a lock; carries `target` and the driver's `state`."""
+
+
+class NameUnfit(UsageError):
+    """A column's name is none that the database can have; carries `name_given` and `why`."""
+
+
+class TypeUnfit(UsageError):
+    """A column's type has no counterpart; carries `type_given`."""
+
+
+def refused(target: str, said: str, state: object) -> DatabaseRefused:
+    return DatabaseRefused(
+        f"{target}: the database refused: {said}",
+        remedy="Nothing was published to it; mend its table, its rights or the transform.",
+        target=target,
+        state=state,
+    )
+
+
+def busy(target: str, said: str, state: object) -> DatabaseBusy:
+    return DatabaseBusy(
+        f"{target}: {said}",
+        remedy="The retry tries again.",
+        target=target,
+        state=state,
+    )
+
+
+def unreachable(target: str, said: str) -> TargetUnreachable:
+    return TargetUnreachable(
+        f"{target} cannot be reached: {said}",
+        remedy="The next run brings it up to date; check server and connection.",
+        target=target,
+    )
+
+
+def name_unfit(name: str, why: str) -> NameUnfit:
+    return NameUnfit(
+        f"'{name[:80]}' cannot be the name of a column: {why}.",
+        remedy="Rename it in the transform.",
+        name_given=name,
+        why=why,
+    )
+
+
+def type_unfit(kind: pa.DataType, database: str) -> TypeUnfit:
+    return TypeUnfit(
+        f"{database} has no type for columns of type {kind}.",
+        remedy="Cast the column in the transform.",
+        type_given=str(kind),
+    )

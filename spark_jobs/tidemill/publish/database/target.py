@@ -1,0 +1,233 @@
+"""A database table as a target: an event's rows and its head row in one transaction, or neither.
+
+Every row says from which batch it is. A swap deletes the rows of its partitions up to the batch
+that it was computed as of, and writes its own in their place as of that batch; the head row stays
+at the last batch, and says by the event's number that the swap is in.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from tidemill.contract.errors import Refused, TransientError
+from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Event
+from tidemill.journal.partition_set import Partitions
+from tidemill.publish.database.incoming_rows import Incoming
+from tidemill.publish.database.session import Head, Session
+from tidemill.publish.database.swap_rows import check_apart, leave_later, remove_partitions
+from tidemill.publish.database.table_change import TableTaken, changes
+from tidemill.publish.delta.position import lineage
+from tidemill.publish.fence import fenced_out
+from tidemill.publish.payload import Payload
+from tidemill.publish.target import HeadUnexplained, NotOurTurn
+from tidemill.spec.targets import DatabaseTarget as Given
+
+# A look, a change of the table's columns, a look, the rows.
+ATTEMPTS = 3
+
+
+class RowsMissing(Refused):
+    """The database took another number of rows than it was given; carries both."""
+
+
+class RowsAhead(Refused):
+    """Partitions hold rows that a swap was not computed with; carries `rows`."""
+
+
+class TableContended(TransientError):
+    """Somebody else kept changing the table's columns."""
+
+
+class DatabaseTarget(ABC):
+    """A table of a database.
+
+    Args:
+        given: The target in the spec.
+        layout: The pipeline's layout.
+        epoch: Of the lease.
+        say: Gets lines for the task log.
+    """
+
+    def __init__(
+        self, given: Given, *, layout: Layout, epoch: int, say: Callable[[str], None]
+    ) -> None:
+        self.given = given
+        self.layout = layout
+        self.pipeline = layout.name
+        self.epoch = epoch
+        self.say = say
+
+    @property
+    def name(self) -> str:
+        return self.given.name
+
+    @abstractmethod
+    def session(self) -> AbstractContextManager[Session]:
+        """A connection; errors of its driver come out as ours, without secrets."""
+
+    def find(self, event: Event) -> int | None:
+        with self.session() as session:
+            head = session.read_head()
+        return event.seq if head is not None and _is_of(head, event) else None
+
+    def apply(self, event: Event, payload: Payload) -> int:
+        incoming = Incoming(payload, self.given.mode_for(payload.mode))
+        if event.kind != "reject":
+            incoming.check_keys()
+        with self.session() as session:
+            session.prepare(self.pipeline)
+            for _ in range(ATTEMPTS):
+                with session.transaction():
+                    head = session.lock_head()
+                    if self._has(head, event):
+                        return event.seq
+                    statements = self._changes(session, head, event, incoming)
+                    if not statements:
+                        self._write(session, head, event, incoming)
+                        return event.seq
+                    # Committed at once: MariaDB cannot do otherwise. Then all is compared anew.
+                    for statement in statements:
+                        session.execute(statement)
+        raise TableContended(
+            f"{self.name}: its columns changed under our hands, {ATTEMPTS} times.",
+            remedy="The retry looks again.",
+            target=self.name,
+        )
+
+    def _changes(self, session: Session, head: Head, event: Event, incoming: Incoming) -> list[str]:
+        if event.kind == "reject" and session.existing() is not None:
+            # Its columns may be what was wrong with it.
+            return []
+        return changes(session, head, incoming, self._anew)
+
+    @property
+    def _anew(self) -> str:
+        """What a person does to have the table filled anew."""
+        return (
+            "drop the table, its row in tidemill_heads, and the files "
+            f"*.{self.name}.json in the pipeline's journal/, and the next run fills it anew"
+        )
+
+    def _has(self, head: Head, event: Event) -> bool:
+        """Whether the table has an event already.
+
+        Raises:
+            LeaseLost: a newer epoch has written.
+            TableTaken: the table is another pipeline's.
+            HeadUnexplained: it counts the event's batches, and these were other files.
+            NotOurTurn: an earlier batch is missing.
+        """
+        if head.last_batch >= 0 and head.pipeline != self.pipeline:
+            raise TableTaken(
+                f"{self.name} holds the rows of pipeline '{head.pipeline}'.",
+                remedy="Name another table under `publish`.",
+                table=self.given.table,
+                pipeline=head.pipeline,
+            )
+        if head.epoch > self.epoch:
+            raise fenced_out(self.layout, self.name, self.epoch, head.epoch)
+        if _is_of(head, event):
+            return True
+        ours = head.generation in ("", *lineage(self.layout, event.generation))
+        last = head.last_batch if ours else -1
+        if event.last <= last if event.in_order else event.seq <= head.seq:
+            raise HeadUnexplained(
+                f"{self.name} counts batch {head.last_batch} of {head.generation} and event "
+                f"{head.seq} as published, of which increment {event.increment:06d} is not the "
+                "last part, or was other files.",
+                remedy=f"If this root is the right one: {self._anew}.",
+                target=self.name,
+                increment=event.increment,
+                head=head.last_batch,
+            )
+        if event.kind == "replace" or (
+            ours and event.first == last + 1 if event.in_order else not ours or event.last <= last
+        ):
+            return False
+        raise NotOurTurn(
+            f"{self.name} ends at batch {last}, so event {event.seq} ({event.kind} of batches "
+            f"{event.first} to {event.last}) is not next.",
+            remedy=f"Nothing was published to it. Where its rows were lost: {self._anew}.",
+            target=self.name,
+            head=last,
+            first=event.first,
+        )
+
+    def _write(self, session: Session, head: Head, event: Event, incoming: Incoming) -> None:
+        stored = self._stored(session, event, incoming)
+        if stored != incoming.payload.rows:
+            raise RowsMissing(
+                f"{self.name} took {stored} of {incoming.payload.rows} rows.",
+                remedy="Look for a trigger or a rule of the table's; nothing was published to it.",
+                target=self.name,
+                given=incoming.payload.rows,
+                stored=stored,
+            )
+        moved = event.kind != "swap"
+        session.write_head(
+            Head(
+                self.pipeline,
+                event.generation if moved else head.generation,
+                event.last if moved else head.last_batch,
+                event.seq,
+                self.epoch,
+                event.files_hash,
+                event.run_id,
+            )
+        )
+        for column, count in session.storable.nulled.items():
+            self.say(f"warning: {self.name}: null is stored for {count} values of '{column}'")
+
+    def _stored(self, session: Session, event: Event, incoming: Incoming) -> int:
+        """Change the rows; how many of the event's were stored."""
+        columns, chunks = incoming.columns, incoming.chunks(session.storable)
+        if event.kind == "reject":
+            return 0
+        if event.kind == "swap":
+            self._swap_out(session, event, incoming)
+        if event.kind == "replace" or (incoming.mode == "replace" and event.in_order):
+            session.clear()
+        if incoming.mode != "upsert":
+            return session.append(columns, chunks)
+        staged = session.stage_rows(columns, chunks, incoming.keys)
+        if event.kind == "swap":
+            if _swapped(event) is None:
+                before = lineage(self.layout, event.generation)
+                leave_later(session, incoming.keys, before, event.last)
+            else:
+                check_apart(session, incoming.keys)
+        session.merge_rows(columns, incoming.keys)
+        return staged
+
+    def _swap_out(self, session: Session, event: Event, incoming: Incoming) -> None:
+        partitions = _swapped(event)
+        if partitions is None:
+            return
+        values = incoming.partition_values(partitions)
+        left = remove_partitions(session, values, event.generation, event.last)
+        if left:
+            raise RowsAhead(
+                f"{self.name} has {left} rows of {partitions} from after batch {event.last}, with "
+                f"which increment {event.increment:06d} was not computed.",
+                remedy=f"Nothing was published to it. If this root is the right one: {self._anew}.",
+                target=self.name,
+                increment=event.increment,
+                rows=left,
+            )
+
+
+def _swapped(event: Event) -> Partitions | None:
+    return event.made.partitions if event.made else None
+
+
+def _is_of(head: Head, event: Event) -> bool:
+    """Whether an event is the last that a table has taken."""
+    if (head.seq, head.files_hash) != (event.seq, event.files_hash):
+        return False
+    return event.kind == "swap" or (head.generation, head.last_batch) == (
+        event.generation,
+        event.last,
+    )

@@ -1,0 +1,148 @@
+"""Whose turn it is: an event held against what a table says of itself.
+
+Increments are counted by their last batch, per generation; a fork goes on from the batch that it
+was forked at. Swaps and replacements come between two batches and are counted by their number in
+the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deltalake import DeltaTable, Transaction
+from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Event
+from tidemill.journal.takeovers import births
+from tidemill.publish.target import NotOurTurn
+
+# What a commit to the rejected table says of itself: the number of the event whose rows came, whose
+# replaced rows went, or whose rows were taken back.
+ADDED = "tidemill.journal"
+REPLACED = "tidemill.replaced"
+TAKEN_BACK = "tidemill.taken_back"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Where an event stands to a Delta table.
+
+    Args:
+        layout: The pipeline's layout.
+        event: The event.
+    """
+
+    layout: Layout
+    event: Event
+
+    def head(self, table: DeltaTable | None) -> int:
+        """The last batch of the event's generation that the table holds, -1 for none."""
+        for generation in lineage(self.layout, self.event.generation):
+            last = _version(table, application(self.layout.name, generation))
+            if last is not None:
+                return last
+        return -1
+
+    def has(self, table: DeltaTable | None) -> bool:
+        """Whether the table counts the event as applied."""
+        if self.event.in_order:
+            return self.head(table) >= self.event.last
+        seq = _version(table, _swaps(self.layout.name))
+        return seq is not None and seq >= self.event.seq
+
+    def check(self, table: DeltaTable | None) -> None:
+        """Prove that what comes before the event is in the table.
+
+        Raises:
+            NotOurTurn: it is not.
+        """
+        event, head = self.event, self.head(table)
+        if event.kind == "replace" or (
+            head + 1 == event.first if event.in_order else head >= event.last
+        ):
+            return
+        path = "a new table" if table is None else table.table_uri
+        raise NotOurTurn(
+            f"{path} ends at batch {head} of {event.generation}, so event {event.seq} "
+            f"({event.kind} of batches {event.first} to {event.last}) is not next.",
+            remedy="Nothing was published. Where a table lost what it had, the doctor says which: "
+            f"tidemill target repair {self.layout.name} delta (or rejected)",
+            path=path,
+            head=head,
+            first=event.first,
+        )
+
+    def transactions(self) -> Iterator[Transaction]:
+        """What counts the event, in the commit that applies it."""
+        event = self.event
+        if event.kind != "swap":
+            yield Transaction(application(self.layout.name, event.generation), event.last)
+        if not event.in_order:
+            yield Transaction(_swaps(self.layout.name), event.seq)
+
+
+@dataclass(frozen=True)
+class TurnToReplace(Turn):
+    """Where the rejected rows that an event takes the place of stand: they go after it is seen."""
+
+    def has(self, table: DeltaTable | None) -> bool:
+        seq = _version(table, _replaced(self.layout.name))
+        return table is None or (seq is not None and seq >= self.event.seq)
+
+    def check(self, table: DeltaTable | None) -> None:
+        """Nothing has to come before: the target that consumers read has the event."""
+
+    def transactions(self) -> Iterator[Transaction]:
+        yield Transaction(_replaced(self.layout.name), self.event.seq)
+
+
+@dataclass(frozen=True)
+class TurnToTakeBack(Turn):
+    """Where an event stands whose rejected rows were copied and that will not be seen."""
+
+    def has(self, table: DeltaTable | None) -> bool:
+        """Whether nothing is there to be taken back: the last word on the event says so."""
+        if table is None:
+            return True
+        seq, said = str(self.event.seq), (ADDED, TAKEN_BACK)
+        words = (one for entry in table.history() for one in said if entry.get(one) == seq)
+        return next(words, TAKEN_BACK) == TAKEN_BACK
+
+    def check(self, table: DeltaTable | None) -> None:
+        """Nothing came after it: it is the last that was copied."""
+
+    def transactions(self) -> Iterator[Transaction]:
+        """What counts up to the event before."""
+        event = self.event
+        if event.kind != "swap":
+            yield Transaction(application(self.layout.name, event.generation), event.first - 1)
+        if not event.in_order:
+            yield Transaction(_swaps(self.layout.name), event.seq - 1)
+
+
+def application(pipeline: str, generation: str) -> str:
+    """The application id under which a generation's batches are counted."""
+    return f"{pipeline}/{generation}"
+
+
+def lineage(layout: Layout, generation: str) -> list[str]:
+    """A generation, and those whose batches it goes on from, the newest first."""
+    found = [generation]
+    for birth in reversed(births(layout.home)):
+        if birth.kind == "fork" and birth.generation == found[-1]:
+            found.append(birth.of)
+    return found
+
+
+def _swaps(pipeline: str) -> str:
+    """The application id under which events that stand between batches are counted."""
+    return f"{pipeline}/journal"
+
+
+def _replaced(pipeline: str) -> str:
+    """The application id under which events are counted whose replaced rejected rows are gone."""
+    return f"{pipeline}/replaced"
+
+
+def _version(table: DeltaTable | None, app: str) -> int | None:
+    return table.transaction_version(app) if table else None

@@ -1,0 +1,90 @@
+"""All files of a table for others, perhaps of other columns, in one version.
+
+Readers see the old table or the new one. The table keeps its history, and its files stay on disk
+until VACUUM, so that an older version can still be read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
+from deltalake.transaction import AddAction, create_table_with_add_actions
+from tidemill.file_formats.delta_log import DIGITS, LOG
+from tidemill.publish.delta.commit import SnapshotStale
+
+
+def replace_all(
+    table: DeltaTable,
+    root: Path,
+    schema: Schema,
+    partitions: Sequence[str],
+    adds: Sequence[AddAction],
+    properties: CommitProperties,
+) -> None:
+    """Commit the replacement on a snapshot.
+
+    Args:
+        table: The snapshot.
+        root: The table's directory.
+        schema: From now on, with partition columns.
+        partitions: The partition columns from now on.
+        adds: The new files.
+        properties: Of the commit.
+
+    Raises:
+        SnapshotStale: somebody else has committed since the snapshot was taken.
+    """
+    if table.metadata().partition_columns == list(partitions):
+        table.create_write_transaction(
+            list(adds), "overwrite", schema, list(partitions), commit_properties=properties
+        )
+        return
+    # The other way keeps the old partition columns, and fails where the schema lacks one; this one
+    # looks for the newest version by itself, and replaces whatever it finds (deltalake 1.6.6). So
+    # it gets a log of its own, which ends at the snapshot, and its entry is put if absent.
+    with TemporaryDirectory(prefix="_replace-", dir=root) as folder:
+        _link_log(root / LOG, Path(folder, LOG), table.version())
+        metadata = table.metadata()
+        create_table_with_add_actions(
+            folder,
+            schema,
+            list(adds),
+            mode="overwrite",
+            partition_by=list(partitions),
+            name=metadata.name,
+            description=metadata.description,
+            configuration=metadata.configuration,
+            commit_properties=properties,
+            post_commithook_properties=PostCommitHookProperties(
+                create_checkpoint=False, cleanup_expired_logs=False
+            ),
+        )
+        _put_if_absent(Path(folder, LOG), root, f"{table.version() + 1:0{DIGITS}d}.json")
+
+
+def _link_log(log: Path, into: Path, version: int) -> None:
+    """A log that ends at a version, beside the log."""
+    for path in log.rglob("*"):
+        number = path.name[:DIGITS]
+        if path.is_file() and (not number.isdecimal() or int(number) <= version):
+            place = into / path.relative_to(log)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            # What it says may be newer, and is only a hint.
+            if path.name != "_last_checkpoint":
+                os.link(path, place)
+
+
+def _put_if_absent(log: Path, root: Path, name: str) -> None:
+    written = (log / name).read_text(encoding="utf-8")
+    entry = log / f"{name}.entry"
+    with entry.open("x", encoding="utf-8") as file:
+        # It says where the table is.
+        file.write(written.replace(log.parent.as_uri(), root.as_uri()))
+    try:
+        os.link(entry, root / LOG / name)
+    except FileExistsError as error:
+        raise SnapshotStale(f"{name} is there") from error

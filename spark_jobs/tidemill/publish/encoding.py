@@ -1,0 +1,139 @@
+"""Values as JSON and as plain text: of rows for a topic, of nested columns for a database.
+
+As Spark's `to_json` writes them: a map is an object with its keys as text, a timestamp is ISO 8601
+in UTC, a decimal keeps its digits, bytes are base64, NaN and infinity are text. Null is written,
+so that a reader can tell it from a column that is not there.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from json.encoder import encode_basestring as quoted
+from math import isfinite
+from typing import Any
+
+import pyarrow as pa
+from tidemill.publish.database.errors import type_unfit
+
+# Of a value that is not null.
+Encoder = Callable[[Any], str]
+NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
+
+
+def is_nested(kind: pa.DataType) -> bool:
+    """Whether a column of this type is written as JSON where there is no type of its own for it."""
+    return bool(pa.types.is_nested(kind))
+
+
+def json_texts(column: pa.Array) -> pa.Array:
+    """A column as JSON, value by value; null stays null."""
+    encode = json_encoder(column.type)
+    found = (None if value is None else encode(value) for value in column.to_pylist())
+    return pa.array(found, pa.string())
+
+
+def plain_texts(column: pa.Array) -> Iterator[str | None]:
+    """A column as text without quotes, value by value; null stays null."""
+    encode = plain_encoder(column.type)
+    return (None if value is None else encode(value) for value in column.to_pylist())
+
+
+def json_objects(chunk: pa.RecordBatch, columns: Sequence[str]) -> Iterator[str]:
+    """The rows of a chunk as JSON objects of some columns, in the order of the names."""
+    members = []
+    for name in columns:
+        column = chunk.column(name)
+        start, encode = f"{quoted(name)}:", or_null(json_encoder(column.type))
+        members.append([start + encode(value) for value in column.to_pylist()])
+    return ("{" + ",".join(row) + "}" for row in zip(*members, strict=True))
+
+
+def csv_lines(chunk: pa.RecordBatch, columns: Sequence[str]) -> Iterator[str]:
+    """The rows of a chunk as CSV without a line end: null is nothing, an empty text is `""`."""
+    fields = [map(_in_csv, plain_texts(chunk.column(name))) for name in columns]
+    return (",".join(row) for row in zip(*fields, strict=True))
+
+
+def json_encoder(kind: pa.DataType) -> Encoder:
+    """Writes values of an Arrow type as JSON.
+
+    Raises:
+        TypeUnfit: no published column is of such a type.
+    """
+    types = pa.types
+    if types.is_struct(kind):
+        return _struct(kind)
+    if types.is_map(kind):
+        return _map(kind)
+    if types.is_nested(kind):
+        item = or_null(json_encoder(kind.value_type))
+        return lambda values: "[" + ",".join(map(item, values)) + "]"
+    if types.is_boolean(kind):
+        return lambda value: "true" if value else "false"
+    if types.is_integer(kind):
+        return str
+    if types.is_floating(kind):
+        return lambda value: repr(value) if isfinite(value) else NOT_FINITE[repr(value)]
+    if types.is_decimal(kind):
+        return _digits
+    if not (types.is_string(kind) or types.is_binary(kind) or types.is_temporal(kind)):
+        raise type_unfit(kind, "JSON")
+    plain = plain_encoder(kind)
+    return lambda value: str(quoted(plain(value)))
+
+
+def plain_encoder(kind: pa.DataType) -> Encoder:
+    """Writes values of an Arrow type as JSON has them, but texts without quotes."""
+    types = pa.types
+    if types.is_string(kind):
+        return str
+    if types.is_binary(kind):
+        return lambda value: base64.b64encode(value).decode("ascii")
+    if types.is_timestamp(kind):
+        return _instant
+    if types.is_temporal(kind):
+        return date.isoformat
+    if types.is_floating(kind):
+        return lambda value: repr(value) if isfinite(value) else NOT_FINITE[repr(value)].strip('"')
+    return json_encoder(kind)
+
+
+def or_null(encode: Encoder) -> Encoder:
+    return lambda value: "null" if value is None else encode(value)
+
+
+def _struct(kind: pa.DataType) -> Encoder:
+    fields = [kind.field(place) for place in range(kind.num_fields)]
+    members = [
+        (field.name, quoted(field.name), or_null(json_encoder(field.type))) for field in fields
+    ]
+    return lambda value: (
+        "{" + ",".join(f"{key}:{encode(value[name])}" for name, key, encode in members) + "}"
+    )
+
+
+def _map(kind: pa.DataType) -> Encoder:
+    text, encode = plain_encoder(kind.key_type), or_null(json_encoder(kind.item_type))
+    return lambda pairs: (
+        "{" + ",".join(f"{quoted(text(key))}:{encode(item)}" for key, item in pairs) + "}"
+    )
+
+
+def _digits(value: Decimal) -> str:
+    return f"{value:f}"
+
+
+def _instant(value: datetime) -> str:
+    text = value.replace(tzinfo=None).isoformat(timespec="microseconds")
+    return f"{text}Z" if value.tzinfo else text
+
+
+def _in_csv(text: str | None) -> str:
+    if text is None:
+        return ""
+    if text and not any(special in text for special in ',"\r\n'):
+        return text
+    return '"' + text.replace('"', '""') + '"'

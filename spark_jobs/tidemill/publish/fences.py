@@ -1,0 +1,83 @@
+"""All fences of a pipeline: what refuses the writers of older epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from deltalake import DeltaTable
+from tidemill.contract.layout import Layout
+from tidemill.file_formats.delta_log import has_table
+from tidemill.increments.increments import Increment, Increments
+from tidemill.journal.journal import Journal
+from tidemill.publish.database.target import DatabaseTarget
+from tidemill.publish.delta.commit import LEASE_TRANSACTION
+from tidemill.publish.delta.log_head import read_head
+from tidemill.publish.fence import Fence
+from tidemill.publish.files_target import PublishedFiles
+from tidemill.publish.registry import targets_of
+from tidemill.spec.pipeline import Pipeline
+from tidemill.storage import documents
+
+
+def fences_on_disk(layout: Layout) -> list[Fence]:
+    """The fences of a pipeline that cost neither a connection nor a look at its whole past."""
+    increments = Increments(layout.increments)
+    newest = [increments.get(number) for number in increments.numbers()[-1:]]
+    found = [
+        _of_table(layout.table),
+        _of_table(layout.rejected),
+        _of_lists(layout),
+        _of_journal(layout),
+        _of_increments(layout, newest),
+    ]
+    return [fence for fence in found if fence is not None and fence.epoch]
+
+
+def all_fences(pipeline: Pipeline) -> list[Fence]:
+    """The fences of a pipeline, those in databases and of all increments too.
+
+    Raises:
+        TargetUnreachable: a database does not answer.
+    """
+    layout = pipeline.layout
+    every = _of_increments(layout, Increments(layout.increments).all())
+    found = {fence.where: fence for fence in fences_on_disk(layout)}
+    found |= {} if every is None or not every.epoch else {every.where: every}
+    for target in targets_of(pipeline, 0, lambda _: None):
+        if isinstance(target, DatabaseTarget):
+            with target.session() as session:
+                head = session.read_head()
+            if head is not None and head.pipeline == pipeline.name:
+                found[target.name] = Fence(where=target.name, epoch=head.epoch)
+    return list(found.values())
+
+
+def _of_table(path: Path) -> Fence | None:
+    newest = read_head(path).committed
+    if newest is not None:
+        epoch = newest.epoch
+    elif has_table(path):
+        # Our entries have expired since.
+        epoch = DeltaTable(path).transaction_version(LEASE_TRANSACTION)
+    else:
+        return None
+    return None if epoch is None else Fence(where=str(path), epoch=epoch)
+
+
+def _of_lists(layout: Layout) -> Fence | None:
+    last = documents.newest(layout.published)
+    listed = last and documents.read(layout.published / f"{last:06d}.json", PublishedFiles)
+    return Fence(where=str(layout.published), epoch=listed.epoch) if listed else None
+
+
+def _of_journal(layout: Layout) -> Fence | None:
+    last = documents.newest(layout.journal)
+    event = Journal(layout.journal).event(last) if last else None
+    return Fence(where=str(layout.journal), epoch=event.epoch) if event else None
+
+
+def _of_increments(layout: Layout, increments: Iterable[Increment]) -> Fence | None:
+    """What some increments were sealed and judged under: of two verdicts the newer epoch counts."""
+    epochs = [max(one.sealed.epoch, *(v.epoch for v in one.verdicts), 0) for one in increments]
+    return Fence(where=str(layout.increments), epoch=max(epochs)) if epochs else None

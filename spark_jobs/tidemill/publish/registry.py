@@ -1,0 +1,48 @@
+"""The targets of a spec, opened: none of them is reached before it has something to apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidemill.publish.delta.target import DeltaTarget
+from tidemill.publish.files_target import FilesTarget
+from tidemill.publish.python_target import PythonTarget
+from tidemill.publish.target import Target
+from tidemill.spec import targets as given
+from tidemill.spec.pipeline import Pipeline
+
+
+def targets_of(pipeline: Pipeline, epoch: int, say: Callable[[str], None]) -> list[Target]:
+    """A pipeline's targets, the head target first.
+
+    Args:
+        pipeline: The pipeline.
+        epoch: Of the lease that its caller holds.
+        say: Gets lines for the task log.
+    """
+    return [open_target(target, pipeline, epoch, say) for target in pipeline.spec.publish]
+
+
+def open_target(
+    target: given.Target, pipeline: Pipeline, epoch: int, say: Callable[[str], None]
+) -> Target:
+    """One of a pipeline's targets, opened."""
+    match target:
+        case given.DeltaTarget():
+            return DeltaTarget(pipeline.layout, epoch)
+        case given.PostgresTarget():
+            from tidemill.publish.database.postgres_target import PostgresTarget
+
+            return PostgresTarget(target, layout=pipeline.layout, epoch=epoch, say=say)
+        case given.MariaDbTarget():
+            from tidemill.publish.database.mariadb_target import MariaDbTarget
+
+            return MariaDbTarget(target, layout=pipeline.layout, epoch=epoch, say=say)
+        case given.PythonTarget():
+            return PythonTarget(target, pipeline, epoch, say)
+        case given.KafkaTarget():
+            from tidemill.publish.kafka_target import KafkaTarget
+
+            return KafkaTarget(target, pipeline=pipeline.name)
+        case given.FilesTarget():
+            return FilesTarget(pipeline.layout, epoch)

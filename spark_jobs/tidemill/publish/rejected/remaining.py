@@ -1,0 +1,111 @@
+"""The rejected rows that stay when an event replaces others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.transaction import RemoveAction
+from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Event, Journal
+from tidemill.journal.partition_set import Partitions
+from tidemill.journal.recomputation import Made
+from tidemill.publish.delta.live_files import live_files
+
+COLUMNS = pa.schema(
+    [
+        ("reason", pa.string()),
+        ("file", pa.string()),
+        ("record", pa.string()),
+        ("partition", pa.map_(pa.string(), pa.string())),
+        ("generation", pa.string()),
+        ("increment", pa.int64()),
+        ("last_batch", pa.int64()),
+    ]
+)
+# Of a row that says by itself whether it is replaced.
+TELLING = ["file", "partition", "increment"]
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What a commit takes away from the table, and what it writes anew of that.
+
+    Args:
+        removes: Files that hold replaced rows.
+        kept: Their other rows.
+    """
+
+    removes: Sequence[RemoveAction] = ()
+    kept: Sequence[pa.Table] = ()
+
+
+def rest_of(table: DeltaTable | None, layout: Layout, event: Event) -> Rest:
+    """What an event replaces, on a snapshot.
+
+    A swap replaces the rejected rows of its partitions, and those without a partition whose origin
+    it has read again; only of events that it was computed after. Rows are few, so the files they
+    are in are written anew.
+    """
+    if table is None or event.kind not in ("swap", "replace"):
+        return Rest()
+    events = Journal(layout.journal).events()
+    if event.kind == "replace":
+        return rows_but(table, layout, frozenset(e.increment for e in events if e.seq < event.seq))
+    made = event.made
+    if made is None or (made.partitions is None and made.forgets is None):
+        return Rest()
+    return _rest(table, layout, _Replaced.by(made, events).holds)
+
+
+def rows_but(table: DeltaTable | None, layout: Layout, increments: frozenset[int]) -> Rest:
+    """What stays without the rows of some increments."""
+    return _rest(table, layout, lambda row: row["increment"] in increments)
+
+
+def _rest(
+    table: DeltaTable | None, layout: Layout, goes: Callable[[Mapping[str, Any]], bool]
+) -> Rest:
+    removes, kept = [], []
+    for file in live_files(table, layout.rejected) if table else ():
+        rows = pq.read_table(file.path, schema=COLUMNS)
+        stays = [not goes(row) for row in rows.select(TELLING).to_pylist()]
+        if not all(stays):
+            removes.append(file.removal())
+            kept.append(rows.filter(pa.array(stays)))
+    return Rest(removes, kept)
+
+
+@dataclass(frozen=True)
+class _Replaced:
+    """Tells the rows that a swap replaces.
+
+    Args:
+        partitions: Whose rows; None for no partition's.
+        origins: Of rows without a partition.
+        increments: That it was computed after.
+    """
+
+    partitions: Partitions | None
+    origins: frozenset[str]
+    increments: frozenset[int]
+
+    @classmethod
+    def by(cls, made: Made, events: Sequence[Event]) -> _Replaced:
+        known = frozenset(event.increment for event in events if event.seq <= made.seq)
+        return cls(made.partitions, frozenset(made.forgets or ()), known)
+
+    def holds(self, row: Mapping[str, Any]) -> bool:
+        if row["increment"] not in self.increments:
+            return False
+        partition = dict(row["partition"] or ())
+        columns = self.partitions.columns if self.partitions else ()
+        if columns and any(partition.get(column) is None for column in columns):
+            return row["file"] in self.origins
+        if self.partitions is None:
+            return not any(partition.values()) and row["file"] in self.origins
+        return self.partitions.hold(partition)

@@ -1,0 +1,102 @@
+"""Whether all targets of a pipeline can put rows in the place of others, asked before any does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from tidemill.file_formats.keyed_rows import KeyedFile, doubled
+from tidemill.increments.increments import Sealed
+from tidemill.ledger.ledger import Ledger
+from tidemill.publish.database.session import KeyRepeated
+from tidemill.publish.net_payload import payload_schema
+from tidemill.publish.python_target import PythonTarget
+from tidemill.publish.target import SwapUnfit
+from tidemill.spec import targets as given
+from tidemill.spec.output import OutputMode
+from tidemill.spec.pipeline import Pipeline
+
+
+def unable_to_swap(pipeline: Pipeline) -> Mapping[str, str]:
+    """The targets that cannot, and why.
+
+    Args:
+        pipeline: Classes that its spec names are imported.
+
+    Raises:
+        SpecError: such a class cannot be.
+    """
+    found = {}
+    for target in pipeline.spec.publish:
+        why = _why(target, pipeline)
+        if why is not None:
+            found[target.name] = why
+    return found
+
+
+def refuse_backfill(pipeline: Pipeline) -> None:
+    """Refuse what would replace rows, before it starts.
+
+    Raises:
+        SwapUnfit: a target cannot, so that it would stand still at that event for ever.
+        SpecError: a target's class cannot be imported.
+    """
+    unable = unable_to_swap(pipeline)
+    if unable:
+        name, why = next(iter(unable.items()))
+        raise SwapUnfit(
+            f"{name} cannot put rows in the place of others: {why}.",
+            remedy="Mend it, or take it out of `publish`; nothing was computed or published.",
+            targets=tuple(unable),
+        )
+
+
+def refuse_repeated_keys(pipeline: Pipeline, sealed: Sealed) -> None:
+    """Refuse rows that were computed again and that a table with keys could not take.
+
+    Of live rows with one key that of the later batch counts; what was computed again is one batch.
+    Asked before it stands in the journal, since that target would stand still there for ever.
+
+    Args:
+        pipeline: Whose rows.
+        sealed: The set.
+
+    Raises:
+        KeyRepeated: a key is there twice.
+    """
+    output = pipeline.spec.output
+    keyed = [t for t in pipeline.spec.publish if isinstance(t, given.DatabaseTarget)]
+    upserts = [t.name for t in keyed if t.mode_for(output.mode) == "upsert"]
+    if not upserts or sealed.made is None or sealed.made.by_way_of == "rebuild" or sealed.net:
+        return
+    ledger = Ledger(pipeline.layout, sealed.generation)
+    batches = ledger.batches(sealed.first, sealed.last)
+    schema = payload_schema(ledger, batches)
+    files = [
+        KeyedFile(ledger.sink / file.path, file.partition)
+        for batch in batches
+        for file in batch.outputs
+        if file.rows and not file.rejected
+    ]
+    found = doubled(files, pa.schema([schema.field(key) for key in output.keys]))
+    if found is not None:
+        raise KeyRepeated(
+            f"{found.rows} rows that were computed again have one key ({', '.join(output.keys)}), "
+            f"and nothing says which of them is the later one; {upserts[0]} keeps one row a key.",
+            remedy="Keep one row a key in the transform, or let the target append; nothing was "
+            "published.",
+            keys=output.keys,
+            targets=tuple(upserts),
+        )
+
+
+def _why(target: given.Target, pipeline: Pipeline) -> str | None:
+    match target:
+        case given.PythonTarget():
+            if not PythonTarget(target, pipeline, 0, lambda _: None).swaps:
+                return f"{target.target} does not declare `swaps = True`"
+        case given.FilesTarget():
+            output = pipeline.spec.output
+            if output.mode is not OutputMode.APPEND and output.partition_by:
+                return f"files of output mode {output.mode} hold rows of several partitions"
+    return None
