@@ -25,10 +25,9 @@ from tidemill.contract.errors import ExitCode, TidemillError
 from tidemill.contract.report import Report, Step
 from tidemill.contract.syntax.unicode_text import show_any_text
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.steps.parts.run import Run, StepFunction, perform
 from tidemill.storage.file_mode import keep_from_others
 from tidemill.storage.lease import leave_on_loss
-
-from spark_jobs.steps.step import Run, StepFunction, perform
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _ingest_group(names: Sequence[str], run_id: str) -> int:
     """Ingest several pipelines in one Spark application; failed if any of them failed."""
-    from spark_jobs.steps.group import ingest_group
+    from tidemill.steps.ingest_group import ingest_group
 
     pipelines = [open_pipeline(name) for name in names]
     runs = [Run(one, run_id, partial(_say_of, one.name)) for one in pipelines]
@@ -84,18 +83,18 @@ def _say_of(name: str, line: str) -> None:
 def step_function(step: Step) -> StepFunction:
     """The function of a step, imported only when it is needed: some pull in Spark or GX."""
     if step == "doctor":
-        from spark_jobs.steps.doctor import doctor
+        from tidemill.steps.doctor import doctor
 
         return doctor
     if step == "ingest":
-        from spark_jobs.steps.ingest import ingest
+        from tidemill.steps.ingest import ingest
 
         return ingest
     if step == "gate":
-        from spark_jobs.steps.gate import gate
+        from tidemill.steps.gate import gate
 
         return gate
-    from spark_jobs.steps.publish import publish
+    from tidemill.steps.publish import publish
 
     return publish
 

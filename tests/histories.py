@@ -31,12 +31,12 @@ from tidemill.publish.payload import Payload
 from tidemill.sources.files.clean_source import cleaned_sources
 from tidemill.spec.load import load_spec
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.seal import seal
+from tidemill.steps.publish import publish
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease, hold, newest_epoch
 
-from spark_jobs.steps.publish import publish
-from spark_jobs.steps.seal import seal
-from spark_jobs.steps.step import Run, perform
 from tests.ledger.spark_logs import write_commit, write_metadata
 from tests.rows import BY_DAY, COLUMNS, Row, reject, row, rows
 from tests.seen import Seen, read_rows, tree

@@ -21,9 +21,9 @@ from tidemill.ledger.manifests import (
     read_attempts,
 )
 from tidemill.spark_logs.checkpoint import read_checkpoint
+from tidemill.steps.gate import gate
+from tidemill.steps.parts.run import perform
 
-from spark_jobs.steps.gate import gate
-from spark_jobs.steps.step import perform
 from tests.histories import NAME, History
 from tests.rows import Row
 from tests.spark_batches import write_files

@@ -16,10 +16,10 @@ from tidemill.engine.run.options import Manner
 from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import parse_trigger
+from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.stream import stream
 
 from spark_jobs.main import step_function
-from spark_jobs.steps.step import Run, perform
-from spark_jobs.steps.stream import stream
 
 NAME = "words"
 IDENTITY = "def transform(rows):\n    return rows\n"

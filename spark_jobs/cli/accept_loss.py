@@ -15,7 +15,7 @@ def accept_loss(
 ) -> None:
     """Go on without Kafka records that expired before they were read."""
     # Only this command needs a client of Kafka.
-    from spark_jobs.steps.accept_loss import accept_losses, find_losses
+    from tidemill.steps.decisions.accept_loss import accept_losses, find_losses
 
     screen = Screen(json)
     pipeline = open_pipeline(name)

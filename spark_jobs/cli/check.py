@@ -23,8 +23,8 @@ Names = Annotated[
 
 def check(names: Names = None, json: Json = False) -> None:
     """Look for mistakes in specs, transforms, suites and DAGs; no JVM, no database, no data."""
-    from spark_jobs.steps.check import check as check_pipelines
-    from spark_jobs.steps.dag_integrity import airflow_installed, check_dags
+    from tidemill.steps.read_only.check import check as check_pipelines
+    from tidemill.steps.read_only.dag_integrity import airflow_installed, check_dags
 
     screen = Screen(json)
     problems = check_pipelines(names or ())

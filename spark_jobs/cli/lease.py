@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.steps.decisions.repair_lease import LeaseState, look_at_lease, repair_lease
 from typer import Typer, confirm
 
 from spark_jobs.cli.options import Yes
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.steps.lease import LeaseState, look_at_lease, repair_lease
 
 lease = Typer(help="Look at who writes to a pipeline, and mend its lease.", no_args_is_help=True)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tidemill.compatibility.change import Verdict
 from tidemill.contract.errors import ExitCode
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.steps.read_only.plan import Compared, Planned
+from tidemill.steps.read_only.plan import plan as compare
 from typer import Exit
 
 from spark_jobs.cli.screen import Json, PipelineName, Screen
-from spark_jobs.steps.plan import Compared, Planned
-from spark_jobs.steps.plan import plan as compare
 
 
 def plan(name: PipelineName, json: Json = False) -> None:

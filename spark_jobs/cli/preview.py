@@ -24,7 +24,7 @@ Limit = Annotated[int, Option("--limit", min=1, help="Most rows of either kind t
 
 def preview(name: PipelineName, input: Input, limit: Limit = 10, json: Json = False) -> None:
     """Try transform and suite on a sample; no checkpoint, nothing published, nothing kept."""
-    from spark_jobs.steps.preview import preview as make
+    from tidemill.steps.read_only.preview import preview as make
 
     screen = Screen(json)
     with screen.busy("preview …"):

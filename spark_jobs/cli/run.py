@@ -11,11 +11,11 @@ from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome, Report, Step, read
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.spec import Spec
+from tidemill.steps.parts.run import Run, Say, perform
 from typer import Argument, Exit, Option
 
 from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.main import sentence, step_function
-from spark_jobs.steps.step import Run, Say, perform
 
 Names = Annotated[list[str], Argument(metavar="NAME...", help="The pipelines.", show_default=False)]
 RunId = Annotated[
@@ -63,7 +63,7 @@ def _well(found: Mapping[str, Sequence[Report]], this: Run) -> bool:
 
 
 def _ingest_together(runs: Sequence[Run], screen: Screen) -> list[Report]:
-    from spark_jobs.steps.group import ingest_group
+    from tidemill.steps.ingest_group import ingest_group
 
     with screen.busy("ingest …"):
         reports = ingest_group(runs)

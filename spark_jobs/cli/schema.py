@@ -51,7 +51,7 @@ def infer(
     json: Json = False,
 ) -> None:
     """Write a schema from a sample, for a person to look over and put into the spec."""
-    from spark_jobs.steps.infer import infer as make
+    from tidemill.steps.read_only.infer_schema import infer as make
 
     if format is not None and format not in get_args(FileFormat):
         raise BadParameter(f"one of {', '.join(get_args(FileFormat))}", param_hint="--format")

@@ -56,7 +56,7 @@ def show(
     name: PipelineName, operator: Operator = None, limit: Limit = 20, json: Json = False
 ) -> None:
     """Show what the operators keep after the last batch, as Spark's state data source has it."""
-    from spark_jobs.steps.state import show_state
+    from tidemill.steps.read_only.state import show_state
 
     screen = Screen(json)
     with screen.busy("state …"):

@@ -15,13 +15,13 @@ from tidemill.ledger.batch import Batch
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
+from tidemill.steps.parts.run import Run, perform
 from typer import Argument, Exit, Option
 
 from spark_jobs.cli.run import manual_run_id
 from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.cli.streams import explain, listed, status, stop
 from spark_jobs.main import sentence
-from spark_jobs.steps.step import Run, perform
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -81,7 +81,7 @@ def stream(
 def _run(
     pipeline: Pipeline, run_id: str | None, trigger: StreamTrigger, shown: int, screen: Screen
 ) -> None:
-    from spark_jobs.steps.stream import stream as step
+    from tidemill.steps.stream import stream as step
 
     run = Run(pipeline, run_id or manual_run_id("stream"), screen.line)
 

@@ -99,7 +99,7 @@ def explain(pipeline: Pipeline, screen: Screen) -> ExitCode:
     if found:
         plan = str(found[0].plan)
     else:
-        from spark_jobs.steps.stream import explain as planned
+        from tidemill.steps.stream import explain as planned
 
         with screen.busy("explain …"):
             plan = planned(pipeline)

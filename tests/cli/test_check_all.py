@@ -9,8 +9,8 @@ import sys
 import pytest
 from tidemill.contract.errors import ExitCode
 from tidemill.spec import json_schema as schema
+from tidemill.steps.read_only import dag_integrity
 
-from spark_jobs.steps import dag_integrity
 from tests.cli.conftest import Tidemill
 from tests.cli.problems import SPEC, edit, found
 from tests.e2e.mill import NAME, Mill

@@ -105,7 +105,7 @@ def test_a_pipeline_that_is_written_to_cannot_be_released_into(
     tidemill: Tidemill, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history.increment(rows(1), outcome="held")
-    monkeypatch.setattr("spark_jobs.steps.release.PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("tidemill.steps.decisions.release.PATIENCE_SECONDS", 0)
 
     with hold(history.layout.lease, step="ingest", run_id="r1"):
         answer = tidemill("release", "orders", "1", "--reason", "x", "--json")

@@ -13,11 +13,11 @@ from tidemill.publish.delta.table_schema import SchemaChanged
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.withdrawal import withdraw_event
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions import withdraw as steps
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import perform
 from tidemill.storage.lease import newest_epoch
 
-from spark_jobs.steps import withdraw as steps
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.step import perform
 from tests.cli.conftest import Tidemill
 from tests.histories import History, reject, rows
 from tests.publish.again import tail_redone
@@ -83,7 +83,7 @@ def test_an_event_whose_withdrawal_was_killed_does_not_go_out_again(
             raise KeyboardInterrupt
         return done
 
-    monkeypatch.setattr("spark_jobs.steps.withdraw.withdraw_event", withdraw_and_die)
+    monkeypatch.setattr("tidemill.steps.decisions.withdraw.withdraw_event", withdraw_and_die)
     with pytest.raises(KeyboardInterrupt):
         steps.withdraw(history.pipeline, 2, by="Ada", reason="bad", run_id="killed", say=print)
     assert history.publish().outcome is Outcome.DONE

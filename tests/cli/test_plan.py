@@ -10,9 +10,9 @@ import pytest
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.engine import session
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import perform
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.step import perform
 from tests.born import CODE, born
 from tests.cli.conftest import Tidemill
 from tests.histories import NAME, History, rows, tree

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import perform
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.step import perform
 from tests.cli.conftest import Tidemill
 from tests.histories import History, rows
 

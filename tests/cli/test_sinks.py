@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tidemill.contract.errors import ExitCode
+from tidemill.steps.read_only import dag_integrity
 
-from spark_jobs.steps import dag_integrity
 from tests.cli.conftest import Tidemill
 from tests.sinks import COUNTS, IDENTITY, NAME, Sinks
 

@@ -14,9 +14,9 @@ from tidemill.engine.run.options import Manner
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
+from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.stream import stream
 
-from spark_jobs.steps.step import Run, perform
-from spark_jobs.steps.stream import stream
 from tests.e2e.project import write_pipeline
 
 NAME = "words"

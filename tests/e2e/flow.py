@@ -17,9 +17,9 @@ from tidemill.journal.takeovers import current
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.steps.parts.run import Run, perform
 
 from spark_jobs.main import step_function
-from spark_jobs.steps.step import Run, perform
 from tests.e2e.project import write_pipeline
 
 STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")

@@ -17,9 +17,9 @@ from deltalake import DeltaTable
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.steps.parts.run import Run, perform
 
 from spark_jobs.main import step_function
-from spark_jobs.steps.step import Run, perform
 
 NAME = "orders"
 STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")

@@ -14,8 +14,8 @@ from tidemill.compatibility.fingerprint import read_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report
 from tidemill.engine.run import ingest
+from tidemill.steps.read_only.plan import Planned, plan
 
-from spark_jobs.steps.plan import Planned, plan
 from tests.e2e.flow import Flow
 from tests.seen import tree
 

@@ -12,10 +12,10 @@ from tidemill.contract.report import Outcome
 from tidemill.ledger.ledger import Ledger
 from tidemill.sources.kafka.accepted_loss import Losses
 from tidemill.spark_logs.offset_ranges import Range
+from tidemill.steps.decisions.accept_loss import LossChanged, accept_losses, find_losses
 from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
-from spark_jobs.steps.accept_loss import LossChanged, accept_losses, find_losses
 from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.generations.repairs.plan import planned_repairs
+from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 
-from spark_jobs.steps.checkpoint_repair import repair_checkpoint
 from tests.e2e.flow import Flow
 from tests.e2e.test_recovery import AS_IT_IS, SPEC, closed, rows, sums
 

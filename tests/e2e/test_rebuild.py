@@ -14,8 +14,8 @@ from tidemill.journal.journal import Journal
 from tidemill.journal.takeovers import births, current
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.steps.decisions.flush import flush
 
-from spark_jobs.steps.flush import flush
 from tests.e2e.asking import WHO, ask
 from tests.e2e.flow import Flow
 from tests.e2e.kafka_mill import KafkaMill

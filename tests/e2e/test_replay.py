@@ -17,8 +17,8 @@ from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.late_rows import LateLog
 from tidemill.spark_logs.partition_paths import partition_values
+from tidemill.steps.decisions.flush import flush
 
-from spark_jobs.steps.flush import flush
 from tests.e2e.flow import Flow, Row
 
 if TYPE_CHECKING:

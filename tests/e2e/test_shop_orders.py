@@ -11,11 +11,11 @@ import pytest
 from deltalake import DeltaTable
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.steps.decisions.release import release
+from tidemill.steps.parts.run import Run, perform
 
 from spark_jobs.main import step_function
 from spark_jobs.samples.shop_orders import write_day
-from spark_jobs.steps.release import release
-from spark_jobs.steps.step import Run, perform
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
+from tidemill.steps.read_only.preview import preview
 
-from spark_jobs.steps.preview import preview
 from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from tidemill.contract.report import Outcome
 from tidemill.engine.run.cores import TooFewCores
 from tidemill.ledger.running_queries import running
+from tidemill.steps.stream import explain
 
-from spark_jobs.steps.stream import explain
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.sinks import COUNTS, IDENTITY, Sinks, noting

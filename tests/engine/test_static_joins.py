@@ -13,8 +13,8 @@ from tidemill.engine.query.build import plan
 from tidemill.engine.query.refusals import ModeUnsupported
 from tidemill.engine.session import open_session
 from tidemill.engine.sources.static_inputs import Statics, kept, pin_statics, read_statics
+from tidemill.steps.stream import explain
 
-from spark_jobs.steps.stream import explain
 from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm

@@ -7,15 +7,15 @@ from typing import Any
 
 from tidemill.contract.report import Report
 from tidemill.generations.repairs.plan import planned_repairs
+from tidemill.steps.decisions.reject import reject as reject_increment
+from tidemill.steps.decisions.release import NotHeld, release
+from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
+from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
+from tidemill.steps.decisions.repair_target import repair_target
+from tidemill.steps.decisions.withdraw import NotWithdrawable, withdraw
+from tidemill.steps.parts.seal import seal
 from tidemill.storage.lease import hold
 
-from spark_jobs.steps.checkpoint_repair import repair_checkpoint
-from spark_jobs.steps.lease import look_at_lease, repair_lease
-from spark_jobs.steps.reject import reject as reject_increment
-from spark_jobs.steps.release import NotHeld, release
-from spark_jobs.steps.repair_target import repair_target
-from spark_jobs.steps.seal import seal
-from spark_jobs.steps.withdraw import NotWithdrawable, withdraw
 from tests.histories import History, reject, rows
 from tests.ledger.spark_logs import write_commit
 

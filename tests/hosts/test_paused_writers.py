@@ -14,9 +14,9 @@ from datetime import date
 import pytest
 from tidemill.contract.report import Outcome
 from tidemill.ledger.run_increment import read_run_increment
+from tidemill.steps.parts.seal import seal
 from tidemill.storage.lease import hold
 
-from spark_jobs.steps.seal import seal
 from tests.histories import History, reject, row, rows
 from tests.hosts.host import Writer, writer_elsewhere
 from tests.hosts.reader import State, reading

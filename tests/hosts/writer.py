@@ -18,12 +18,12 @@ from typing import Any
 
 from tidemill.contract.errors import TidemillError
 from tidemill.ledger.run_increment import remember
+from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.seal import seal
+from tidemill.steps.publish import publish
 from tidemill.storage import heartbeat, lease, processes
 from tidemill.storage.lease import hold
 
-from spark_jobs.steps.publish import publish
-from spark_jobs.steps.seal import seal
-from spark_jobs.steps.step import Run, perform
 from tests.histories import History
 
 

@@ -16,9 +16,9 @@ from tidemill.spark_logs.checkpoint import CheckpointWithoutMetadata
 from tidemill.spark_logs.compactible_log import GapInSinkLog, GapInSourceLog
 from tidemill.spark_logs.metadata_log import TornLogEntry
 from tidemill.spark_logs.sink_log import read_sink_log
+from tidemill.steps.decisions.repair_checkpoint import RepairChanged, repair_checkpoint
 from tidemill.storage.lease import hold
 
-from spark_jobs.steps.checkpoint_repair import RepairChanged, repair_checkpoint
 from tests.histories import History, reject, rows
 from tests.ledger.spark_logs import write_commit
 from tests.spark_batches import plan
@@ -285,7 +285,7 @@ def test_nothing_is_repaired_of_a_pipeline_that_never_ran(tmp_path: Path) -> Non
 def test_nothing_is_repaired_while_a_run_is_writing(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spark_jobs.steps.checkpoint_repair.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("tidemill.steps.decisions.repair_checkpoint.PATIENCE_SECONDS", 0.0)
     emptied(entry(history, "commits/2"))
     with (
         hold(history.layout.lease, step="ingest", run_id="ingest"),

@@ -13,8 +13,8 @@ from tidemill.contract.report import Outcome, Report, Step
 from tidemill.increments.increments import State
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.publish.catch_up import CatchUp
+from tidemill.steps.decisions.release import release
 
-from spark_jobs.steps.release import release
 from tests.e2e.flow import SUITE
 from tests.oracle.cases import CASES
 from tests.oracle.history import LetOut

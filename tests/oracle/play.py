@@ -11,9 +11,9 @@ from typing import Any
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Increments, State
 from tidemill.spec.output import OutputMode
+from tidemill.steps.decisions.flush import NothingToFlush, flush
+from tidemill.steps.decisions.release import release
 
-from spark_jobs.steps.flush import NothingToFlush, flush
-from spark_jobs.steps.release import release
 from tests.e2e.flow import SUITE
 from tests.oracle.given import Given, Model
 from tests.oracle.history import Again, Arrive, Change, Die, Flush, Go, Kill, LetOut

@@ -23,8 +23,8 @@ from tidemill.publish.rejected import table as rejected
 from tidemill.publish.rejected.remaining import Rest
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.spec import Spec
+from tidemill.steps.parts.journal_entries import Entries
 
-from spark_jobs.steps.entries import Entries
 from tests.oracle.asked_for import lines as lines_of
 from tests.oracle.asked_for import reports as reports_of
 from tests.oracle.asking import asking

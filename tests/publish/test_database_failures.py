@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish import registry
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import perform
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.step import perform
 from tests.histories import History, rows
 from tests.processes import child, kill_group, wait_for
 from tests.publish.warehouse import Warehouse

@@ -12,9 +12,9 @@ from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.target import NotOurTurn
+from tidemill.steps import publish as step
 from tidemill.storage.lease import Lease, hold
 
-from spark_jobs.steps import publish as step
 from tests.histories import History, reject, rows
 
 

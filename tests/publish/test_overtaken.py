@@ -18,9 +18,9 @@ from tidemill.publish import swap_order
 from tidemill.publish.catch_up import CatchUp, EventOvertaken
 from tidemill.publish.files_target import files_now
 from tidemill.publish.registry import targets_of
+from tidemill.steps.parts.journal_entries import Entries
 from tidemill.storage.lease import hold
 
-from spark_jobs.steps.entries import Entries
 from tests.histories import History, row, rows
 from tests.ledger.holders import take_over
 from tests.publish.again import days, made_again, rebuilt

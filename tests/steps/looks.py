@@ -6,9 +6,9 @@ from typing import Any
 
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome, Report
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import perform
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.step import perform
 from tests.histories import History
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tidemill.file_formats.parquet_rows import row_chunks
 from tidemill.gate.sample import SampleFile
+from tidemill.steps.parts.published_rows import published_beside
 
-from spark_jobs.steps.beside import published_beside
 from tests.histories import History, rows
 from tests.net_histories import NetHistory, count, hour
 

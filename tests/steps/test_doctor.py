@@ -12,10 +12,10 @@ import pytest
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import Run, perform
 from tidemill.storage.root_identity import forget
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.step import Run, perform
 from tests.histories import NAME, History, reject, rows, tree
 from tests.ledger.spark_logs import write_commit, write_named_offsets
 from tests.steps.looks import look, refused, work

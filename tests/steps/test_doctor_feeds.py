@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.overdue import FeedOverdue
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.overdue import FeedOverdue
 from tests.histories import History, rows
 from tests.steps.looks import look
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import Run, perform
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.step import Run, perform
 from tests.histories import History, rows
 from tests.steps.looks import refused
 

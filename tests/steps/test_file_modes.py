@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tidemill.steps.doctor import doctor
 from tidemill.storage.file_mode import keep_from_others
 
-from spark_jobs.steps.doctor import doctor
 from tests.histories import History, reject, rows
 from tests.processes import child
 

@@ -9,9 +9,9 @@ import pytest
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.flushes import flushes
+from tidemill.steps.decisions.flush import Flush, NothingToFlush, flush
+from tidemill.steps.decisions.release import ReasonMissing
 
-from spark_jobs.steps.flush import Flush, NothingToFlush, flush
-from spark_jobs.steps.release import ReasonMissing
 from tests.histories import History, rows
 from tests.ledger.spark_logs import write_commit
 

@@ -18,14 +18,14 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest
 from tidemill.reporting.pipeline_status import read_status
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone
+from tidemill.steps.decisions.check_request import asked
+from tidemill.steps.decisions.fork import fork_generation
+from tidemill.steps.decisions.recomputed import last_published
+from tidemill.steps.decisions.redo import redo
+from tidemill.steps.parts.seal import seal
+from tidemill.steps.parts.unpublished import NothingToRedo
 from tidemill.storage.lease import hold
 
-from spark_jobs.steps.again import last_published
-from spark_jobs.steps.asked import asked
-from spark_jobs.steps.fork import fork_generation
-from spark_jobs.steps.redo import redo
-from spark_jobs.steps.seal import seal
-from spark_jobs.steps.tail import NothingToRedo
 from tests.histories import History, row, rows, tree
 
 ASKED = RunRequest(role="redo", by="ada", reason="the sums were wrong")

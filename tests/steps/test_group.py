@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.report import Outcome
+from tidemill.steps.ingest_group import ingest_group
+from tidemill.steps.parts.run import Run
 
-from spark_jobs.steps.group import ingest_group
-from spark_jobs.steps.step import Run
 from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish.delta.commit import LEASE_TRANSACTION
+from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import perform
 from tidemill.storage.lease import hold, newest_epoch
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.lease import look_at_lease, repair_lease
-from spark_jobs.steps.step import perform
 from tests.histories import History, rows
 
 
@@ -102,7 +102,7 @@ def test_a_pipeline_that_never_published_has_no_fence(tmp_path: Path) -> None:
 def test_whoever_writes_while_the_doctor_looks_is_not_taken_for_a_lease_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spark_jobs.steps import lease as step
+    from tidemill.steps.decisions import repair_lease as step
 
     history = History(tmp_path)
     history.increment(rows(1))

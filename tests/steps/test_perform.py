@@ -11,8 +11,8 @@ from py4j.protocol import Py4JNetworkError
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TransientError
 from tidemill.contract.report import Outcome
+from tidemill.steps.parts.run import Ended, Run, perform
 
-from spark_jobs.steps.step import Ended, Run, perform
 from tests.histories import History
 
 

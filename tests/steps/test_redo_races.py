@@ -14,12 +14,12 @@ from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
+from tidemill.steps.decisions.redo import redo
+from tidemill.steps.decisions.release import NotHeld, release
+from tidemill.steps.doctor import doctor
+from tidemill.steps.gate import gate
+from tidemill.steps.parts.run import perform
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.gate import gate
-from spark_jobs.steps.redo import redo
-from spark_jobs.steps.release import NotHeld, release
-from spark_jobs.steps.step import perform
 from tests.histories import History, rows
 from tests.publish.again import days, made_again, write_scratch
 

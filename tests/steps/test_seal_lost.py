@@ -6,10 +6,10 @@ import pytest
 from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
+from tidemill.steps.decisions.recomputed import seal_again
 from tidemill.storage.documents import AlreadyWritten
 from tidemill.storage.lease import Lease, newest_epoch
 
-from spark_jobs.steps.again import seal_again
 from tests.histories import History, rows
 from tests.publish.again import days, write_scratch
 

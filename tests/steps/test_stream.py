@@ -16,8 +16,8 @@ from tidemill.generations.execution import ExecutionChanged
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.running_queries import RunningQuery, running
 from tidemill.spec.stream_trigger import TriggerUnsupported
+from tidemill.steps.stream import NothingToShow
 
-from spark_jobs.steps.stream import NothingToShow
 from tests.sinks import COUNTS, IDENTITY, Sinks
 
 pytestmark = pytest.mark.jvm

@@ -13,8 +13,8 @@ from deltalake import DeltaTable
 from tidemill.contract.errors import ExitCode, Refused, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.publish.target_heads import TargetAheadOfJournal, prove_tables
+from tidemill.steps.decisions.repair_target import VersionGone, plan_repair, repair_target
 
-from spark_jobs.steps.repair_target import VersionGone, plan_repair, repair_target
 from tests.histories import History, reject, rows
 from tests.publish.again import days, made_again
 from tests.steps.looks import look, refused

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tidemill.contract.report import Outcome, Report
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import perform
 
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.step import perform
 from tests.histories import History, rows
 from tests.ledger.spark_logs import write_commit
 

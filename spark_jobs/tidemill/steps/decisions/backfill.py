@@ -16,10 +16,9 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_order import touches
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.recomputed import last_event, last_published, leased, note, seal_again
+from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import Lease
-
-from spark_jobs.steps.again import last_event, last_published, leased, note, seal_again
-from spark_jobs.steps.step import Ended, Run
 
 if TYPE_CHECKING:
     from tidemill.engine.recompute.dry_run import DryRun

@@ -15,10 +15,9 @@ from tidemill.ledger.run_increment import read_run_increment, remember, remember
 from tidemill.publish.delta.position import lineage
 from tidemill.publish.swap_support import refuse_repeated_keys
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.parts.run import Run
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease, hold
-
-from spark_jobs.steps.step import Run
 
 if TYPE_CHECKING:
     from tidemill.engine.recompute.recompute import Recomputed

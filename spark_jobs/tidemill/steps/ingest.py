@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from tidemill.contract.report import Outcome
 from tidemill.ledger.run_request import read_request
-
-from spark_jobs.steps.backfill import backfill
-from spark_jobs.steps.live import ingest_live
-from spark_jobs.steps.rebuild import rebuild
-from spark_jobs.steps.redo import redo
-from spark_jobs.steps.reject import reinstate
-from spark_jobs.steps.step import Ended, Run
+from tidemill.steps.decisions.backfill import backfill
+from tidemill.steps.decisions.rebuild import rebuild
+from tidemill.steps.decisions.redo import redo
+from tidemill.steps.decisions.reject import reinstate
+from tidemill.steps.parts.live_ingest import ingest_live
+from tidemill.steps.parts.run import Ended, Run
 
 
 def ingest(run: Run) -> Ended:

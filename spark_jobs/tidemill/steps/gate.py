@@ -28,10 +28,9 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.seal import seal
 from tidemill.storage.lease import Lease, hold
-
-from spark_jobs.steps.seal import seal
-from spark_jobs.steps.step import Ended, Run
 
 
 class SealBroken(Refused):
@@ -147,7 +146,7 @@ def _judge(run: Run, increments: Increments, increment: Increment, lease: Lease)
     warnings: tuple[str, ...] = ()
     if sealed.rows:
         # Great Expectations costs seconds to import, and counts alone decide an empty increment.
-        from spark_jobs.steps.judgement import judge_increment
+        from tidemill.steps.parts.judge_increment import judge_increment
 
         found = judge_increment(run, suite, choice, columns, sealed, batches)
         reasons += [outcome.sentence for outcome in found.failed_critical]

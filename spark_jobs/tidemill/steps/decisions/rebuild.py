@@ -30,13 +30,12 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.build_generation import take_in
+from tidemill.steps.decisions.recomputed import last_event, leased, note
+from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.seal import seal_batches
+from tidemill.steps.parts.unpublished import files_read, unpublished
 from tidemill.storage.lease import Lease
-
-from spark_jobs.steps.again import last_event, leased, note
-from spark_jobs.steps.seal import seal_batches
-from spark_jobs.steps.step import Ended, Run
-from spark_jobs.steps.tail import files_read, unpublished
-from spark_jobs.steps.taking_in import take_in
 
 
 class NothingToRebuild(Refused):

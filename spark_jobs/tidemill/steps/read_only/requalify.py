@@ -24,11 +24,10 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.publish.delta.live_files import LiveFile, live_files
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.parts.judge_increment import engine_of
+from tidemill.steps.parts.published_rows import sink_of
+from tidemill.steps.parts.run import Run
 from tidemill.storage import documents
-
-from spark_jobs.steps.beside import sink_of
-from spark_jobs.steps.judgement import engine_of
-from spark_jobs.steps.step import Run
 
 
 class NoTable(UsageError):

@@ -15,9 +15,8 @@ from tidemill.gate.suite import Suite
 from tidemill.increments.increments import Increments, Sealed
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
-
-from spark_jobs.steps.beside import published_beside
-from spark_jobs.steps.step import Run
+from tidemill.steps.parts.published_rows import published_beside
+from tidemill.steps.parts.run import Run
 
 
 def judge_increment(

@@ -15,9 +15,8 @@ from tidemill.sources.kafka.probe import KafkaLook, look
 from tidemill.spark_logs.offset_ranges import records_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.steps.decisions.release import PATIENCE_SECONDS, ReasonMissing
 from tidemill.storage.lease import hold
-
-from spark_jobs.steps.release import PATIENCE_SECONDS, ReasonMissing
 
 
 class NothingLost(UsageError):

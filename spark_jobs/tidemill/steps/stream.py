@@ -14,12 +14,11 @@ from tidemill.engine.run.options import Manner
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, refuse_unsupported
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.live_ingest import ended
+from tidemill.steps.parts.overdue import FeedOverdue
+from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import STREAM, hold
-
-from spark_jobs.steps.doctor import doctor
-from spark_jobs.steps.live import ended
-from spark_jobs.steps.overdue import FeedOverdue
-from spark_jobs.steps.step import Ended, Run
 
 
 class NothingToShow(UsageError):

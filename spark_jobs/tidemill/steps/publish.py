@@ -14,12 +14,11 @@ from tidemill.publish.catch_up import CatchUp
 from tidemill.publish.registry import targets_of
 from tidemill.publish.withdrawal import withdraw_overtaken
 from tidemill.sources.files.clean_source import clean_sources
+from tidemill.steps.decisions.recompute_lost import compute_again
+from tidemill.steps.gate import judge_own
+from tidemill.steps.parts.journal_entries import Entries
+from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import Lease, hold
-
-from spark_jobs.steps.computing import compute_again
-from spark_jobs.steps.entries import Entries
-from spark_jobs.steps.gate import judge_own
-from spark_jobs.steps.step import Ended, Run
 
 # The try that nobody can be faster than.
 UNDER_THE_LEASE = 3

@@ -20,8 +20,7 @@ from tidemill.spec.load import Location, lines_of, load_spec
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
 from tidemill.spec.static_inputs import TableStatic
-
-from spark_jobs.steps.check_sql import problems_of_sql
+from tidemill.steps.read_only.check_sql import problems_of_sql
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,9 @@ from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.pipeline import root as root_of
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.static_inputs import TableStatic
+from tidemill.steps.gate import gate
+from tidemill.steps.parts.run import Run, Say, perform
 from tidemill.storage import documents
-
-from spark_jobs.steps.gate import gate
-from spark_jobs.steps.step import Run, Say, perform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

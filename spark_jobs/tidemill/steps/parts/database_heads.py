@@ -9,8 +9,7 @@ from tidemill.contract.errors import TransientError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.publish.target_heads import prove_target
 from tidemill.spec.targets import DatabaseTarget
-
-from spark_jobs.steps.step import Run
+from tidemill.steps.parts.run import Run
 
 IDLE_SECONDS = 3600.0
 

@@ -11,9 +11,8 @@ from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.publish.registry import targets_of
 from tidemill.publish.withdrawal import target_that_has, withdraw_event
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.release import PATIENCE_SECONDS, must_say_why
 from tidemill.storage.lease import Lease, hold
-
-from spark_jobs.steps.release import PATIENCE_SECONDS, must_say_why
 
 
 class NotWithdrawable(UsageError):

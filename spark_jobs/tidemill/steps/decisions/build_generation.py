@@ -13,9 +13,8 @@ from tidemill.ledger.source_record import bind_sources
 from tidemill.sources.kafka.position import initial_offsets_file, put_initial_offsets
 from tidemill.sources.retention import beginning, published_input
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.parts.run import Run
 from tidemill.storage.lease import hold
-
-from spark_jobs.steps.step import Run
 
 
 def take_in(run: Run, built: Construction) -> None:

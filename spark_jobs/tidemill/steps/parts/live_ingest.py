@@ -9,9 +9,8 @@ from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import late_total
 from tidemill.sources.probe_result import Look
+from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import hold
-
-from spark_jobs.steps.step import Ended, Run
 
 if TYPE_CHECKING:
     from tidemill.engine.run.ingest import Ingested

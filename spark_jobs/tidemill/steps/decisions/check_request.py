@@ -15,13 +15,12 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_support import refuse_backfill
 from tidemill.spec.pipeline import Pipeline
-
-from spark_jobs.steps.again import last_published
-from spark_jobs.steps.backfill import prove_interval
-from spark_jobs.steps.reject import must_be_rejected, reject
-from spark_jobs.steps.release import must_say_why, release
-from spark_jobs.steps.step import Ended, Run
-from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished
+from tidemill.steps.decisions.backfill import prove_interval
+from tidemill.steps.decisions.recomputed import last_published
+from tidemill.steps.decisions.reject import must_be_rejected, reject
+from tidemill.steps.decisions.release import must_say_why, release
+from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 
 
 class NotComputable(Refused):

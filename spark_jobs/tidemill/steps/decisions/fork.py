@@ -19,11 +19,10 @@ from tidemill.journal.takeovers import Birth, last_published, put_birth
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.recomputed import last_event
+from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 from tidemill.storage.lease import Lease, hold
-
-from spark_jobs.steps.again import last_event
-from spark_jobs.steps.step import Ended, Run
-from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished
 
 
 class NotGated(Refused):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from tidemill.contract.errors import Refused
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest, read_request
+from tidemill.steps.decisions.backfill import backfill
+from tidemill.steps.decisions.rebuild import rebuild
+from tidemill.steps.decisions.reject import reinstate
+from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import Lease
-
-from spark_jobs.steps.backfill import backfill
-from spark_jobs.steps.rebuild import rebuild
-from spark_jobs.steps.reject import reinstate
-from spark_jobs.steps.step import Ended, Run
 
 
 class NothingAsked(Refused):

@@ -14,13 +14,12 @@ from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_not
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.fork import fork
+from tidemill.steps.decisions.recomputed import last_event, seal_again
+from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.seal import seal
+from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 from tidemill.storage.lease import hold
-
-from spark_jobs.steps.again import last_event, seal_again
-from spark_jobs.steps.fork import fork
-from spark_jobs.steps.seal import seal
-from spark_jobs.steps.step import Ended, Run
-from spark_jobs.steps.tail import NothingToRedo, files_read, unpublished
 
 
 def redo(run: Run, request: RunRequest) -> Ended:

@@ -16,11 +16,10 @@ from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_not
 from tidemill.ledger.run_increment import read_run_increment, remember
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.recomputed import last_event, leased, seal_again
+from tidemill.steps.decisions.release import PATIENCE_SECONDS, must_be_held, must_say_why
+from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import Lease, hold
-
-from spark_jobs.steps.again import last_event, leased, seal_again
-from spark_jobs.steps.release import PATIENCE_SECONDS, must_be_held, must_say_why
-from spark_jobs.steps.step import Ended, Run
 
 
 class NotRejectable(Refused):

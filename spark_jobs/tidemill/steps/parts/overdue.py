@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from tidemill.contract.errors import TidemillError
 from tidemill.ledger.ledger import Batch
 from tidemill.sources.probe_result import Look
-
-from spark_jobs.steps.step import Run
+from tidemill.steps.parts.run import Run
 
 
 class FeedOverdue(TidemillError):

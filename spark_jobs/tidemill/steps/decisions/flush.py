@@ -11,9 +11,8 @@ from tidemill.generations.verify import open_generation
 from tidemill.ledger.flushes import Flush, put_flush
 from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.release import PATIENCE_SECONDS, ReasonMissing
 from tidemill.storage.lease import hold
-
-from spark_jobs.steps.release import PATIENCE_SECONDS, ReasonMissing
 
 # By its class, why a watermark would change nothing.
 KEPT_WHATEVER = {

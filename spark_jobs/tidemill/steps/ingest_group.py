@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from tidemill.contract.errors import LeaseLost, SpecError
 from tidemill.contract.report import Report, backlog_bytes, read
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.parts.live_ingest import ended
+from tidemill.steps.parts.run import Ended, Run, perform
 from tidemill.storage.lease import hold
-
-from spark_jobs.steps.live import ended
-from spark_jobs.steps.step import Ended, Run, perform
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -30,16 +30,15 @@ from tidemill.publish.target_heads import prove_tables
 from tidemill.sources.probe import looks
 from tidemill.sources.probe_result import Look
 from tidemill.spec.sources.base import Rating
+from tidemill.steps.decisions.check_request import asked
+from tidemill.steps.decisions.repair_lease import refuse_lease_set_back
+from tidemill.steps.parts.database_heads import prove_databases
+from tidemill.steps.parts.overdue import check_overdue
+from tidemill.steps.parts.pending_work import find_work
+from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.file_mode import open_to_others
 from tidemill.storage.lease import end_outlived
 from tidemill.storage.root_identity import prove_pipeline, prove_root
-
-from spark_jobs.steps.asked import asked
-from spark_jobs.steps.database_looks import prove_databases
-from spark_jobs.steps.lease import refuse_lease_set_back
-from spark_jobs.steps.overdue import check_overdue
-from spark_jobs.steps.step import Ended, Run
-from spark_jobs.steps.work import find_work
 
 
 class RootUnusable(Refused):

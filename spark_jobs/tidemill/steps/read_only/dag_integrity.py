@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.contract.errors import TidemillError
-
-from spark_jobs.steps.check import Problem
+from tidemill.steps.read_only.check import Problem
 
 INTEGRITY = ("-m", "tidemill_airflow.integrity", "--json")
 # Importing Airflow takes seconds, on a busy machine many.
