@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
+from tidemill.cli.app import app
 from tidemill.contract.project import REPOSITORY
 from typer.testing import CliRunner
-
-from spark_jobs.cli.app import app
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tidemill.cli.app import app
 from typer.testing import CliRunner
 
-from spark_jobs.cli.app import app
 from tests.e2e.mill import Mill
 from tests.histories import History
 

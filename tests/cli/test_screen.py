@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from spark_jobs.cli.screen import Screen
+from tidemill.cli.screen import Screen
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_neither_spark_nor_great_expectations_nor_pandas_is_loaded(history: Hist
     history.increment(rows(1))
     history.publish()
     program = (
-        "import sys; from spark_jobs.cli.app import app; app(['status'], standalone_mode=False);"
+        "import sys; from tidemill.cli.app import app; app(['status'], standalone_mode=False);"
         "print(sorted({'pyspark', 'great_expectations', 'pandas', 'airflow'} & set(sys.modules)))"
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tidemill.cli.app import app
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.ledger import Ledger
@@ -15,7 +16,6 @@ from tidemill.spark_logs.offset_ranges import Range
 from tidemill.steps.decisions.accept_loss import LossChanged, accept_losses, find_losses
 from typer.testing import CliRunner
 
-from spark_jobs.cli.app import app
 from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tidemill.cli.app import app
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import REPOSITORY
 from tidemill.reporting.pipeline_status import read_status
 from typer.testing import CliRunner
 
-from spark_jobs.cli.app import app
 from spark_jobs.samples import (
     activity,
     ad_clicks,

@@ -186,9 +186,8 @@ def test_a_version_that_cannot_come_back_names_the_other_way(history: History) -
 
 
 def test_the_command_says_it_and_does_it(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tidemill.cli.app import app
     from typer.testing import CliRunner
-
-    from spark_jobs.cli.app import app
 
     for name, value in history.environ.items():
         monkeypatch.setenv(name, value)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from traceback import format_exc
 from typing import Annotated, Any, get_args
 
+from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome, Report, Step, read
 from tidemill.spec.pipeline import open_pipeline
@@ -14,7 +15,6 @@ from tidemill.spec.spec import Spec
 from tidemill.steps.parts.run import Run, Say, perform
 from typer import Argument, Exit, Option
 
-from spark_jobs.cli.screen import Json, Screen
 from spark_jobs.main import sentence, step_function
 
 Names = Annotated[list[str], Argument(metavar="NAME...", help="The pipelines.", show_default=False)]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from tidemill.cli.decisions.options import By, PipelineReason, Yes, decider
+from tidemill.cli.run import manual_run_id
+from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
 from typer import confirm
-
-from spark_jobs.cli.options import By, PipelineReason, Yes, decider
-from spark_jobs.cli.run import manual_run_id
-from spark_jobs.cli.screen import Json, PipelineName, Screen
 
 
 def accept_loss(

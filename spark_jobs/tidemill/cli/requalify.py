@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from tidemill.cli.decisions.options import By
+from tidemill.cli.decisions.recompute import ask_for_partitions
+from tidemill.cli.run import manual_run_id
+from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.errors import ExitCode
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.parts.run import Run
 from tidemill.steps.read_only.requalify import Requalification
 from tidemill.steps.read_only.requalify import requalify as judge_again
 from typer import Exit, Option
-
-from spark_jobs.cli.asked import ask_for_partitions
-from spark_jobs.cli.options import By
-from spark_jobs.cli.run import manual_run_id
-from spark_jobs.cli.screen import Json, PipelineName, Screen
 
 Backfill = Annotated[
     bool, Option("--backfill", help="Compute the partitions again whose rows fail.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from tidemill.cli.decisions.options import Yes
+from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec import pipeline
 from tidemill.storage import root_identity
 from typer import Option, confirm
-
-from spark_jobs.cli.options import Yes
-from spark_jobs.cli.screen import Json, PipelineName, Screen
 
 RootId = Annotated[
     str | None,

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+from tidemill.cli.decisions.options import By, decider
+from tidemill.cli.run import manual_run_id
+from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.spec.pipeline import open_pipeline, root
 from tidemill.steps.decisions.withdraw import withdraw as take_back
 from typer import Argument, Option, Typer
-
-from spark_jobs.cli.options import By, decider
-from spark_jobs.cli.run import manual_run_id
-from spark_jobs.cli.screen import Json, PipelineName, Screen
 
 journal = Typer(
     help="Look at what goes out, and take back what no target can apply.", no_args_is_help=True

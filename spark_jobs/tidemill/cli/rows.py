@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.file_formats.delta import read_rows
 from tidemill.spec.pipeline import root
 from typer import Option
-
-from spark_jobs.cli.screen import Json, PipelineName, Screen
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
 Rejected = Annotated[bool, Option("--rejected", help="The rejected rows, with their reasons.")]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from tidemill.cli.screen import Json, PipelineName, Screen
 from typer import Exit, Option
 
-from spark_jobs.cli.screen import Json, PipelineName, Screen
 from spark_jobs.main import sentence
 
 Input = Annotated[

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, get_args
 
+from tidemill.cli.screen import Json, Screen
 from tidemill.spec import json_schema as specs
 from tidemill.spec.sources.file import FileFormat
 from typer import Argument, BadParameter, Context, Option, Typer
-
-from spark_jobs.cli.screen import Json, Screen
 
 schema = Typer(help="Print the JSON Schema of specs, or infer the schema of a source.")
 

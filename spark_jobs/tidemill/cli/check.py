@@ -6,10 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import ExitCode
 from typer import Argument, Exit
-
-from spark_jobs.cli.screen import Json, Screen
 
 Names = Annotated[
     list[str] | None,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.takeovers import current
 from tidemill.ledger.late_rows import COLUMNS, LateLog, late_total
 from tidemill.spec.pipeline import root
 from typer import Option
-
-from spark_jobs.cli.screen import Json, PipelineName, Screen
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
 

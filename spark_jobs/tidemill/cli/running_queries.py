@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from datetime import datetime
 
+from tidemill.cli.screen import Screen
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.ledger.running_queries import Running, RunningQuery, running, running_anywhere
 from tidemill.spec.pipeline import Pipeline, root
 from tidemill.storage.lease import STREAM, current_holder
-
-from spark_jobs.cli.screen import Screen
 
 POLL_SECONDS = 0.2
 COLUMNS = (

@@ -9,6 +9,9 @@ from threading import Event
 from types import FrameType
 from typing import Annotated, Any
 
+from tidemill.cli.run import manual_run_id
+from tidemill.cli.running_queries import explain, listed, status, stop
+from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.engine.run.options import Manner, Rows
 from tidemill.ledger.batch import Batch
@@ -18,9 +21,6 @@ from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
 from tidemill.steps.parts.run import Run, perform
 from typer import Argument, Exit, Option
 
-from spark_jobs.cli.run import manual_run_id
-from spark_jobs.cli.screen import Json, Screen
-from spark_jobs.cli.streams import explain, listed, status, stop
 from spark_jobs.main import sentence
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)

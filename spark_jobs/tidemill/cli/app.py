@@ -5,28 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tidemill.contract.errors import TidemillError
-from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_text
-from tidemill.storage.disk_errors import named
-from tidemill.storage.file_mode import keep_from_others
-from tidemill.storage.lease import leave_on_loss
-from typer import Exit, Typer
-from typer.core import TyperGroup
-
-from spark_jobs.cli import (
-    accept_loss,
-    asked,
+from tidemill.cli import (
     check,
-    checkpoint,
-    flush,
     journal,
     late,
-    lease,
     plan,
     preview,
-    release,
     requalify,
-    root,
     rows,
     run,
     schema,
@@ -34,10 +19,18 @@ from spark_jobs.cli import (
     state,
     status,
     stream,
-    target,
     where,
 )
-from spark_jobs.cli.screen import Screen, json_asked_for
+from tidemill.cli.decisions import accept_loss, checkpoint, flush, lease, release, root, target
+from tidemill.cli.decisions import recompute as asked
+from tidemill.cli.screen import Screen, json_asked_for
+from tidemill.contract.errors import TidemillError
+from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_text
+from tidemill.storage.disk_errors import named
+from tidemill.storage.file_mode import keep_from_others
+from tidemill.storage.lease import leave_on_loss
+from typer import Exit, Typer
+from typer.core import TyperGroup
 
 _TYPED = "tidemill.typed"
 

@@ -6,13 +6,12 @@ from datetime import datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
+from tidemill.cli.decisions.options import By, PipelineReason, decider
+from tidemill.cli.run import manual_run_id
+from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.flush import flush as flush_step
 from typer import Option
-
-from spark_jobs.cli.options import By, PipelineReason, decider
-from spark_jobs.cli.run import manual_run_id
-from spark_jobs.cli.screen import Json, PipelineName, Screen
 
 To = Annotated[
     datetime,

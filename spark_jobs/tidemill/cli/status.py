@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
+from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.project import find, spec_files
@@ -14,8 +15,6 @@ from tidemill.reporting.pipeline_status import PipelineStatus, read_status
 from tidemill.spark_logs.orphans import read_orphans
 from tidemill.spec.pipeline import open_pipeline, root
 from typer import Argument
-
-from spark_jobs.cli.screen import Json, Screen
 
 Name = Annotated[str | None, Argument(metavar="NAME", help="The pipeline.", show_default="all")]
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from tidemill.cli.screen import Json, Screen
+from tidemill.cli.status import state_of
 from tidemill.reporting.file_origin import Origin, origins
 from tidemill.spec.pipeline import root
 from typer import Argument
-
-from spark_jobs.cli.screen import Json, Screen
-from spark_jobs.cli.status import state_of
 
 File = Annotated[
     str,
