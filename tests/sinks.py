@@ -14,12 +14,11 @@ from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.engine.run.options import Manner
 from tidemill.ledger.ledger import Batch, Ledger
+from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import parse_trigger
 from tidemill.steps.parts.run import Run, perform
 from tidemill.steps.stream import stream
-
-from spark_jobs.main import step_function
 
 NAME = "words"
 IDENTITY = "def transform(rows):\n    return rows\n"

@@ -64,7 +64,7 @@ def test_a_side_loads_nothing_of_the_others(
 def test_a_step_without_a_jvm_loads_neither_spark_nor_great_expectations(
     step: str, tmp_path: Path
 ) -> None:
-    assert not loaded([f"spark_jobs.steps.{step}", "spark_jobs.main"], tmp_path) & set(HEAVY)
+    assert not loaded([f"spark_jobs.steps.{step}", "tidemill.main"], tmp_path) & set(HEAVY)
 
 
 def test_the_dag_file_loads_neither_spark_nor_great_expectations(tmp_path: Path) -> None:

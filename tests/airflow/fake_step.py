@@ -1,4 +1,4 @@
-"""Stands in for `spark_jobs/main.py`: leaves the report that a test wants, in its very form."""
+"""Stands in for `spark_jobs/tidemill/main.py`: leaves the report that a test wants, in its very form."""
 
 from __future__ import annotations
 

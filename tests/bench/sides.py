@@ -49,7 +49,7 @@ class Sides:
             (self.home / side).mkdir()
 
     def step(self, step: str, run: str = "bench", name: str = orders.NAME) -> Command:
-        return [sys.executable, "-m", "spark_jobs.main", step, name, "--run-id", run]
+        return [sys.executable, "-m", "tidemill.main", step, name, "--run-id", run]
 
     def ingest(self, backlog: int, names: Sequence[str] = (orders.NAME,)) -> Command:
         """As the Airflow operator submits it."""

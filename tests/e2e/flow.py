@@ -16,10 +16,10 @@ from tidemill.contract.report import Outcome, Report, Step
 from tidemill.journal.takeovers import current
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
+from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import Run, perform
 
-from spark_jobs.main import step_function
 from tests.e2e.project import write_pipeline
 
 STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")

@@ -16,10 +16,9 @@ import yaml
 from deltalake import DeltaTable
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import Run, perform
-
-from spark_jobs.main import step_function
 
 NAME = "orders"
 STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")
@@ -150,7 +149,7 @@ class Mill:
     def start(self, step: Step, run_id: str) -> subprocess.Popen[bytes]:
         """One step as a process group of its own, to be killed."""
         return subprocess.Popen(
-            [sys.executable, "-m", "spark_jobs.main", step, NAME, "--run-id", run_id],
+            [sys.executable, "-m", "tidemill.main", step, NAME, "--run-id", run_id],
             env=self.environ,
             start_new_session=True,
             stdout=subprocess.DEVNULL,

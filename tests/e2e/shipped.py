@@ -19,10 +19,10 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
+from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import Run, perform
 
-from spark_jobs.main import step_function
 from tests.e2e.mill import STEPS
 from tests.seen import read_rows
 

@@ -19,12 +19,12 @@ from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.increments.increments import Increments, Verdict
 from tidemill.ledger.ledger import Ledger
+from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import Run, perform
 from tidemill.steps.parts.seal import seal
 from tidemill.storage.lease import hold
 
-from spark_jobs.main import step_function
 from tests.concurrent_reader import ConcurrentReader, State, state_of
 from tests.e2e.mill import STEPS
 from tests.publish.warehouse import PostgresWarehouse

@@ -195,7 +195,7 @@ def test_an_aggregator_of_the_jvms_keeps_its_state_between_batches(
     )
     flow.arrive("words", "1", [{"initial": "t", "word": "tide"}, {"initial": "m", "word": "mill"}])
     flow.arrive("words", "2", [{"initial": "t", "word": "tidal"}, {"initial": "t", "word": "tea"}])
-    ingest = [sys.executable, "-m", "spark_jobs.main", "ingest", flow.name, "--run-id", "first"]
+    ingest = [sys.executable, "-m", "tidemill.main", "ingest", flow.name, "--run-id", "first"]
     done = subprocess.run(ingest, env=flow.environ, check=False, capture_output=True, text=True)
     assert done.returncode == ExitCode.DONE, done.stdout
     for step in STEPS[2:]:

@@ -27,7 +27,7 @@ def ingest_on_full_disk(mill: Mill, folder: Path) -> reports.Report:
             raise
         pytest.skip(str(reason))
     environ = {**mill.environ, **library, "FULL_DISK": str(folder)}
-    command = [sys.executable, "-m", "spark_jobs.main", "ingest", NAME, "--run-id", "full"]
+    command = [sys.executable, "-m", "tidemill.main", "ingest", NAME, "--run-id", "full"]
     ended = subprocess.run(command, env=environ, capture_output=True, check=False)
     assert ended.returncode != 0
     report = reports.read(mill.layout.run("full"), "ingest")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tidemill.contract.report import Outcome, Report
+from tidemill.main import step_function
 from tidemill.steps.parts.run import Run, perform
 
-from spark_jobs.main import step_function
 from tests.e2e.kafka_mill import KafkaMill, order
 from tests.servers.kafka import Broker
 

@@ -106,7 +106,7 @@ def test_a_driver_killed_mid_batch_leaves_no_trace(flow: Flow) -> None:
         return len(done) > 1 and numbers(checkpoint / "offsets") > done
 
     driver = subprocess.Popen(
-        [sys.executable, "-m", "spark_jobs.main", "ingest", flow.name, "--run-id", "killed"],
+        [sys.executable, "-m", "tidemill.main", "ingest", flow.name, "--run-id", "killed"],
         env={**flow.environ, "TIDEMILL_MASTER": "local[2]"},
         start_new_session=True,
         stdout=subprocess.DEVNULL,

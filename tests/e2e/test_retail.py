@@ -25,10 +25,10 @@ from tidemill.contract.project import Project
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.file_formats.delta import open_dataset
 from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import Run, perform
 
-from spark_jobs.main import step_function
 from tests.processes import wait_for
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ STOPS = """
 import signal, sys
 from pathlib import Path
 from tidemill.journal.journal import Journal
-from spark_jobs.main import main
+from tidemill.main import main
 from tidemill.publish.database.session import Session
 
 reached, point = Path(sys.argv[1]), sys.argv[2]

@@ -16,7 +16,7 @@ from tests.processes import child, kill_group, wait_for
 STOPS = """
 import signal, sys
 from pathlib import Path
-from spark_jobs.main import main
+from tidemill.main import main
 from tidemill.publish.delta.target import DeltaTarget
 from spark_jobs.publish import targets
 

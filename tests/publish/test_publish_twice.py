@@ -18,7 +18,7 @@ from tests.histories import History, reject, rows, tree
 
 
 def publish_from_a_fresh_process(history: History, run_id: str) -> int:
-    step = [sys.executable, "-m", "spark_jobs.main", "publish", "orders", "--run-id", run_id]
+    step = [sys.executable, "-m", "tidemill.main", "publish", "orders", "--run-id", run_id]
     environ = {**os.environ, **history.environ}
     return subprocess.run(step, env=environ, cwd=REPOSITORY, check=False).returncode
 

@@ -59,7 +59,7 @@ STOPS = """
 import signal, sys
 from pathlib import Path
 from tidemill.journal.journal import Journal
-from spark_jobs.main import main
+from tidemill.main import main
 
 def stop():
     Path(sys.argv[1]).touch()

@@ -16,7 +16,7 @@ from tests.processes import child
 
 # As the console script and the tasks of Airflow start them.
 COMMAND_LINES = {
-    "steps": "import sys; from spark_jobs.main import main; sys.exit(main(sys.argv[1:]))",
+    "steps": "import sys; from tidemill.main import main; sys.exit(main(sys.argv[1:]))",
     "commands": "import sys; from spark_jobs.cli import main; main()",
 }
 

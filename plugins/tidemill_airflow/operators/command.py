@@ -17,7 +17,7 @@ APPLICATION = REPOSITORY / "spark_jobs" / "main.py"
 
 
 def step_arguments(step: Step, pipelines: Sequence[str], run_id: str) -> tuple[str, ...]:
-    """The arguments of `spark_jobs/main.py`."""
+    """The arguments of `spark_jobs/tidemill/main.py`."""
     # In one word, so that a run id that begins with '-' stays a run id.
     return (step, *pipelines, f"--run-id={run_id}")
 

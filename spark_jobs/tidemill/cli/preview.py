@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.main import sentence
 from typer import Exit, Option
-
-from spark_jobs.main import sentence
 
 Input = Annotated[
     list[Path],

@@ -15,13 +15,12 @@ from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.engine.run.options import Manner, Rows
 from tidemill.ledger.batch import Batch
+from tidemill.main import sentence
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
 from tidemill.steps.parts.run import Run, perform
 from typer import Argument, Exit, Option
-
-from spark_jobs.main import sentence
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
