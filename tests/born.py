@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from tests.histories import NAME, History
 from tidemill.compatibility.fingerprint import put_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.generation_note import Note, hash_of_file, read_note
-
-from tests.histories import NAME, History
 
 CODE = '''
 def transform(orders):

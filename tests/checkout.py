@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.contract.project import REPOSITORY
-
 from tidemill_airflow.local.environment import Kept
 
 NOT_COPIED = shutil.ignore_patterns(
@@ -55,7 +54,7 @@ def check_out(folder: Path) -> Path:
     tidemill = environment / "bin" / "tidemill"
     tidemill.unlink(missing_ok=True)
     python = environment / "bin" / "python"
-    tidemill.write_text(f"#!{python}\nfrom spark_jobs.cli import main\n\nmain()\n")
+    tidemill.write_text(f"#!{python}\nfrom tidemill.cli import main\n\nmain()\n")
     tidemill.chmod(0o755)
     own = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
     own.joinpath("checkout.pth").write_text(f"{folder}\n{folder / 'plugins'}\n{packages}\n")

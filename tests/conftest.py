@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from tidemill.toolchain.jars import jars_of
-from tidemill.toolchain.java import java_home
-from tidemill.toolchain.spark_conf import QUICK_START, engine_conf
 
 from tests.checkout import Demo, make_demo
 from tests.specs import minimal, parse
+from tidemill.toolchain.jars import jars_of
+from tidemill.toolchain.java import java_home
+from tidemill.toolchain.spark_conf import QUICK_START, engine_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,6 +16,11 @@ from typing import Literal
 
 import pyarrow as pa
 from deltalake import Schema
+
+from tests.ledger.spark_logs import write_commit, write_metadata
+from tests.rows import BY_DAY, COLUMNS, Row, reject, row, rows
+from tests.seen import Seen, read_rows, tree
+from tests.spark_batches import plan, write_files, write_to_sink_log
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.project import Project
@@ -36,11 +41,6 @@ from tidemill.steps.parts.seal import seal
 from tidemill.steps.publish import publish
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease, hold, newest_epoch
-
-from tests.ledger.spark_logs import write_commit, write_metadata
-from tests.rows import BY_DAY, COLUMNS, Row, reject, row, rows
-from tests.seen import Seen, read_rows, tree
-from tests.spark_batches import plan, write_files, write_to_sink_log
 
 __all__ = ["BY_DAY", "COLUMNS", "NAME", "History", "read_rows", "reject", "row", "rows", "tree"]
 

@@ -11,6 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from tests.histories import NAME, History
+from tests.rows import Row
+from tests.spark_batches import write_files
 from tidemill.contract.report import Report
 from tidemill.ledger.manifests import (
     AttemptFile,
@@ -23,10 +27,6 @@ from tidemill.ledger.manifests import (
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
-
-from tests.histories import NAME, History
-from tests.rows import Row
-from tests.spark_batches import write_files
 
 SUITE = {
     "name": NAME,

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
+from typer.testing import CliRunner
+
 from tidemill.cli.app import app
 from tidemill.contract.project import REPOSITORY
-from typer.testing import CliRunner
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

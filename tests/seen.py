@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
+
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.delta_log import has_table

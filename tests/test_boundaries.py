@@ -42,13 +42,13 @@ def loaded(modules: list[str], home: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("package", "folder", "allowed"),
     [
-        ("spark_jobs.contract", ROOT, set()),
-        ("spark_jobs.ledger", ROOT, set()),
-        ("spark_jobs.publish", ROOT, set()),
-        ("spark_jobs.cli", ROOT, set()),
-        ("spark_jobs.engine", ROOT, {"pyspark"}),
-        ("spark_jobs.gate", ROOT, {"pyspark", "great_expectations"}),
-        ("spark_jobs.steps", ROOT, {"pyspark", "great_expectations"}),
+        ("tidemill.contract", ROOT, set()),
+        ("tidemill.ledger", ROOT, set()),
+        ("tidemill.publish", ROOT, set()),
+        ("tidemill.cli", ROOT, set()),
+        ("tidemill.engine", ROOT, {"pyspark"}),
+        ("tidemill.gate", ROOT, {"pyspark", "great_expectations"}),
+        ("tidemill.steps", ROOT, {"pyspark", "great_expectations"}),
         ("tidemill", ROOT / "plugins", {"airflow"}),
     ],
 )
@@ -64,7 +64,7 @@ def test_a_side_loads_nothing_of_the_others(
 def test_a_step_without_a_jvm_loads_neither_spark_nor_great_expectations(
     step: str, tmp_path: Path
 ) -> None:
-    assert not loaded([f"spark_jobs.steps.{step}", "tidemill.main"], tmp_path) & set(HEAVY)
+    assert not loaded([f"tidemill.steps.{step}", "tidemill.main"], tmp_path) & set(HEAVY)
 
 
 def test_the_dag_file_loads_neither_spark_nor_great_expectations(tmp_path: Path) -> None:

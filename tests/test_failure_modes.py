@@ -7,6 +7,7 @@ import re
 from functools import cache
 
 import pytest
+
 from tidemill.contract.project import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "failure-modes.md"

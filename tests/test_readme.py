@@ -20,15 +20,15 @@ import psutil
 import pytest
 import yaml
 from deltalake import DeltaTable
-from tidemill.contract.project import REPOSITORY, Project
-from tidemill.contract.report import Step
-from tidemill.spec.load import load_spec
 
 from tests.checkout import Demo, somebody, up
 from tests.e2e.airflow import until
 from tests.reader import BLOCKS, COMMANDS, LINKS, PIPELINES, UNNAMED, Shell
 from tests.servers.kafka_client import Record
 from tests.specs import minimal, parse
+from tidemill.contract.project import REPOSITORY, Project
+from tidemill.contract.report import Step
+from tidemill.spec.load import load_spec
 from tidemill_airflow.task_names import resolve_id
 
 if TYPE_CHECKING:

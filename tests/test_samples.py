@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tidemill.contract.project import REPOSITORY
 
 from spark_jobs.samples import (
     ad_clicks,
@@ -21,6 +20,7 @@ from spark_jobs.samples import (
     windowed_words,
     word_count,
 )
+from tidemill.contract.project import REPOSITORY
 
 GENERATORS = [ad_clicks, devices, retail_daily, sensors, unique_events, windowed_words, word_count]
 OF_EVENTS = [ad_clicks, devices, sensors, unique_events, windowed_words]

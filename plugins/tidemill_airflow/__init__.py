@@ -1,1 +1,1 @@
-"""The Airflow side: DAG builder, operators and notifiers."""
+"""The Airflow side: DAGs from specs, their operators, and a small Airflow on one machine."""

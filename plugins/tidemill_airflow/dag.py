@@ -23,11 +23,11 @@ from airflow.sdk import (
     get_parsing_context,
 )
 from airflow.sdk.exceptions import AirflowTimetableInvalid
+
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.project import spec_files
 from tidemill.spec.load import load_spec
 from tidemill.spec.spec import Spec
-
 from tidemill_airflow.dags.arrivals import arrivals
 from tidemill_airflow.dags.broken_spec import BrokenSpec
 from tidemill_airflow.dags.dag_page import dag_page

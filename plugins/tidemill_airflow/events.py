@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, AssetAlias
+
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.spec.pipeline import Pipeline, root

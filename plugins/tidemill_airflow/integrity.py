@@ -1,4 +1,4 @@
-"""Are the DAGs sound? `python -m tidemill_airflow.integrity [FOLDER ...]` needs no database and no JVM.
+"""Checks that the DAGs are sound: `python -m tidemill_airflow.integrity [FOLDER ...]`; no database.
 
 A FOLDER is a project laid out like this repository; without one, all projects of the search path
 are looked at. The exit code is 1 if anything is wrong: a spec that does not load, a DAG that breaks
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 from tidemill.contract.errors import ExitCode, SpecError
 from tidemill.contract.project import REPOSITORY, Project, search_path
 from tidemill.spec.load import load_spec
-
 from tidemill_airflow.task_names import resolve_id
 
 if TYPE_CHECKING:

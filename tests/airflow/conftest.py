@@ -10,11 +10,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tidemill.contract.layout import Layout
-from tidemill.contract.project import REPOSITORY
 
 from tests.airflow.fake_spark import FakeSpark
 from tests.specs import minimal
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import REPOSITORY
 
 # Airflow reads its environment when it is first imported, and never again.
 assert "airflow" not in sys.modules

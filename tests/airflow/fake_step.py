@@ -1,4 +1,4 @@
-"""Stands in for `spark_jobs/tidemill/main.py`: leaves the report that a test wants, in its very form."""
+"""Stands in for the steps' program: leaves the report that a test wants, in its very form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.contract.report import Outcome, Report, Step
-
 from tidemill_airflow.operators.child_step import StepCommand
 
 # Small, because a process that imports Airflow takes seconds to start.

@@ -14,15 +14,15 @@ from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.sdk import Connection, Context
 from airflow.sdk._shared.secrets_masker import redact, reset_secrets_masker
 from airflow.sdk.exceptions import AirflowFailException
-from tidemill.contract.connections import airflow as contract
-from tidemill.contract.layout import Layout
-from tidemill.contract.report import Outcome, Step
-from tidemill.spec.pipeline import open_pipeline
 
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import leaving, report_of
+from tidemill.contract.connections import airflow as contract
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome, Step
+from tidemill.spec.pipeline import open_pipeline
 from tidemill_airflow.operators.connections import connection_variables
 from tidemill_airflow.operators.spark_step import IngestOperator
 from tidemill_airflow.operators.steps import DoctorOperator, GateOperator, PublishOperator

@@ -13,10 +13,10 @@ from airflow.serialization.serialized_objects import DagSerialization
 from airflow.timetables.assets import AssetOrTimeSchedule
 from airflow.timetables.simple import AssetTriggeredTimetable
 from airflow.utils.types import DagRunType
-from tidemill.spec.spec import Spec
 
 from tests.airflow.conftest import NAME
 from tests.specs import PATH, minimal, parse
+from tidemill.spec.spec import Spec
 from tidemill_airflow.dag import build_dag
 from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES, has_its_steps
 from tidemill_airflow.dags.resolve import build_resolve_dag

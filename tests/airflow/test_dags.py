@@ -13,12 +13,12 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 from airflow.serialization.serialized_objects import DagSerialization
-from tidemill.contract.errors import SpecError
-from tidemill.contract.project import REPOSITORY, Project
-from tidemill.spec.load import load_spec
 
 from tests.airflow.conftest import NAME
 from tests.specs import PATH, minimal, parse
+from tidemill.contract.errors import SpecError
+from tidemill.contract.project import REPOSITORY, Project
+from tidemill.spec.load import load_spec
 from tidemill_airflow.dag import build_dag
 from tidemill_airflow.dags import house_rules
 from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES, Rule

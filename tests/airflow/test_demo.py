@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+
+from tests.checkout import Demo, somebody
 from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
-
-from tests.checkout import Demo, somebody
 from tidemill_airflow.local.environment import Kept
 
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow, pytest.mark.slow]

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from tidemill.contract import report as reports
-from tidemill.contract.layout import Layout
-from tidemill.contract.report import Outcome
 
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_step import report_of
 from tests.specs import minimal
+from tidemill.contract import report as reports
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome
 from tidemill_airflow.docs_page import find_page
 from tidemill_airflow.operators.docs_link import DataDocsLink
 from tidemill_airflow.task_names import resolve_id

@@ -8,16 +8,16 @@ from typing import Any, cast
 import pytest
 from airflow.sdk import Asset, AssetAlias, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from tests.airflow.conftest import NAME
+from tests.airflow.fake_run import context_of
+from tests.airflow.fake_step import leaving, report_of
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import Made, MadeBy
 from tidemill.spec.pipeline import open_pipeline
-
-from tests.airflow.conftest import NAME
-from tests.airflow.fake_run import context_of
-from tests.airflow.fake_step import leaving, report_of
 from tidemill_airflow.events import announce, emit, table_alias, table_asset
 from tidemill_airflow.operators.steps import PublishOperator, announce_emitted
 

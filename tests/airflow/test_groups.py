@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from tests.airflow.fake_run import context_of
+from tests.airflow.fake_spark import FakeSpark
+from tests.specs import minimal, parse
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import open_pipeline
-
-from tests.airflow.fake_run import context_of
-from tests.airflow.fake_spark import FakeSpark
-from tests.specs import minimal, parse
 from tidemill_airflow.dag import build_group, dags
 from tidemill_airflow.dags.house_rules import RULES, has_its_steps, swaps_only_what_it_published
 from tidemill_airflow.operators.group import (

@@ -8,6 +8,11 @@ from typing import Any, cast
 
 import pytest
 from airflow.sdk import Context
+
+from tests.airflow.conftest import NAME
+from tests.airflow.fake_step import error, report_of
+from tests.airflow.recording_notifier import RecordingNotifier
+from tests.specs import PATH, minimal, parse
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import Layout
@@ -15,11 +20,6 @@ from tidemill.contract.report import Outcome, Step
 from tidemill.increments.increments import Increments, Sealed, Verdict
 from tidemill.ledger.run_request import Role, RunRequest, fix_request
 from tidemill.spec.spec import Notify
-
-from tests.airflow.conftest import NAME
-from tests.airflow.fake_step import error, report_of
-from tests.airflow.recording_notifier import RecordingNotifier
-from tests.specs import PATH, minimal, parse
 from tidemill_airflow.dags.notify import Notices, StateNotice
 from tidemill_airflow.operators.request import RequestRefused
 

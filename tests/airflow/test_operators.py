@@ -13,6 +13,12 @@ import psutil
 import pytest
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from tests.airflow.conftest import NAME
+from tests.airflow.fake_run import context_of
+from tests.airflow.fake_spark import FakeSpark
+from tests.airflow.fake_step import error, leaving, report_of
+from tests.specs import minimal
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
@@ -20,12 +26,6 @@ from tidemill.ledger.run_request import Role, RunRequest, fix_request
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, this_process
 from tidemill.toolchain.spark_conf import QUICK_START
-
-from tests.airflow.conftest import NAME
-from tests.airflow.fake_run import context_of
-from tests.airflow.fake_spark import FakeSpark
-from tests.airflow.fake_step import error, leaving, report_of
-from tests.specs import minimal
 from tidemill_airflow.events import table_alias
 from tidemill_airflow.operators.command import APPLICATION, step_command
 from tidemill_airflow.operators.spark_step import IngestOperator, spark_conf

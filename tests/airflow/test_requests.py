@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
+
+from tests.airflow.conftest import NAME
+from tests.airflow.fake_run import DAY, context_of
+from tests.airflow.fake_step import leaving, report_of
+from tests.specs import minimal, parse
 from tidemill.contract.layout import Layout
 from tidemill.contract.os_user import os_user
 from tidemill.contract.report import Outcome
 from tidemill.ledger.run_increment import remember
 from tidemill.ledger.run_request import RunRequest, fix_request, read_request
 from tidemill.spec.pipeline import open_pipeline
-
-from tests.airflow.conftest import NAME
-from tests.airflow.fake_run import DAY, context_of
-from tests.airflow.fake_step import leaving, report_of
-from tests.specs import minimal, parse
 from tidemill_airflow.operators.request import RequestRefused, request_of, resolution_of
 from tidemill_airflow.operators.steps import DoctorOperator
 

@@ -13,16 +13,16 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.providers.standard.operators import hitl
 from airflow.sdk import DAG, Context
 from airflow.sdk.exceptions import AirflowFailException, TaskAwaitingInput
-from tidemill.contract.layout import Layout
-from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increments, Sealed, Verdict
-from tidemill.ledger.run_request import LIVE, read_request
 
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import leaving, report_of
 from tests.specs import PATH, minimal, parse
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, Sealed, Verdict
+from tidemill.ledger.run_request import LIVE, read_request
 from tidemill_airflow.dags.house_rules import RESOLVE_STEPS
 from tidemill_airflow.dags.resolve import ApproveOperator, ResolveDoctorOperator, build_resolve_dag
 from tidemill_airflow.integrity import DAG_FILE

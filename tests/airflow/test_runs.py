@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
-from tidemill.contract.layout import Layout
-from tidemill.contract.report import Outcome, Step
-from tidemill.journal.journal import Applied, Event, Journal
 
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import leaving, report_of
 from tests.airflow.recording_notifier import RecordingNotifier
 from tests.specs import minimal
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome, Step
+from tidemill.journal.journal import Applied, Event, Journal
 from tidemill_airflow.integrity import DAG_FILE
 from tidemill_airflow.local.metadata import forget
 

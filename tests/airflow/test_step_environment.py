@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from airflow.sdk.exceptions import AirflowException
-from tidemill.contract.layout import Layout
-from tidemill.contract.report import Outcome
 
 from tests.airflow.conftest import NAME
 from tests.airflow.fake_run import context_of
 from tests.airflow.fake_spark import FakeSpark
 from tests.airflow.fake_step import report_of
 from tests.specs import minimal
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome
 from tidemill_airflow.operators.spark_step import IngestOperator
 from tidemill_airflow.operators.step_environment import PASSED_TOO
 from tidemill_airflow.operators.steps import DoctorOperator

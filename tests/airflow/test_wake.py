@@ -15,14 +15,14 @@ from airflow.executors.workloads import RunTrigger
 from airflow.jobs.triggerer_job_runner import TriggerRunner
 from airflow.models.trigger import Trigger
 from airflow.sdk.execution_time import task_runner
-from tidemill.contract.layout import FIRST_GENERATION, Layout
-from tidemill.spec.pipeline import open_pipeline
 
 from tests.airflow.conftest import NAME
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.servers.ports import free_ports
 from tests.specs import minimal
+from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.spec.pipeline import open_pipeline
 from tidemill_airflow.dags.arrivals import ArrivalTrigger
 
 POKE = 0.02

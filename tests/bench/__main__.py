@@ -11,12 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from tidemill.contract.errors import UsageError
-from tidemill.contract.project import REPOSITORY
-from tidemill.toolchain.jars import jars_of
 
 from tests.bench.comparisons import comparisons
 from tests.bench.results import Results, say, speed_of, text_of
+from tidemill.contract.errors import UsageError
+from tidemill.contract.project import REPOSITORY
+from tidemill.toolchain.jars import jars_of
 
 KEPT = REPOSITORY / ".artefacts" / "bench.json"
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tidemill.contract.layout import Layout
-
 from tests.bench import orders
 from tests.bench.backfill import BackfillSides
 from tests.bench.group import MEMBERS, GroupSides
@@ -16,6 +14,7 @@ from tests.bench.kafka import KafkaSides, kafka_sides
 from tests.bench.measure import Cost, cost_of
 from tests.bench.results import Comparison, Side
 from tests.bench.sides import FileSides
+from tidemill.contract.layout import Layout
 
 SHORT = 30
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import yaml
 from confluent_kafka import Producer
-from tidemill.toolchain.jars import jars_of
 
 from tests.bench import orders
 from tests.bench.measure import Command
 from tests.bench.sides import SCRIPTS, SUBMIT, Sides
 from tests.servers.kafka import Broker
+from tidemill.toolchain.jars import jars_of
 
 TOPIC = "orders"
 PARTITIONS = 4

@@ -8,16 +8,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.bench import orders
+from tests.bench.measure import Command
 from tidemill.contract.project import REPOSITORY
 from tidemill.spec.load import load_spec
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.spark_conf import driver_java_options, session_conf
 
-from tests.bench import orders
-from tests.bench.measure import Command
-
 SCRIPTS = Path(__file__).parent / "scripts"
-MAIN = str(REPOSITORY / "spark_jobs" / "main.py")
+MAIN = str(REPOSITORY / "spark_jobs" / "tidemill" / "main.py")
 CORES = 2
 SUBMIT = (str(Path(sys.executable).with_name("spark-submit")), "--master", f"local[{CORES}]")
 

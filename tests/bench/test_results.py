@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tidemill.contract.project import REPOSITORY
 
 from tests.bench.__main__ import main
 from tests.bench.measure import Cost
 from tests.bench.results import Comparison, Results, Side
+from tidemill.contract.project import REPOSITORY
 
 
 def fast() -> Cost:

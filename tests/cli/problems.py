@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tidemill.contract.errors import ExitCode
-
 from tests.cli.conftest import Answer
 from tests.e2e.mill import NAME, Mill
+from tidemill.contract.errors import ExitCode
 
 SPEC = f"dags/specs/{NAME}.yaml"
 TRANSFORM = f"spark_jobs/transforms/{NAME}.py"

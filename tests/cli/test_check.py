@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from tidemill.contract.errors import ExitCode
-from tidemill.steps.read_only import dag_integrity
 
 from tests.cli.conftest import Tidemill
 from tests.cli.problems import SPEC, SUITE, TRANSFORM, edit, found
 from tests.e2e.mill import NAME, Mill
+from tidemill.contract.errors import ExitCode
+from tidemill.steps.read_only import dag_integrity
 
 pytestmark = pytest.mark.usefixtures("mill")
 

@@ -7,13 +7,13 @@ import subprocess
 import sys
 
 import pytest
-from tidemill.contract.errors import ExitCode
-from tidemill.spec import json_schema as schema
-from tidemill.steps.read_only import dag_integrity
 
 from tests.cli.conftest import Tidemill
 from tests.cli.problems import SPEC, edit, found
 from tests.e2e.mill import NAME, Mill
+from tidemill.contract.errors import ExitCode
+from tidemill.spec import json_schema as schema
+from tidemill.steps.read_only import dag_integrity
 
 pytestmark = pytest.mark.usefixtures("mill")
 
@@ -107,7 +107,7 @@ def test_a_sound_pipeline_has_a_sound_dag(tidemill: Tidemill) -> None:
 
 def test_airflow_is_not_imported_into_this_process(mill: Mill) -> None:
     program = (
-        "import sys; from spark_jobs.steps import check, dag_integrity; "
+        "import sys; from tidemill.steps import check, dag_integrity; "
         f"check.check(['{NAME}']); assert dag_integrity.airflow_installed();"
         "print(sorted({'pyspark', 'great_expectations', 'airflow'} & set(sys.modules)))"
     )

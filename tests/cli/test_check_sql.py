@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tidemill.contract.errors import ExitCode
-from tidemill.steps.read_only import dag_integrity
 
 from tests.cli.conftest import Tidemill
 from tests.cli.problems import SPEC, TRANSFORM, found
 from tests.e2e.mill import NAME, Mill
+from tidemill.contract.errors import ExitCode
+from tidemill.steps.read_only import dag_integrity
 
 SQL = TRANSFORM.replace(".py", ".sql")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.contract.errors import ExitCode
 
 from tests.cli.conftest import Tidemill
 from tests.histories import History, rows
+from tidemill.contract.errors import ExitCode
 
 
 @pytest.fixture

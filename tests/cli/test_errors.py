@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.errors import ExitCode
-from tidemill.storage.lease import hold
 
 from tests.cli.conftest import Tidemill
 from tests.e2e.mill import Mill
 from tests.histories import History, rows, tree
+from tidemill.contract.errors import ExitCode
+from tidemill.storage.lease import hold
 
 pytestmark = pytest.mark.usefixtures("mill")
 
@@ -117,7 +117,7 @@ def test_a_pipeline_that_is_written_to_cannot_be_released_into(
 
 
 def test_the_console_script_leaves_with_the_exit_code(mill: Mill) -> None:
-    program = "from spark_jobs.cli import main; main()"
+    program = "from tidemill.cli import main; main()"
     ended = subprocess.run(
         [sys.executable, "-c", program, "where", "nowhere.csv"],
         env=mill.environ,

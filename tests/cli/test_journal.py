@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from tests.cli.conftest import Tidemill
+from tests.histories import History, reject, rows
+from tests.publish.again import tail_redone
 from tidemill.contract.errors import ExitCode, LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
@@ -17,10 +21,6 @@ from tidemill.steps.decisions import withdraw as steps
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.storage.lease import newest_epoch
-
-from tests.cli.conftest import Tidemill
-from tests.histories import History, reject, rows
-from tests.publish.again import tail_redone
 
 
 @pytest.fixture(autouse=True)

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tidemill.contract.errors import ExitCode
-from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.ledger.late_rows import COLUMNS, LateLog, LateRows, counts_in
 
 from tests.cli.conftest import Tidemill
 from tests.histories import History
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.ledger.late_rows import COLUMNS, LateLog, LateRows, counts_in
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -6,12 +6,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tidemill.cli.app import app
-from tidemill.storage.lease import hold, newest_epoch
 from typer.testing import CliRunner
 
 from tests.cli.conftest import Tidemill
 from tests.histories import NAME, History, rows
+from tidemill.cli.app import app
+from tidemill.storage.lease import hold, newest_epoch
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.born import CODE, born
+from tests.cli.conftest import Tidemill
+from tests.histories import NAME, History, rows, tree
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.engine import session
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
-
-from tests.born import CODE, born
-from tests.cli.conftest import Tidemill
-from tests.histories import NAME, History, rows, tree
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tidemill.contract.errors import ExitCode
 
 from tests.cli.conftest import Tidemill
 from tests.e2e.mill import NAME, Mill
+from tidemill.contract.errors import ExitCode
 
 GOOD = ["a,2,2026-03-01 10:00:00", "b,3,2026-03-02 10:00:00"]
 MALFORMED = "c,many,2026-03-02 10:00:00"

@@ -8,13 +8,13 @@ import os
 from typing import Any
 
 import pytest
+
+from tests.cli.conftest import Tidemill
+from tests.histories import History, rows
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
-
-from tests.cli.conftest import Tidemill
-from tests.histories import History, rows
 
 
 @pytest.fixture(autouse=True)

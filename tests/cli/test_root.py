@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from tidemill.contract.errors import ExitCode
-from tidemill.contract.report import Outcome
 
 from tests.cli.conftest import Tidemill
 from tests.histories import History, rows
 from tests.steps.looks import look, refused
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.report import Outcome
 
 
 @pytest.fixture(autouse=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tidemill.contract.errors import ExitCode
 
 from tests.cli.conftest import Tidemill
 from tests.histories import History, reject, rows
+from tidemill.contract.errors import ExitCode
 
 
 @pytest.fixture(autouse=True)

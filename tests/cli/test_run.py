@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.contract.errors import ExitCode
 
 from tests.cli.conftest import Answer, Tidemill
 from tests.e2e.flow import Flow
 from tests.e2e.mill import Mill
+from tidemill.contract.errors import ExitCode
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow, pytest.mark.usefixtures("spark")]
 

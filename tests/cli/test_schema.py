@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tidemill.contract.errors import ExitCode
-from tidemill.spec import json_schema as schema
 
 from tests.cli.conftest import Tidemill
+from tidemill.contract.errors import ExitCode
+from tidemill.spec import json_schema as schema
 
 
 def test_it_is_printed(tidemill: Tidemill) -> None:

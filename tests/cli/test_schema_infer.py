@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from tidemill.contract.errors import ExitCode
-from tidemill.contract.syntax.ddl_type import column_types
 
 from tests.cli.conftest import Tidemill
 from tests.e2e.mill import Mill
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.syntax.ddl_type import column_types
 
 CSV = "code,qty,what,empty,at\n007,1,a,,2026-03-01 00:00:00\n008,2,3,,2026-03-02 00:00:00\n"
 

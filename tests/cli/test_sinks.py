@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.errors import ExitCode
-from tidemill.steps.read_only import dag_integrity
 
 from tests.cli.conftest import Tidemill
 from tests.sinks import COUNTS, IDENTITY, NAME, Sinks
+from tidemill.contract.errors import ExitCode
+from tidemill.steps.read_only import dag_integrity
 
 
 @pytest.fixture

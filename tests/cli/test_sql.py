@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tidemill.contract.errors import ExitCode
-from tidemill.contract.project import REPOSITORY
 
 from tests.cli.conftest import Tidemill
 from tests.histories import COLUMNS, History, reject, row, rows, tree
+from tidemill.contract.errors import ExitCode
+from tidemill.contract.project import REPOSITORY
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ def test_whatever_is_not_a_query_of_these_tables_is_refused(
 def test_a_process_of_its_own_ends_well(published: History) -> None:
     # Threads of Arrow's that still run Python code at its end would abort it.
     query = "SELECT id FROM orders ORDER BY id LIMIT 1"
-    command = [sys.executable, "-c", "from spark_jobs.cli import main; main()", "sql", query]
+    command = [sys.executable, "-c", "from tidemill.cli import main; main()", "sql", query]
     for _ in range(3):
         ended = subprocess.run(
             command,

@@ -8,14 +8,14 @@ import sys
 from datetime import UTC, datetime
 
 import pytest
+
+from tests.cli.conftest import Tidemill
+from tests.histories import History, reject, rows
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.project import spec_files
 from tidemill.storage import documents
 from tidemill.storage.lease import Holder, hold
 from tidemill.storage.processes import this_process
-
-from tests.cli.conftest import Tidemill
-from tests.histories import History, reject, rows
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

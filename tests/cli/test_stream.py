@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.cli.conftest import Tidemill
+from tests.processes import child, wait_for
+from tests.sinks import NAME, Sinks
 from tidemill.contract.errors import ExitCode, LeaseHeld
 from tidemill.ledger.running_queries import Running, RunningQuery, running
 from tidemill.storage import lease
 from tidemill.storage.processes import this_process
 
-from tests.cli.conftest import Tidemill
-from tests.processes import child, wait_for
-from tests.sinks import NAME, Sinks
-
-STREAM = "from spark_jobs.cli import main; main()"
+STREAM = "from tidemill.cli import main; main()"
 
 
 @pytest.fixture

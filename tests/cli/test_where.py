@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tidemill.contract.errors import ExitCode
 
 from tests.cli.conftest import Tidemill
 from tests.histories import History, reject, rows
+from tidemill.contract.errors import ExitCode
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tidemill.contract.project import REPOSITORY
 
+from tidemill.contract.project import REPOSITORY
 from tidemill_airflow.local import compose_env
 
 FILE = REPOSITORY / "docker-compose.yaml"

@@ -16,14 +16,13 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from tidemill.contract.project import REPOSITORY
-from tidemill.toolchain.java import java_home
-
 from tests.compose.composition import Composition
 from tests.servers.kafka import broker_command, kafka_java
 from tests.servers.ports import free_ports
 from tests.servers.postgres import Postgres
 from tests.servers.server import Server
+from tidemill.contract.project import REPOSITORY
+from tidemill.toolchain.java import java_home
 
 LOWEST_PORT = 1024
 API_VERSIONS = "/opt/kafka/bin/kafka-broker-api-versions.sh"

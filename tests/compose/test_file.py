@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.project import REPOSITORY
-from tidemill.toolchain.jars import all_sets
 
 from tests.compose.composition import FILE, Composition, read, used_variables, written_env
+from tidemill.contract.project import REPOSITORY
+from tidemill.toolchain.jars import all_sets
 from tidemill_airflow.local import compose_env
 
 SERVICES = {

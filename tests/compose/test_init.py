@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.storage.root_identity import RootNotInitialised, prove_root
 
 from tests.compose.composition import Composition, written_env
+from tidemill.storage.root_identity import RootNotInitialised, prove_root
 from tidemill_airflow.local.compose_init import make_root
 
 

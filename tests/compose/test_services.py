@@ -11,13 +11,13 @@ import pytest
 import yaml
 from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
-from tidemill.contract.connections.airflow import connection
-from tidemill.contract.project import REPOSITORY
 
 from spark_jobs.samples.shop_orders import write_day
 from tests.compose.composition import Composition, written_env
 from tests.compose.stage import Stage
 from tests.processes import wait_for
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.project import REPOSITORY
 from tidemill_airflow.task_names import resolve_id
 
 pytestmark = [pytest.mark.airflow, pytest.mark.jvm, pytest.mark.slow]

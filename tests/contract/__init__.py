@@ -1,1 +1,1 @@
-"""Tests of `spark_jobs.contract`."""
+"""Tests of `tidemill.contract`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tidemill.contract.syntax.ddl_type import DdlType, column_types
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tidemill.contract.syntax.expressions import misspelt_columns
 
 COLUMNS = ("InvoiceNo", "Quantity", "InvoiceDate", "days", "Unit Price")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
+
 from tidemill.spec.sources.file import FileFormat
 from tidemill.spec.sources.file_options import (
     LOSSY,

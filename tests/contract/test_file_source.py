@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from tests.specs import minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.contract.syntax.ddl_type import DdlType
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
-
-from tests.specs import minimal, parse
 
 SINK = "sink: {kind: console}\n"
 

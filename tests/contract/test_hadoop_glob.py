@@ -5,10 +5,10 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 import pytest
-from tidemill.contract.errors import SpecError
-from tidemill.contract.syntax.hadoop_glob import python_globs
 
 from tests.specs import minimal, parse
+from tidemill.contract.errors import SpecError
+from tidemill.contract.syntax.hadoop_glob import python_globs
 
 
 def matched(pattern: str, *names: str) -> list[str]:

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
 from tidemill.contract.errors import UsageError
 from tidemill.toolchain import jars
 from tidemill.toolchain.ivy import JarsUnresolved, pyspark_jars

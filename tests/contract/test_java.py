@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tidemill.contract.errors import ExitCode
 from tidemill.toolchain import java
 from tidemill.toolchain.java import UnsuitableJava, bundled_java, find_java, java_home

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from tidemill.contract.syntax.java_regex import as_python
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.kafka import (
     KafkaSettingRefused,

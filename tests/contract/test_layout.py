@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.spec.pipeline import root

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.contract.errors import ExitCode, SpecError
-from tidemill.spec.load import load_spec
 
 from tests.specs import MINIMAL, PATH, minimal, parse
+from tidemill.contract.errors import ExitCode, SpecError
+from tidemill.spec.load import load_spec
 
 
 def refused(text: str, environ: dict[str, str] | None = None) -> SpecError:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.specs import MINIMAL
 from tidemill.contract.errors import SpecError, UsageError
 from tidemill.contract.project import (
     REPOSITORY,
@@ -17,8 +19,6 @@ from tidemill.contract.project import (
     spec_files,
 )
 from tidemill.spec.pipeline import open_pipeline
-
-from tests.specs import MINIMAL
 
 
 def project(home: Path, *names: str) -> Project:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
+
 from tidemill.contract.syntax.quantities import Duration, Size
 
 DURATION: TypeAdapter[timedelta] = TypeAdapter(Duration)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from tidemill.contract import report as reports
 from tidemill.contract.errors import (
     ExitCode,

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+
+from tests.specs import minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import REPOSITORY
 from tidemill.spec import json_schema as schema
-
-from tests.specs import minimal, parse
 
 SPECS = sorted((REPOSITORY / "dags" / "specs").glob("*.yaml"))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from tidemill.contract.errors import SpecError
 
 from tests.specs import minimal, parse
+from tidemill.contract.errors import SpecError
 
 
 def spec(name: str, value: str | bool | int) -> str:

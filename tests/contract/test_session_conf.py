@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+
+from tests.specs import minimal, parse
 from tidemill.storage.file_mode import HADOOP_UMASK
 from tidemill.toolchain.jars import JarsMissing, all_sets
 from tidemill.toolchain.spark_conf import (
@@ -15,8 +17,6 @@ from tidemill.toolchain.spark_conf import (
     jar_sets,
     session_conf,
 )
-
-from tests.specs import minimal, parse
 
 
 def test_dates_are_cut_in_the_specs_time_zone() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tidemill.contract.errors import SpecError
-from tidemill.spec.sinks import KafkaSink
 
 from tests.specs import parse
+from tidemill.contract.errors import SpecError
+from tidemill.spec.sinks import KafkaSink
 
 FILE = "{kind: file, format: csv, path: /in/orders, schema: 'id string, at timestamp'}"
 RATE = "{kind: rate}"

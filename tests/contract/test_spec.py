@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from pydantic import ValidationError
-from tidemill.contract.errors import SpecError
-from tidemill.spec.output import Output
 
 from tests.specs import minimal, parse
+from tidemill.contract.errors import SpecError
+from tidemill.spec.output import Output
 
 
 def field_refused(text: str) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tidemill.contract.errors import SpecError
-from tidemill.contract.syntax.sql_text import java_call
 
 from tests.specs import minimal, parse
+from tidemill.contract.errors import SpecError
+from tidemill.contract.syntax.sql_text import java_call
 
 CALLS = "('java.lang.System', 'getenv')"
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+
+from tests.specs import minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.spec.spec import Spec
 from tidemill.spec.static_inputs import FileStatic, PostgresStatic, TableStatic
@@ -16,8 +18,6 @@ from tidemill.spec.stream_trigger import (
     refuse_unsupported,
 )
 from tidemill.toolchain.spark_conf import jar_sets
-
-from tests.specs import minimal, parse
 
 FILES = {"kind": "file", "format": "csv", "path": "/in/customers", "schema": "id string"}
 QUERY = {"kind": "postgres", "conn_id": "warehouse", "query": "SELECT 1", "schema": "id int"}

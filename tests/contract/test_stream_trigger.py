@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from tests.specs import parse
 from tidemill.spec.stream_trigger import (
     TriggerKind,
     TriggerUnknown,
@@ -12,8 +14,6 @@ from tidemill.spec.stream_trigger import (
     parse_trigger,
     refuse_unsupported,
 )
-
-from tests.specs import parse
 
 KAFKA = "{kind: kafka, subscribe: in, value: {format: text}}"
 FILE = "{kind: file, format: text, path: /in, schema: value string}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tidemill.spec.output import OutputMode
 from tidemill.spec.targets import KafkaTarget, MariaDbTarget, PostgresTarget
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from tests.specs import parse
 from tidemill.contract.errors import SpecError
 from tidemill.spec.sources.testing import TrialSource
 from tidemill.spec.spec import Spec
-
-from tests.specs import parse
 
 SINK = "sink: {kind: console}\n"
 

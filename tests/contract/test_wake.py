@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tidemill.contract.errors import SpecError
 
 from tests.specs import minimal, parse
+from tidemill.contract.errors import SpecError
 
 TWO_KINDS = """\
 sources:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.data_sources import kit
-from tidemill.data_sources.kit import CHECKS, ContractBroken
-from tidemill.data_sources.subject import Subject
 
 from tests.data_sources import doubles
 from tests.data_sources.doubles import source_of
+from tidemill.data_sources import kit
+from tidemill.data_sources.kit import CHECKS, ContractBroken
+from tidemill.data_sources.subject import Subject
 
 Check = Callable[[Subject], None]
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+
+from spark_jobs.data_sources import sqlite_log
+from spark_jobs.data_sources.sqlite_log import SqliteLog
+from tests.e2e.mill import SPEC, Mill
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import Project
 from tidemill.contract.report import Outcome
 from tidemill.data_sources.kit import CHECKS
 from tidemill.data_sources.subject import Subject
 from tidemill.engine.sources.python import load_data_source
-
-from spark_jobs.data_sources import sqlite_log
-from spark_jobs.data_sources.sqlite_log import SqliteLog
-from tests.e2e.mill import SPEC, Mill
 
 
 class Log:

@@ -11,10 +11,10 @@ from typing import Any
 
 import duckdb
 import yaml
-from tidemill.contract.layout import FIRST_GENERATION
 
 from tests.e2e.mill import NAME, Mill
 from tests.seen import read_rows
+from tidemill.contract.layout import FIRST_GENERATION
 
 SPEC: dict[str, Any] = {
     "env": {"ORDERS_INPUT": None},

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from tidemill.contract.report import Report, Step
-from tidemill.ledger.run_request import Role, RunRequest, fix_request
 
 from tests.e2e.flow import Flow
+from tidemill.contract.report import Report, Step
+from tidemill.ledger.run_request import Role, RunRequest, fix_request
 
 WHO = {"by": "ada", "reason": "the sums were wrong"}
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.project import write_pipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Report
 from tidemill.engine.run.options import Manner
@@ -16,8 +17,6 @@ from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
 from tidemill.steps.parts.run import Run, perform
 from tidemill.steps.stream import stream
-
-from tests.e2e.project import write_pipeline
 
 NAME = "words"
 WORDS = ("anchor", "buoy", "chain")

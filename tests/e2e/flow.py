@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
+
+from tests.e2e.project import write_pipeline
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.journal.takeovers import current
@@ -19,8 +21,6 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import Run, perform
-
-from tests.e2e.project import write_pipeline
 
 STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")
 # Nothing to say against any rows.

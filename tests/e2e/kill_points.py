@@ -10,11 +10,10 @@ import shutil
 from enum import IntEnum, auto
 from pathlib import Path
 
+from tests.e2e.mill import STEPS, Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.ledger import Ledger
-
-from tests.e2e.mill import STEPS, Mill
 
 UUID = "3d6f7a52-8d0c-4b0f-9a77-0a3b1f6f2f11"
 # What Hadoop's local file system has written of a checksum file by then.

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 import yaml
 from deltalake import DeltaTable
+
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.main import step_function

@@ -13,6 +13,7 @@ import yaml
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
+
 from tidemill.contract.errors import SpecError
 from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupported
 from tidemill.spec.output import OutputMode

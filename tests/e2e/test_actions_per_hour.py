@@ -15,6 +15,11 @@ from unittest.mock import patch
 
 import duckdb
 import pytest
+
+from tests.concurrent_reader import ConcurrentReader, State, state_of
+from tests.e2e.mill import STEPS
+from tests.publish.warehouse import PostgresWarehouse
+from tests.servers.postgres import Postgres
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.increments.increments import Increments, Verdict
@@ -24,11 +29,6 @@ from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import Run, perform
 from tidemill.steps.parts.seal import seal
 from tidemill.storage.lease import hold
-
-from tests.concurrent_reader import ConcurrentReader, State, state_of
-from tests.e2e.mill import STEPS
-from tests.publish.warehouse import PostgresWarehouse
-from tests.servers.postgres import Postgres
 
 pytestmark = pytest.mark.jvm
 

@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.contract.pipeline_class import PipelineClass
-from tidemill.ledger.ledger import Ledger
 
 from spark_jobs.samples.activity import write_file
 from tests.e2e.shipped import Shipped
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.jvm
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.pipeline_class import PipelineClass
 
 from spark_jobs.samples import ad_clicks
 from tests.e2e.shipped import Shipped
+from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm
 

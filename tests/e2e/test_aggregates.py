@@ -13,6 +13,8 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+
+from tests.e2e.flow import STEPS, Flow
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
@@ -20,8 +22,6 @@ from tidemill.contract.report import Outcome
 from tidemill.ledger.generation_note import read_note
 from tidemill.toolchain.ivy import pyspark_jars
 from tidemill.toolchain.java import java_home
-
-from tests.e2e.flow import STEPS, Flow
 
 pytestmark = pytest.mark.jvm
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increments, State
-from tidemill.journal.journal import Journal
-from tidemill.reporting.file_origin import origins
 
 from tests.e2e.asking import WHO, ask, days, files_of
 from tests.e2e.flow import STEPS, Flow
 from tests.e2e.sales import TRANSFORM, row, sale, sales
+from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, State
+from tidemill.journal.journal import Journal
+from tidemill.reporting.file_origin import origins
 
 pytestmark = pytest.mark.jvm
 

@@ -19,15 +19,15 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from tidemill.contract.project import REPOSITORY
-from tidemill.contract.report import Outcome, read
-from tidemill.increments.increments import Increments, State
 
 from tests.browser.airflow_ui import AirflowUI
 from tests.browser.chromium import chromium
 from tests.e2e.airflow import Airflow, Person, running, until
 from tests.e2e.mill import NAME, SPEC, TRANSFORM, Mill
 from tests.servers.postgres import Postgres
+from tidemill.contract.project import REPOSITORY
+from tidemill.contract.report import Outcome, read
+from tidemill.increments.increments import Increments, State
 
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 

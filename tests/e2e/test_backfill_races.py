@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.report import Outcome, Report, Step
-from tidemill.engine.recompute import recompute as engine
-from tidemill.journal.journal import Journal
-from tidemill.ledger.run_increment import tries
 
 from tests.e2e.asking import ask, days
 from tests.e2e.flow import Flow
 from tests.e2e.sales import DDL, TRANSFORM, sale
 from tests.servers.postgres import Postgres
+from tidemill.contract.report import Outcome, Report, Step
+from tidemill.engine.recompute import recompute as engine
+from tidemill.journal.journal import Journal
+from tidemill.ledger.run_increment import tries
 
 pytestmark = pytest.mark.jvm
 

@@ -14,8 +14,6 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from deltalake import DeltaTable
-from tidemill.contract.layout import Layout
-from tidemill.contract.report import Outcome, read
 
 from tests.e2e.airflow import Airflow, running, until
 from tests.e2e.canary import CommandLines, files_with, tables_with
@@ -26,6 +24,8 @@ from tests.processes import child
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.servers.postgres import Postgres
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import Outcome, read
 
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.e2e.flow import Flow
+from tests.seen import tree
 from tidemill.compatibility.change import Verdict
 from tidemill.compatibility.fingerprint import read_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report
 from tidemill.engine.run import ingest
 from tidemill.steps.read_only.plan import Planned, plan
-
-from tests.e2e.flow import Flow
-from tests.seen import tree
 
 pytestmark = pytest.mark.jvm
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tidemill.contract.report import Outcome, Report
-from tidemill.ledger.run_request import RunRequest, fix_request
-from tidemill.toolchain import spark_conf
 
 from tests.e2e.actions import Actions
 from tests.e2e.kill_points import Kept
 from tests.e2e.mill import STEPS
+from tidemill.contract.report import Outcome, Report
+from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.toolchain import spark_conf
 
 pytestmark = pytest.mark.jvm
 
@@ -136,7 +136,7 @@ def test_a_generation_keeps_the_checksums_of_rows_that_it_was_born_with(
     mill.arrive_hours(0, 1)
     with monkeypatch.context() as before:
         older = spark_conf.engine_conf(mill.pipeline.spec) | {ROW_CHECKSUM: "false"}
-        before.setattr(session_conf, "engine_conf", lambda *_: older)
+        before.setattr(spark_conf, "engine_conf", lambda *_: older)
         assert_goes_on(mill, "before")
     mill.arrive_hours(2)
     assert_goes_on(mill)

@@ -8,10 +8,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from tidemill.contract.pipeline_class import PipelineClass
 
 from spark_jobs.samples import devices
 from tests.e2e.shipped import Shipped
+from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import Message
 from deltalake import DeltaTable
-from tidemill.contract.report import Outcome
-from tidemill.main import step_function
-from tidemill.spec.pipeline import open_pipeline
-from tidemill.steps.parts.run import Run, perform
 
 from tests.e2e.mill import STEPS
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import KafkaClient, Record
+from tidemill.contract.report import Outcome
+from tidemill.main import step_function
+from tidemill.spec.pipeline import open_pipeline
+from tidemill.steps.parts.run import Run, perform
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

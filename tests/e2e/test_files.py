@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
-from tidemill.contract.report import Outcome, Report
 
 from tests.e2e.mill import SPEC, Mill
+from tidemill.contract.report import Outcome, Report
 
 pytestmark = pytest.mark.jvm
 

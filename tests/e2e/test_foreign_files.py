@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.e2e.mill import Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.reporting.pipeline_status import read_status
 from tidemill.spark_logs.orphans import Orphans, read_orphans
-
-from tests.e2e.mill import Mill
 
 pytestmark = pytest.mark.jvm
 

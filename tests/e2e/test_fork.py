@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increments, State
-from tidemill.journal.takeovers import births, current
-from tidemill.spark_logs.sink_log import read_sink_log
 
 from tests.e2e.asking import ask
 from tests.e2e.flow import Flow
 from tests.e2e.windows import COUNTS, at, windows
+from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, State
+from tidemill.journal.takeovers import births, current
+from tidemill.spark_logs.sink_log import read_sink_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

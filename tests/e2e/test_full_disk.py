@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tidemill.contract import report as reports
-from tidemill.contract.report import Outcome
 
 from tests.e2e.mill import NAME, Mill
 from tests.faults.library import FULL_DISK, NoCompiler, preloading
+from tidemill.contract import report as reports
+from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm
 

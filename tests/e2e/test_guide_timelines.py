@@ -19,11 +19,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+
+from tests.e2e.flow import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.batch import Batch
-
-from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm
 

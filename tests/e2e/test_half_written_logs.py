@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tidemill.contract.report import Outcome
 
 from tests.e2e.actions import Actions
 from tests.e2e.kill_points import Kept, Point, assert_gone_on, keep_ingested, leave
 from tests.e2e.mill import Mill
+from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tidemill.contract.report import Outcome, Report
-from tidemill.main import step_function
-from tidemill.steps.parts.run import Run, perform
 
 from tests.e2e.kafka_mill import KafkaMill, order
 from tests.servers.kafka import Broker
+from tidemill.contract.report import Outcome, Report
+from tidemill.main import step_function
+from tidemill.steps.parts.run import Run, perform
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,12 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.contract.report import Outcome
 
 from tests.e2e.kafka_mill import KafkaMill
 from tests.e2e.kill import kill_at
 from tests.e2e.test_kills import batches
 from tests.servers.kafka import Broker
+from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm
 

@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
+
+from tests.e2e.kafka_mill import KafkaMill
+from tests.servers.kafka import Broker
 from tidemill.cli.app import app
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
@@ -14,10 +18,6 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.sources.kafka.accepted_loss import Losses
 from tidemill.spark_logs.offset_ranges import Range
 from tidemill.steps.decisions.accept_loss import LossChanged, accept_losses, find_losses
-from typer.testing import CliRunner
-
-from tests.e2e.kafka_mill import KafkaMill
-from tests.servers.kafka import Broker
 
 if TYPE_CHECKING:
     from tidemill.contract.report import Report
@@ -130,7 +130,7 @@ def test_a_driver_that_dies_while_it_passes_over_a_loss_is_made_up_for(
 
     with monkeypatch.context() as patched:
         # After the plan is written, and after the batch is committed but not noted.
-        patched.setattr(kafka_loss, "_run_once" if kept == "offsets" else "Losses", die)
+        patched.setattr(pass_over_loss, "_run_once" if kept == "offsets" else "Losses", die)
         with pytest.raises(KeyboardInterrupt):
             mill.step("ingest", "killed")
     assert mill.run("after")["publish"].outcome is Outcome.DONE

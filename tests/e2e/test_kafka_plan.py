@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tidemill.engine.query.build import plan_rows
-from tidemill.engine.sources.kafka import read_batch
-from tidemill.spec.sources.kafka import KafkaSource
 
 from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker
+from tidemill.engine.query.build import plan_rows
+from tidemill.engine.sources.kafka import read_batch
+from tidemill.spec.sources.kafka import KafkaSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

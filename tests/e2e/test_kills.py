@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.contract.report import Outcome
-from tidemill.spark_logs.orphans import read_orphans
 
 from tests.e2e.kill import kill_at
 from tests.e2e.mill import Mill
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
+from tidemill.spark_logs.orphans import read_orphans
 
 pytestmark = pytest.mark.jvm
 

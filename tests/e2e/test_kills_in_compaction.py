@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.e2e.kill_points import Kept, Point, assert_gone_on, keep_ingested, leave
+from tests.e2e.mill import Mill
 from tidemill.contract.report import Outcome
 from tidemill.spark_logs.compactible_log import compactible_log
 from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.toolchain import spark_conf
-
-from tests.e2e.kill_points import Kept, Point, assert_gone_on, keep_ingested, leave
-from tests.e2e.mill import Mill
 
 pytestmark = pytest.mark.jvm
 
@@ -42,7 +42,7 @@ def compacted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
         assert mill.run("before")["publish"].outcome is Outcome.DONE
         mill.deliver_days(range(COMPACTION + 1, COMPACTION + 2))
         kept = keep_ingested(mill)
-        patch.setattr(session_conf, "RETAINED_BATCHES", 2)
+        patch.setattr(spark_conf, "RETAINED_BATCHES", 2)
         remember(spark, cleanupDelay="0")
         yield kept
     for log in LOGS:

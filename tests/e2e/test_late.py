@@ -7,13 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+
+from tests.e2e.flow import Flow
+from tests.e2e.windows import COUNTS, SPEC, at, windows
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import LateLog
 from tidemill.reporting.pipeline_status import read_status
-
-from tests.e2e.flow import Flow
-from tests.e2e.windows import COUNTS, SPEC, at, windows
 
 pytestmark = pytest.mark.jvm
 

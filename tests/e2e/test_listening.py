@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.e2e.flow import Flow
 from tidemill.contract.report import Outcome
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.metrics import MetricRefused
 from tidemill.engine.session import open_session
-
-from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm
 

@@ -17,13 +17,13 @@ import pytest
 import yaml
 from pyspark.errors import AnalysisException
 from pyspark.sql.avro.functions import to_avro
+
+from tests.e2e.combination import WORDS, Combination, kafka_connection, rows_in_ledger
+from tests.servers.kafka_client import Record
 from tidemill.contract.errors import SpecError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps import stream as stream_step
-
-from tests.e2e.combination import WORDS, Combination, kafka_connection, rows_in_ledger
-from tests.servers.kafka_client import Record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.errors import AnalysisException
-from tidemill.engine.query.transform import TransformRefused, apply, load_transform
 
 from tests.e2e.streams import Streams, rows_of
 from tests.specs import minimal, parse
+from tidemill.engine.query.transform import TransformRefused, apply, load_transform
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from tidemill.engine.query.pipeline_class import class_of
-from tidemill.spec.output import OutputMode
 
 from tests.e2e.streams import MATRIX, Streams, assert_as_told, rows_of
+from tidemill.engine.query.pipeline_class import class_of
+from tidemill.spec.output import OutputMode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.contract.report import Outcome
-from tidemill.ledger.manifests import read_attempts
 
 from tests.e2e.actions import Actions
 from tests.e2e.kill import kill_at
+from tidemill.contract.report import Outcome
+from tidemill.ledger.manifests import read_attempts
 
 pytestmark = pytest.mark.jvm
 

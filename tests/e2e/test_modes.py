@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.report import Outcome, Report
 
 from tests.e2e.actions import Actions
+from tidemill.contract.report import Outcome, Report
 
 pytestmark = pytest.mark.jvm
 

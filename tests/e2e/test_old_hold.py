@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.contract.report import Outcome
-from tidemill.journal.takeovers import current
-from tidemill.toolchain import spark_conf
 
 from tests.e2e.asking import ask
 from tests.e2e.flow import Flow
 from tests.e2e.sales import TRANSFORM, row, sale, sales
+from tidemill.contract.report import Outcome
+from tidemill.journal.takeovers import current
+from tidemill.toolchain import spark_conf
 
 pytestmark = pytest.mark.jvm
 
@@ -28,7 +28,7 @@ def forgotten(flow: Flow, batch: int) -> bool:
 def test_it_can_still_be_released_or_computed_again(
     tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_conf, "RETAINED_BATCHES", RETAINED)
+    monkeypatch.setattr(spark_conf, "RETAINED_BATCHES", RETAINED)
     flow = sales(tmp_path)
     flow.arrive("sales", "3", [sale("g", 4, 2000)])
     assert flow.run("held")["gate"].outcome is Outcome.HELD

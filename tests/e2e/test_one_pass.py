@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+
+from tests.e2e.mill import SPEC
 from tidemill.engine.query.reject import good, tag, two_passes
 from tidemill.engine.query.single_pass import one_pass
 from tidemill.engine.sources.file import read_batch
 from tidemill.spec.spec import Spec
-
-from tests.e2e.mill import SPEC
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,6 +10,8 @@ from threading import Event
 
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.e2e.mill import Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.engine.run.ingest import ingest
 from tidemill.engine.run.options import Manner
@@ -18,8 +20,6 @@ from tidemill.engine.spark_errors import QueryInterrupted
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.storage.lease import Lease, hold
-
-from tests.e2e.mill import Mill
 
 pytestmark = pytest.mark.jvm
 

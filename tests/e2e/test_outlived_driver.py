@@ -12,11 +12,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tidemill.contract.report import Outcome
-from tidemill.toolchain.java import java_home
 
 from tests.e2e.airflow import until
 from tests.e2e.mill import NAME, Mill
+from tidemill.contract.report import Outcome
+from tidemill.toolchain.java import java_home
 
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 

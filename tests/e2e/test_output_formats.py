@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+
+from tests.e2e.mill import SPEC, Mill
 from tidemill.contract.report import Outcome
 from tidemill.publish.files_target import published_files
 from tidemill.toolchain.jars import JarsMissing, jars_of
-
-from tests.e2e.mill import SPEC, Mill
 
 pytestmark = pytest.mark.jvm
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.e2e.flow import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Report
 from tidemill.ledger.generation_note import read_note
-
-from tests.e2e.flow import Flow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.generations.repairs.plan import planned_repairs
-from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 
 from tests.e2e.flow import Flow
 from tests.e2e.test_recovery import AS_IT_IS, SPEC, closed, rows, sums
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.generations.repairs.plan import planned_repairs
+from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 
 pytestmark = pytest.mark.jvm
 

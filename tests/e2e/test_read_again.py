@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.e2e.flow import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.partition_paths import disk_path
-
-from tests.e2e.flow import Flow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

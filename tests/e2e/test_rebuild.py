@@ -7,6 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.e2e.asking import WHO, ask
+from tests.e2e.flow import Flow
+from tests.e2e.kafka_mill import KafkaMill
+from tests.e2e.windows import at, windows
+from tests.servers.kafka import Broker
 from tidemill.contract.report import Outcome
 from tidemill.engine.run import ingest as engine
 from tidemill.increments.increments import Increments, State
@@ -15,12 +21,6 @@ from tidemill.journal.takeovers import births, current
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.steps.decisions.flush import flush
-
-from tests.e2e.asking import WHO, ask
-from tests.e2e.flow import Flow
-from tests.e2e.kafka_mill import KafkaMill
-from tests.e2e.windows import at, windows
-from tests.servers.kafka import Broker
 
 pytestmark = pytest.mark.jvm
 

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+
+from tests.e2e.flow import Flow
+from tests.e2e.kafka_mill import KafkaMill
+from tests.servers.kafka import Broker
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.journal.recomputation import Made
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
@@ -18,12 +22,9 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.offset_ranges import Range
 from tidemill.spec.sources.kafka import KafkaSource
 
-from tests.e2e.flow import Flow
-from tests.e2e.kafka_mill import KafkaMill
-from tests.servers.kafka import Broker
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
     from tidemill.engine.recompute.dry_run import DryRun
     from tidemill.engine.recompute.recompute import Recomputed
 

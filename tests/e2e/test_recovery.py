@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.contract.report import Outcome
 
 from tests.e2e.flow import Flow
 from tests.e2e.kill import kill_at
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm
 

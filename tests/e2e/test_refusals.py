@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+
+from tests.e2e.mill import Mill
 from tidemill.engine.query.refusals import (
     TransformNotRepeatable,
     refuse_unrepeatable,
@@ -14,8 +16,6 @@ from tidemill.engine.query.refusals import (
 from tidemill.engine.query.reject import good, tag
 from tidemill.engine.session import open_session
 from tidemill.engine.sources.read import read_stream
-
-from tests.e2e.mill import Mill
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
+
+from tests.e2e.flow import Flow, Row
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.late_rows import LateLog
 from tidemill.spark_logs.partition_paths import partition_values
 from tidemill.steps.decisions.flush import flush
-
-from tests.e2e.flow import Flow, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -229,7 +229,7 @@ def test_what_is_left_out_has_never_been_there(
     from tidemill.engine.recompute import replay_segments
 
     # A longer history is not laid out at once.
-    monkeypatch.setattr(segments, "MOST_BATCHES", 2)
+    monkeypatch.setattr(replay_segments, "MOST_BATCHES", 2)
     kind = DEDUPLICATED
     flow, without = kind.flow(tmp_path / "with"), kind.flow(tmp_path / "without")
     wrong = {"events-2": [(11, "a", "x"), (2, "b", "x"), (3, "only here", "x"), (4, None, "x")]}

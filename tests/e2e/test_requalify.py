@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from tidemill.cli.app import app
-from tidemill.contract.errors import ExitCode
-from tidemill.journal.takeovers import current
-from tidemill.ledger.ledger import Ledger
 from typer.testing import CliRunner
 
 from tests.e2e.flow import Flow
 from tests.e2e.sales import SUITE, TRANSFORM, row, sales
+from tidemill.cli.app import app
+from tidemill.contract.errors import ExitCode
+from tidemill.journal.takeovers import current
+from tidemill.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.jvm
 

@@ -20,6 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
+
+from tests.processes import wait_for
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import Project
 from tidemill.contract.report import Outcome, Report, Step
@@ -28,8 +30,6 @@ from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import Run, perform
-
-from tests.processes import wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

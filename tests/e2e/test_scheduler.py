@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from tidemill.contract.layout import Layout
-from tidemill.contract.report import read
-from tidemill.increments.increments import Increments, State
-from tidemill.journal.journal import Journal
 
 from tests.e2e.airflow import Airflow, running, until
 from tests.e2e.java import RecordingJava
 from tests.e2e.mill import NAME, SPEC, SUITE, TRANSFORM, Mill
 from tests.e2e.project import write_pipeline
+from tidemill.contract.layout import Layout
+from tidemill.contract.report import read
+from tidemill.increments.increments import Increments, State
+from tidemill.journal.journal import Journal
 
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 

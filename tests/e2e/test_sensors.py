@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.pipeline_class import PipelineClass
 
 from spark_jobs.samples import sensors
 from tests.e2e.shipped import Row, Shipped, windows
+from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 from deltalake import DeltaTable
-from tidemill.contract.report import Outcome
 
 from tests.e2e.mill import NAME, SPEC, Mill
+from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm
 

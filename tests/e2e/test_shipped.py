@@ -13,10 +13,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tidemill.cli.app import app
-from tidemill.contract.layout import Layout
-from tidemill.contract.project import REPOSITORY
-from tidemill.reporting.pipeline_status import read_status
 from typer.testing import CliRunner
 
 from spark_jobs.samples import (
@@ -34,6 +30,10 @@ from spark_jobs.samples import (
 )
 from tests.reader import PIPELINES
 from tests.seen import read_rows
+from tidemill.cli.app import app
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import REPOSITORY
+from tidemill.reporting.pipeline_status import read_status
 from tidemill_airflow.local.environment import airflow_environment
 from tidemill_airflow.operators.processes import end_session
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 from deltalake import DeltaTable
+
+from spark_jobs.samples.shop_orders import write_day
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.decisions.release import release
 from tidemill.steps.parts.run import Run, perform
-
-from spark_jobs.samples.shop_orders import write_day
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

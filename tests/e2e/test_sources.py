@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
-from tidemill.contract.report import Outcome
 
 from tests.e2e.mill import SPEC, Mill
+from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm
 

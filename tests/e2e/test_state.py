@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.e2e.flow import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.spark_logs.state_metadata import state_operators
 from tidemill.steps.read_only.state import NoState, show_state
-
-from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.e2e.flow import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.steps.read_only.preview import preview
-
-from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tidemill.contract.pipeline_class import PipelineClass
 
 from spark_jobs.samples import unique_events
 from tests.e2e.shipped import Row, Shipped
+from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm
 

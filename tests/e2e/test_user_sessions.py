@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.contract.pipeline_class import PipelineClass
-from tidemill.ledger.ledger import Ledger
 
 from spark_jobs.samples.user_sessions import write_file
 from tests.e2e.shipped import Shipped
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.jvm
 

@@ -6,14 +6,14 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+
+from tests.e2e.flow import Flow
+from tests.e2e.windows import at, windows
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.ledger.generation_note import read_note
 from tidemill.steps.decisions.flush import flush
-
-from tests.e2e.flow import Flow
-from tests.e2e.windows import at, windows
 
 pytestmark = pytest.mark.jvm
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Message
-from tidemill.contract.report import Outcome
-from tidemill.main import step_function
-from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import Run, perform
 
 from tests.e2e.mill import STEPS
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
+from tidemill.contract.report import Outcome
+from tidemill.main import step_function
+from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.steps.parts.run import Run, perform
 
 pytestmark = pytest.mark.jvm
 

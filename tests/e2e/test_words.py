@@ -8,10 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tidemill.contract.pipeline_class import PipelineClass
 
 from spark_jobs.samples import windowed_words, word_count
 from tests.e2e.shipped import Shipped, windows
+from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm
 

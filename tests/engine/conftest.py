@@ -18,9 +18,9 @@ COLUMNS = "id string, at timestamp, n int, m int, word string"
 def inputs(spark: SparkSession) -> Inputs:
     """Two streams and a static input."""
     from pyspark.sql.types import StructType
-    from tidemill.engine.shape.transform_shape import bare
 
     from tests.engine.plans import Inputs
+    from tidemill.engine.shape.transform_shape import bare
 
     events, answers = (
         bare(spark, name, StructType.fromDDL(COLUMNS)).withWatermark("at", "10 minutes")

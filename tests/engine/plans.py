@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.state import GroupStateTimeout
+
 from tidemill.compatibility.change import Judge, Verdict
 from tidemill.compatibility.plan_changes import plan_changes
 from tidemill.compatibility.plan_shape import PlanShape

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
+
+from tests.histories import NAME
+from tests.ledger.spark_logs import write_named_offsets
+from tests.net_histories import NetHistory, count, hour
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.engine import callback_errors
 from tidemill.engine.query.reject import REJECT_TYPE
-from tidemill.engine.sinks.foreach_batch import Attempts
+from tidemill.engine.sinks.manifest_sink import Attempts
 from tidemill.engine.sinks.row_keys import KeyNull, KeyTwice, TooManyRows
 from tidemill.ledger.manifests import (
     Manifest,
@@ -25,10 +29,6 @@ from tidemill.ledger.manifests import (
     read_manifest,
 )
 from tidemill.storage.lease import Lease, hold
-
-from tests.histories import NAME
-from tests.ledger.spark_logs import write_named_offsets
-from tests.net_histories import NetHistory, count, hour
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,7 +157,7 @@ def test_of_two_drivers_one_manifest_counts(
         put_manifest(folder, manifest.model_copy(update={"run_id": "another"}))
         return put_manifest(folder, manifest)
 
-    monkeypatch.setattr("tidemill.engine.sinks.foreach_batch.put_manifest", after_another)
+    monkeypatch.setattr("tidemill.engine.sinks.manifest_sink.put_manifest", after_another)
     sink(history, spark)(frame(spark, [count("open", 1, 1)]), 0)
 
     assert the_manifest(history).run_id == "another"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
-from tidemill.engine.run.graceful_stop import Brake, at_work
 
 from tests.processes import wait_for
+from tidemill.engine.run.graceful_stop import Brake, at_work
 
 pytestmark = pytest.mark.jvm
 

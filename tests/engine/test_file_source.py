@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
 from tidemill.engine.sources.file import stream
 from tidemill.engine.sources.read import CORRUPT, ORIGIN
 from tidemill.sources.files.listing import list_source

@@ -25,6 +25,7 @@ TIMES = [datetime(2026, 3, 2, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 58, tz
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
 def test_the_last_window_before_a_time_ends_when_spark_says(spark: SparkSession, kind: str) -> None:
     from pyspark.sql import functions as F
+
     from tidemill.engine.recompute.finality import windows_of
 
     stream = spark.readStream.format("rate").load()

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+
 from tidemill.engine.sources.file import CORRUPT, read_batch
 from tidemill.engine.spark_errors import FileUnreadable, OutOfMemory, of_spark
 from tidemill.spec.sources.file import FileSource

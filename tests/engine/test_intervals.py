@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from tidemill.toolchain.spark_conf import engine_conf
 
 from tests.e2e.flow import Flow
+from tidemill.toolchain.spark_conf import engine_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
     from tidemill.engine.recompute.intervals import Extent
 
 pytestmark = pytest.mark.jvm

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tidemill.contract.report import Outcome
-from tidemill.engine.run.cores import TooFewCores
-from tidemill.ledger.running_queries import running
-from tidemill.steps.stream import explain
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.sinks import COUNTS, IDENTITY, Sinks, noting
 from tests.steps.test_stream import refused
+from tidemill.contract.report import Outcome
+from tidemill.engine.run.cores import TooFewCores
+from tidemill.ledger.running_queries import running
+from tidemill.steps.stream import explain
 
 pytestmark = pytest.mark.jvm
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.servers.kafka import Broker
+from tests.servers.kafka_client import Record
+from tests.specs import minimal, parse
 from tidemill.engine.sources.kafka import read_batch, stream
 from tidemill.engine.sources.read import CORRUPT, ORIGIN
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Spec
 from tidemill.toolchain.spark_conf import engine_conf
-
-from tests.servers.kafka import Broker
-from tests.servers.kafka_client import Record
-from tests.specs import minimal, parse
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from tidemill.spec.output import OutputMode
 
 if TYPE_CHECKING:
@@ -273,6 +274,7 @@ def test_complete_and_keyed_results_pass_over_nothing(
     session: SparkSession, tmp_path: Path
 ) -> None:
     from pyspark.sql import functions as F
+
     from tidemill.engine.late.operators import rule_of
 
     stream = session.readStream.name("events").schema(DDL).json(str(tmp_path))
@@ -289,6 +291,7 @@ def test_rows_united_with_joined_ones_go_by_a_watermark_that_nobody_can_tell(
     session: SparkSession, tmp_path: Path
 ) -> None:
     from pyspark.sql import functions as F
+
     from tidemill.engine.late.operators import rule_of
 
     left, right, more = (
@@ -321,6 +324,7 @@ def test_rows_that_sql_shares_are_late_at_each_operator_that_they_meet_first(
     session: SparkSession, tmp_path: Path
 ) -> None:
     from pyspark.sql import functions as F
+
     from tidemill.engine.late.count import late_rows
     from tidemill.engine.late.operators import rule_of
 

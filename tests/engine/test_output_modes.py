@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+
 from tidemill.contract.errors import SpecError
 from tidemill.engine.query.key_checks import (
     KeyChanges,

@@ -19,9 +19,9 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
 )
-from tidemill.engine.query.partition_types import PartitionTypeUnfaithful, refuse_unfaithful_types
 
 from tests.specs import PATH, minimal, parse
+from tidemill.engine.query.partition_types import PartitionTypeUnfaithful, refuse_unfaithful_types
 
 SPEC = parse(minimal("output: {partition_by: {day: to_date(at), k: upper(id)}}\n"))
 

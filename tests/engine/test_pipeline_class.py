@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
+
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.pipeline_class import class_of
 from tidemill.engine.query.refusals import TransformNotRepeatable, refuse_unrepeatable

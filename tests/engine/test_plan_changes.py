@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import functions as F
-from tidemill.compatibility.change import Verdict
 
 from tests.engine.plans import Found, Inputs, Transform, grouped, mapped, named
+from tidemill.compatibility.change import Verdict
 
 pytestmark = pytest.mark.jvm
 

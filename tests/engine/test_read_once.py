@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+
 from tidemill.engine.query.read_once import read_once
 
 if TYPE_CHECKING:

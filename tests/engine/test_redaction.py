@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tidemill.contract.connections.airflow import Connection
-from tidemill.contract.connections.kafka import spark_options
-from tidemill.toolchain.spark_conf import engine_conf
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.specs import minimal, parse
+from tidemill.contract.connections.airflow import Connection
+from tidemill.contract.connections.kafka import spark_options
+from tidemill.toolchain.spark_conf import engine_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
 from tidemill.engine.catalyst import analysed, nodes
 from tidemill.engine.query.reject import REJECT
 from tidemill.engine.query.single_pass import one_pass

@@ -9,9 +9,6 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.state import GroupStateTimeout
-from tidemill.compatibility.change import Judge, Verdict
-from tidemill.compatibility.plan_changes import plan_changes
-from tidemill.spec.output import OutputMode
 
 from tests.engine.plans import (
     WITHIN,
@@ -32,6 +29,9 @@ from tests.engine.plans import (
     summed,
     window,
 )
+from tidemill.compatibility.change import Judge, Verdict
+from tidemill.compatibility.plan_changes import plan_changes
+from tidemill.spec.output import OutputMode
 
 pytestmark = pytest.mark.jvm
 

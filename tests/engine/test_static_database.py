@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from pyarrow import parquet
+
+from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
 from tidemill.contract.connections.airflow import ConnectionMissing
 from tidemill.engine.sources.static_database import (
     COPY,
@@ -19,8 +21,6 @@ from tidemill.engine.sources.static_database import (
 )
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.spec.static_inputs import DatabaseStatic, MariaDbStatic, PostgresStatic
-
-from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("spark")]
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+
+from tests.e2e.flow import Flow
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.refusals import ModeUnsupported
 from tidemill.engine.session import open_session
 from tidemill.engine.sources.static_inputs import Statics, kept, pin_statics, read_statics
 from tidemill.steps.stream import explain
-
-from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.sinks import COUNTS, IDENTITY, Sinks, noting
 from tidemill.contract.report import Outcome
 from tidemill.engine.query.kafka_columns import KafkaColumns
 from tidemill.engine.query.refusals import ModeUnsupported
 from tidemill.engine.sinks.sink_code import SinkCodeMissing
-
-from tests.sinks import COUNTS, IDENTITY, Sinks, noting
 
 pytestmark = pytest.mark.jvm
 

@@ -8,17 +8,17 @@ from datetime import date
 
 import pyarrow as pa
 import pytest
-from tidemill.generations.construction import construct
-from tidemill.journal.journal import event_file
-from tidemill.publish.delta.table_schema import SchemaChanged
-from tidemill.publish.delta.target import DeltaTarget
-from tidemill.storage import documents
 
 from tests.histories import History, reject, row, rows
 from tests.ledger.spark_logs import write_commit
 from tests.net_histories import count
 from tests.publish.again import days, made_again, rebuilt, tail_redone
 from tests.rows import COLUMNS
+from tidemill.generations.construction import construct
+from tidemill.journal.journal import event_file
+from tidemill.publish.delta.table_schema import SchemaChanged
+from tidemill.publish.delta.target import DeltaTarget
+from tidemill.storage import documents
 
 SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
 

@@ -12,13 +12,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tidemill.contract.report import Outcome, Report
-from tidemill.storage.disk_errors import DiskFull, named
-
 from tests.faults.case import Case, Seen, look, place_of
 from tests.faults.library import Fault, armed
 from tests.faults.power import cut_power
 from tests.faults.processes import Killed, forked
+from tidemill.contract.report import Outcome, Report
+from tidemill.storage.disk_errors import DiskFull, named
 
 
 @dataclass

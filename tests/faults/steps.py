@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from tests.histories import History, reject, rows
+from tests.ledger.spark_logs import write_commit
 from tidemill.contract.report import Report
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.steps.decisions.reject import reject as reject_increment
@@ -15,9 +17,6 @@ from tidemill.steps.decisions.repair_target import repair_target
 from tidemill.steps.decisions.withdraw import NotWithdrawable, withdraw
 from tidemill.steps.parts.seal import seal
 from tidemill.storage.lease import hold
-
-from tests.histories import History, reject, rows
-from tests.ledger.spark_logs import write_commit
 
 
 def reject_and_publish(history: History) -> Report:

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tidemill.contract.project import REPOSITORY
 
 from tests.faults.case import Seen, State, place_of
 from tests.faults.cases import CASES
 from tests.processes import child
+from tidemill.contract.project import REPOSITORY
 
 # Plays a case whose step writes a file without care, torn at just that file.
 CARELESS = """

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tidemill.contract.project import REPOSITORY
 
 from tests.faults.power import cut_power
 from tests.processes import child
+from tidemill.contract.project import REPOSITORY
 
 # Writes one file with all care, and others with less; a folder too, and a new name for a file.
 WRITES = """

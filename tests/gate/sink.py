@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Suite, load_suite
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.gate.count_rules import reasons_from_counts
 from tidemill.increments.increments import NetFile, Sealed

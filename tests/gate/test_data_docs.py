@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+
+from tests.gate.sink import expect, sample_of, suite_of
 from tidemill.gate import data_docs
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge
 from tidemill.gate.judgement import Judgement
-
-from tests.gate.sink import expect, sample_of, suite_of
 
 
 def judged(folder: Path, run_name: str) -> Judgement:

@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
+from tests.gate.sink import expect, sample_of, suite_of
 from tidemill.contract.docs_policy import DIRECTIVES, STYLE_SHEETS
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge
-
-from tests.gate.sink import expect, sample_of, suite_of
 
 SCRIPT = "<script>planted()</script>"
 IMAGE = "<img src=planted onerror=planted()>"

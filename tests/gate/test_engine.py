@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.gate.engine_choice import choose_engine
 
 from tests.gate.sink import expect, spark_schema, suite_of
+from tidemill.gate.engine_choice import choose_engine
 
 COLUMNS = spark_schema(
     {

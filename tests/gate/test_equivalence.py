@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+
+from tests.gate import matrix
+from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
 from tidemill.gate.engine_choice import Engine
 from tidemill.gate.equivalence import EQUIVALENT, obstacle
 from tidemill.gate.in_process import InProcess
@@ -20,9 +23,6 @@ from tidemill.gate.judge import judge
 from tidemill.gate.judgement import CheckBroke
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Suite
-
-from tests.gate import matrix
-from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import great_expectations as gx
 import pytest
+
 from tidemill.contract.project import REPOSITORY
 from tidemill.gate.known_expectations import known_expectations
 from tidemill.gate.suite import load_suite

@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
+from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge
 from tidemill.gate.judgement import CheckBroke, Judgement
 from tidemill.gate.mask import MaskUnknown
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Suite, SuiteError
-
-from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
 
 CANARY = "canary-4711"
 

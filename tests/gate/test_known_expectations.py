@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from tidemill.gate.equivalence import EQUIVALENT
 from tidemill.gate.known_expectations import known_expectations
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
+from tests.gate.sink import spark_schema, write_file
 from tidemill.contract.project import REPOSITORY, Project
 from tidemill.gate.engine_choice import choose_engine
 from tidemill.gate.in_process import InProcess
@@ -16,8 +18,6 @@ from tidemill.gate.judge import judge
 from tidemill.gate.judgement import Judgement
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Suite, load_suite
-
-from tests.gate.sink import spark_schema, write_file
 
 DAY = {"order_date": "2026-03-01"}
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.gate.suite import SuiteError, load_suite
 
 from tests.gate.sink import expect, suite_of
+from tidemill.gate.suite import SuiteError, load_suite
 
 
 def test_severity_is_critical_and_scope_the_increment_unless_they_are_given(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tidemill.gate.columns import Column
 from tidemill.gate.time_bounds import is_bound_of, on_pandas, on_spark
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.storage import lease
 
 from tests.histories import History
+from tidemill.storage import lease
 
 # Seconds without a beat after which we take the other host's writer for dead.
 TIME_LIMIT = 1.0

@@ -22,9 +22,9 @@ from functools import cache
 from pathlib import Path
 
 import psutil
-from tidemill.contract.project import REPOSITORY
 
 from tests.processes import DEADLINE, kill_group, wait_for
+from tidemill.contract.project import REPOSITORY
 
 SEPARATE = ("--uts", "--pid", "--fork", "--mount-proc", "--kill-child")
 BOOT_ID = "/proc/sys/kernel/random/boot_id"

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deltalake import DeltaTable
-from tidemill.contract.layout import Layout
-from tidemill.contract.project import REPOSITORY
 
 from tests.processes import kill_group
 from tests.seen import Seen
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import REPOSITORY
 
 # The ids of the published rows, and the records of the rejected ones.
 State = tuple[tuple[int, ...], tuple[str, ...]]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from tests.histories import History, rows
+from tests.hosts.host import OTHER_NAME, writer_elsewhere
 from tidemill.contract.errors import LeaseHeld
 from tidemill.contract.report import Outcome
 from tidemill.storage.lease import current_holder, hold, newest_epoch
 from tidemill.storage.processes import this_process
-
-from tests.histories import History, rows
-from tests.hosts.host import OTHER_NAME, writer_elsewhere
 
 # The writer beats every tenth of a second, and a busy machine may make it wait.
 TIME_LIMIT = 3.0

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from datetime import date
 
 import pytest
-from tidemill.contract.report import Outcome
-from tidemill.ledger.run_increment import read_run_increment
-from tidemill.steps.parts.seal import seal
-from tidemill.storage.lease import hold
 
 from tests.histories import History, reject, row, rows
 from tests.hosts.host import Writer, writer_elsewhere
 from tests.hosts.reader import State, reading
 from tests.publish.again import days, made_again
+from tidemill.contract.report import Outcome
+from tidemill.ledger.run_increment import read_run_increment
+from tidemill.steps.parts.seal import seal
+from tidemill.storage.lease import hold
 
 SECOND = date(2024, 1, 2)
 EVENT = "link journal/000002.json"

@@ -16,15 +16,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.histories import History
 from tidemill.contract.errors import TidemillError
 from tidemill.ledger.run_increment import remember
 from tidemill.steps.parts.run import Run, perform
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.publish import publish
-from tidemill.storage import heartbeat, lease, processes
+from tidemill.storage import heartbeat, lease
+from tidemill.storage import processes as process
 from tidemill.storage.lease import hold
-
-from tests.histories import History
 
 
 def main(host: str, played: str, home: str, stop: str, action: str, *arguments: str) -> None:
@@ -39,7 +39,7 @@ def main(host: str, played: str, home: str, stop: str, action: str, *arguments: 
 
 
 def _play(host: str) -> None:
-    boot = "another-boot" if host == socket.gethostname() else processes._boot()
+    boot = "another-boot" if host == socket.gethostname() else process._boot()
     setattr(socket, "gethostname", lambda: host)  # noqa: B010
     setattr(process, "_boot", lambda: boot)  # noqa: B010
     setattr(process, "_machine", lambda: None)  # noqa: B010

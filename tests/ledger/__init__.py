@@ -1,1 +1,1 @@
-"""Tests of the readers and records of `spark_jobs.ledger`."""
+"""Tests of the readers and records of `tidemill.ledger`."""

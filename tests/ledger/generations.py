@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tidemill.generations.verify import Generation, open_generation
-
 from tests.histories import History, tree
+from tidemill.generations.verify import Generation, open_generation
 
 LAST = 2
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pytest
+
+from tests.ledger.stream import SCHEMA, Query
 from tidemill.file_formats.parquet import read_footer
 from tidemill.spark_logs.partition_paths import partition_values
 from tidemill.spark_logs.sink_log import FilesOfBatchUnknown, SinkMoved
-
-from tests.ledger.stream import SCHEMA, Query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

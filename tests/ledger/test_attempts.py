@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from tests.histories import reject
+from tests.ledger.generations import LAST, open_, remove
+from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
+from tests.net_histories import NetHistory, count, hour
 from tidemill.file_formats.parquet import MissingDataFile
 from tidemill.generations.verify import (
     CheckpointLost,
@@ -21,11 +26,6 @@ from tidemill.ledger.manifests import (
 )
 from tidemill.reporting.file_origin import UnknownFile, origins
 from tidemill.storage.documents import TornDocument
-
-from tests.histories import reject
-from tests.ledger.generations import LAST, open_, remove
-from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
-from tests.net_histories import NetHistory, count, hour
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tidemill.ledger.ledger import LedgerGap, StartUnknown
 
 from tests.histories import History, reject, row, rows, tree
 from tests.ledger.spark_logs import write_commit
 from tests.system_calls import listings
+from tidemill.ledger.ledger import LedgerGap, StartUnknown
 
 
 def test_a_batch_knows_what_it_read_and_wrote(history: History) -> None:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from tests.ledger.spark_logs import (
+    write_commit,
+    write_metadata,
+    write_offsets,
+    write_source_entry,
+)
 from tidemill.spark_logs.checkpoint import (
     CheckpointWithoutMetadata,
     CommitEntry,
@@ -15,13 +22,6 @@ from tidemill.spark_logs.checkpoint import (
 )
 from tidemill.spark_logs.compactible_log import GapInSourceLog
 from tidemill.spark_logs.metadata_log import TornLogEntry, UnsupportedLogVersion
-
-from tests.ledger.spark_logs import (
-    write_commit,
-    write_metadata,
-    write_offsets,
-    write_source_entry,
-)
 
 
 @pytest.fixture

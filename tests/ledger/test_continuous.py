@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
+from tests.sinks import Sinks
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.generations.execution import ExecutionChanged, prove_execution
 from tidemill.generations.verify import CommitsLost, open_generation
@@ -19,9 +22,6 @@ from tidemill.ledger.source_record import bind_sources
 from tidemill.spark_logs.offset_log import read_offsets
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
-
-from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
-from tests.sinks import Sinks
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
+
+from tests.processes import child
 from tidemill.storage import documents
 from tidemill.storage.disk_errors import DiskFull, NoHardLinks
 from tidemill.storage.documents import AlreadyWritten, NotReadableBack, TornDocument
-
-from tests.processes import child
 
 
 class Page(BaseModel):
@@ -38,7 +38,7 @@ WRITE = f"""
 import sys, time
 from contextlib import suppress
 from pathlib import Path
-from spark_jobs.ledger import documents
+from tidemill.ledger import documents
 from tidemill.storage.documents import AlreadyWritten
 from tests.ledger.test_documents import Page
 folder, me = Path(sys.argv[1]), sys.argv[2]

@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
+
+from tests.ledger.holders import elsewhere, holder_of, write
 from tidemill.contract.errors import LeaseHeld, LeaseLost
 from tidemill.storage import documents
 from tidemill.storage.epochs import use_up
 from tidemill.storage.lease import current_holder, hold, newest_epoch
 from tidemill.storage.processes import this_process
-
-from tests.ledger.holders import elsewhere, holder_of, write
 
 
 def epochs(folder: Path) -> list[int]:

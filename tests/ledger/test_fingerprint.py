@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from tests.born import CODE, born
+from tests.histories import NAME, History
 from tidemill.compatibility.change import QueryChanged
 from tidemill.compatibility.code_hash import hash_of_code
 from tidemill.compatibility.compare import born_of, refuse_changes
@@ -15,9 +18,6 @@ from tidemill.contract.project import REPOSITORY
 from tidemill.ledger.generation_note import hash_of_spec, read_note
 from tidemill.spec.load import load_spec
 from tidemill.spec.spec import Spec
-
-from tests.born import CODE, born
-from tests.histories import NAME, History
 
 LIVE = "live-0001"
 SPECS = sorted((REPOSITORY / "dags" / "specs").glob("*.yaml"))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidemill.file_formats.first_json_value import CHUNK_BYTES, is_followed_by_more
 
 TEXT = st.text(st.sampled_from('a"\\{}[]:,\n é'), max_size=8)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.spark_logs.checkpoint import first_write_leftovers
-from tidemill.spark_logs.sink_log import read_sink_log
 
 from tests.ledger.spark_logs import write_commit, write_metadata, write_offsets, write_sink_entry
+from tidemill.spark_logs.checkpoint import first_write_leftovers
+from tidemill.spark_logs.sink_log import read_sink_log
 
 UUID = "3d6f7a52-8d0c-4b0f-9a77-0a3b1f6f2f11"
 LEFTOVERS = [f".0.{UUID}.tmp", f"..0.{UUID}.tmp.crc", f".0.{UUID}.TID20.tmp", ".0.crc"]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidemill.file_formats.parquet import (
     Footer,
     MissingDataFile,

@@ -6,6 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from tests.histories import NAME, History, rows
+from tests.ledger.generations import LAST, open_, remove
+from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.generations.verify import (
@@ -24,10 +28,6 @@ from tidemill.spark_logs.checkpoint import CheckpointWithoutMetadata
 from tidemill.spark_logs.compactible_log import GapInSinkLog
 from tidemill.spark_logs.metadata_log import TornLogEntry
 from tidemill.spark_logs.sink_log import SinkMoved
-
-from tests.histories import NAME, History, rows
-from tests.ledger.generations import LAST, open_, remove
-from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
 
 
 def entries(folder: Path, *batches: int) -> list[Path]:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
+from tests.histories import History
+from tests.ledger.generations import LAST, open_, remove
 from tidemill.generations.verify import (
     GenerationUnbound,
     IntervalsChanged,
 )
-
-from tests.histories import History
-from tests.ledger.generations import LAST, open_, remove
 
 UNBOUND: dict[str, Callable[[History], list[Path]]] = {
     "all else is there": lambda _: [],

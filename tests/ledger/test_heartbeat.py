@@ -10,14 +10,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tidemill.contract.errors import LeaseLost
-from tidemill.storage import documents, heartbeat
-from tidemill.storage.heartbeat import Heartbeat
-from tidemill.storage.lease import Released, hold
 
 from tests.ledger.holders import elsewhere, holder_of, write
 from tests.processes import wait_for
 from tests.system_calls import listings
+from tidemill.contract.errors import LeaseLost
+from tidemill.storage import documents, heartbeat
+from tidemill.storage.heartbeat import Heartbeat
+from tidemill.storage.lease import Released, hold
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+
+from tests.histories import History, reject, rows
 from tidemill.contract.errors import UsageError
 from tidemill.increments.increments import State, hash_of_files
 from tidemill.ledger.ledger import Batch
 from tidemill.ledger.run_increment import read_run_increment, remember
 from tidemill.storage.documents import AlreadyWritten, TornDocument
-
-from tests.histories import History, reject, rows
 
 
 @pytest.fixture

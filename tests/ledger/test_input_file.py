@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tidemill.ledger.input_file import InputFile, hashed_sources, taken_in
-from tidemill.spark_logs.source_log import SourceFile
 
 from tests.specs import minimal, parse
+from tidemill.ledger.input_file import InputFile, hashed_sources, taken_in
+from tidemill.spark_logs.source_log import SourceFile
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 SOON = datetime.now(UTC) + timedelta(hours=1)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from tests.histories import History, rows
+from tests.ledger.spark_logs import write_commit
 from tidemill.generations.verify import open_generation
 from tidemill.sources.files.problems import InputChanged, InputOfOtherSchema, InputRedelivered
 from tidemill.sources.files.report import refuse_held_files, report_files
 from tidemill.sources.probe import looks
-
-from tests.histories import History, rows
-from tests.ledger.spark_logs import write_commit
 
 
 def history_of(home: Path, source: str = "") -> History:

@@ -11,6 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
+
+from tests.avro import write_avro
+from tests.histories import History, rows
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.sources.files.probe import inspect, look
@@ -18,9 +21,6 @@ from tidemill.sources.files.report import report
 from tidemill.sources.probe_result import Look
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
-
-from tests.avro import write_avro
-from tests.histories import History, rows
 
 NOW = datetime.now(UTC)
 DAY = timedelta(days=1)

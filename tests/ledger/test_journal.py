@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from tidemill.journal.journal import Applied, Event, Journal
-from tidemill.storage.documents import AlreadyWritten
 
 from tests.histories import History, rows
+from tidemill.journal.journal import Applied, Event, Journal
+from tidemill.storage.documents import AlreadyWritten
 
 
 @pytest.fixture

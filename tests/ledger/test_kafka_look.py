@@ -11,6 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.e2e.kafka_mill import KafkaMill
+from tests.ledger.spark_logs import write_commit, write_metadata
+from tests.servers.kafka import Broker
+from tests.servers.kafka_client import Record
+from tests.servers.ports import free_ports
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.sources.kafka import probe as kafka_look
 from tidemill.sources.kafka.broker import Topic
@@ -22,12 +28,6 @@ from tidemill.sources.kafka.starting_offsets import StartingOffsetsMisfit
 from tidemill.sources.kafka.topics import TopicDropped, TopicMissing, TopicRecreated
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
-
-from tests.e2e.kafka_mill import KafkaMill
-from tests.ledger.spark_logs import write_commit, write_metadata
-from tests.servers.kafka import Broker
-from tests.servers.kafka_client import Record
-from tests.servers.ports import free_ports
 
 # The broker is a Java process.
 pytestmark = pytest.mark.jvm

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.sources.kafka.broker import Topic
 from tidemill.sources.kafka.topics import prove_topics, record_topics, unprotected

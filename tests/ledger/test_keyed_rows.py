@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from tidemill.file_formats import parquet_rows
 from tidemill.file_formats.keyed_rows import (
     KeyedFile,
@@ -73,7 +74,7 @@ def test_nothing_is_the_last_of_nothing(folder: Path) -> None:
 
 
 def test_chunks_do_not_matter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_chunks, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(parquet_rows, "CHUNK_ROWS", 3)
     files = [
         write(folder, [(str(number), 1) for number in range(10)]),
         write(folder, [(str(number), 2) for number in range(0, 10, 2)]),

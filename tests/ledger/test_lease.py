@@ -11,13 +11,13 @@ from typing import Any
 
 import psutil
 import pytest
+
+from tests.ledger.holders import elsewhere, holder_of, write
+from tests.processes import child, wait_for
 from tidemill.contract.errors import LeaseHeld, LeaseLost, TransientError
 from tidemill.storage import heartbeat, lease
 from tidemill.storage.lease import Holder, Lease, current_holder, hold, newest_epoch
 from tidemill.storage.processes import LAUNCHER_VARIABLE, this_process
-
-from tests.ledger.holders import elsewhere, holder_of, write
-from tests.processes import child, wait_for
 
 HOLD = """
 import signal, sys
@@ -33,7 +33,7 @@ HOLD_AND_LOSE = """
 import signal, sys
 from pathlib import Path
 from tidemill.contract.errors import LeaseLost
-from spark_jobs.ledger import heartbeat, lease
+from tidemill.ledger import heartbeat, lease
 from tests.ledger.holders import elsewhere, holder_of, write
 from tests.processes import wait_for
 heartbeat.BEAT_SECONDS = 0.01

@@ -7,13 +7,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from tidemill.contract.errors import LeaseHeld
-from tidemill.storage import processes
-from tidemill.storage.lease import hold, newest_epoch
-from tidemill.storage.processes import this_process
 
 from tests.ledger.holders import elsewhere, holder_of, write
 from tests.processes import child
+from tidemill.contract.errors import LeaseHeld
+from tidemill.storage import processes as process
+from tidemill.storage.lease import hold, newest_epoch
+from tidemill.storage.processes import this_process
 
 
 def test_another_process_with_the_holders_pid_is_not_taken_for_it(folder: Path) -> None:
@@ -84,6 +84,6 @@ def test_a_holder_elsewhere_is_not_ended_though_its_launcher_is_gone(folder: Pat
     # Its pids mean nothing here; they may be those of others.
     gone = this_process().model_copy(update={"started": 0.0})
     with child("import signal; signal.pause()") as process:
-        write(folder, holder_of(elsewhere(pid=processes.pid), launcher=gone))
+        write(folder, holder_of(elsewhere(pid=process.pid), launcher=gone))
         with hold(folder, step="x", run_id="r", patience=0, time_limit=0.3):
-            assert processes.poll() is None
+            assert process.poll() is None

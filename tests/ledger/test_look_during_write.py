@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tidemill.generations import verify as module
-from tidemill.generations.verify import CheckpointForeign, open_generation
 
 from tests.histories import History, rows
 from tests.ledger.spark_logs import write_commit, write_metadata
+from tidemill.generations import verify as module
+from tidemill.generations.verify import CheckpointForeign, open_generation
 
 
 @pytest.fixture

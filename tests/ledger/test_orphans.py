@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.histories import History
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.spark_logs.orphans import Orphans, read_orphans
-
-from tests.histories import History
 
 
 def orphans(history: History) -> Orphans | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tidemill.sources.files.truncation import part_read
 from tidemill.spec.sources.file import FileSource
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tidemill.spark_logs.partition_paths import (
     NotALocalFile,
     NotAPartitionDirectory,

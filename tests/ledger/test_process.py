@@ -8,10 +8,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tidemill.storage import processes
-from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, launcher, this_process
 
 from tests.processes import child, wait_for
+from tidemill.storage import processes as process
+from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, launcher, this_process
 
 SLEEP = "import signal; print('up', flush=True); signal.pause()"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
@@ -48,19 +48,19 @@ def test_two_looks_at_a_process_agree() -> None:
         "from tidemill.storage.processes import this_process as t; "
         "print(t().model_dump_json(), flush=True); input()"
     ) as process:
-        assert processes.stdout is not None
-        said = ProcessId.model_validate_json(processes.stdout.readline())
-        assert said == this_process(processes.pid)
+        assert process.stdout is not None
+        said = ProcessId.model_validate_json(process.stdout.readline())
+        assert said == this_process(process.pid)
 
 
 def test_a_killed_process_is_gone_even_before_it_is_reaped() -> None:
     with child(SLEEP) as process:
-        who = this_process(processes.pid)
+        who = this_process(process.pid)
         assert not who.gone
-        processes.kill()
-        wait_for(lambda: psutil.Process(processes.pid).status() == psutil.STATUS_ZOMBIE)
+        process.kill()
+        wait_for(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
         assert who.gone
-        processes.wait()
+        process.wait()
         assert who.gone
 
 
@@ -131,8 +131,8 @@ def test_a_container_does_not_take_the_machine_id_of_its_image_for_the_machines(
     of_image.write_text("baked into the image\n")
     monkeypatch.setattr(process, "MACHINE_ID", of_image)
     monkeypatch.setattr(process, "PRODUCT_UUID", of_hardware)
-    identity = processes._machine.__wrapped__
-    monkeypatch.setattr(process, "_namespace", lambda: processes.MACHINE_NAMESPACE)
+    identity = process._machine.__wrapped__
+    monkeypatch.setattr(process, "_namespace", lambda: process.MACHINE_NAMESPACE)
     assert identity() == "baked into the image"
     monkeypatch.setattr(process, "_namespace", lambda: 4026532181)
     assert identity() is None
@@ -152,25 +152,25 @@ def test_a_time_of_boot_that_drifts_is_that_of_the_same_boot(
 
 @pytest.mark.parametrize("change", [{"host": "elsewhere"}, {"namespace": 1}])
 def test_of_a_process_elsewhere_nothing_is_known(change: dict[str, object]) -> None:
-    # Another host, or another container on this one, where pids mean other processes.
+    # Another host, or another container on this one, where pids mean other process.
     who = this_process().model_copy(update={"pid": 2**22 - 1, **change})
     assert (who.here, who.gone) == (False, False)
 
 
 def test_ending_a_process_ends_all_that_it_started() -> None:
     with child(FAMILY) as process:
-        assert processes.stdout is not None
-        pids = [processes.pid, *map(int, (processes.stdout.readline().split()))]
+        assert process.stdout is not None
+        pids = [process.pid, *map(int, (process.stdout.readline().split()))]
         assert len(pids) == 3
         assert all(alive(pid) for pid in pids)
-        this_process(processes.pid).end(patience=0.3)
+        this_process(process.pid).end(patience=0.3)
         assert not any(alive(pid) for pid in pids)
 
 
 def test_ending_a_process_that_has_ended_is_nothing() -> None:
     with child("print('bye')") as process:
-        who = this_process(processes.pid)
-        processes.wait()
+        who = this_process(process.pid)
+        process.wait()
         who.end()
         assert who.gone
 

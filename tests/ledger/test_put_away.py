@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tidemill.contract.errors import LeaseLost
 from tidemill.ledger.input_file import InputFile
-from tidemill.sources.files import archive
+from tidemill.sources.files import archive as put_away
 from tidemill.sources.files.archive import Kept, archive, claim_of, delete
 
 Check = Callable[[], None]

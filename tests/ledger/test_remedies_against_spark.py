@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.ledger.stream import Query
 from tidemill.file_formats.parquet import read_footers
 from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spark_logs.metadata_log import TornLogEntry
-
-from tests.ledger.stream import Query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

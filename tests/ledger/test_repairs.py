@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.histories import History, reject, rows
+from tests.ledger.spark_logs import write_commit
+from tests.spark_batches import plan
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.generations.repairs.plan import NothingBound, planned_repairs
 from tidemill.generations.repairs.repair import EntryUnknown, Repair
@@ -18,10 +22,6 @@ from tidemill.spark_logs.metadata_log import TornLogEntry
 from tidemill.spark_logs.sink_log import read_sink_log
 from tidemill.steps.decisions.repair_checkpoint import RepairChanged, repair_checkpoint
 from tidemill.storage.lease import hold
-
-from tests.histories import History, reject, rows
-from tests.ledger.spark_logs import write_commit
-from tests.spark_batches import plan
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.file_modes import modes_count
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.storage.root_identity import (
@@ -23,8 +25,6 @@ from tidemill.storage.root_identity import (
     prove_root,
     root_id_of,
 )
-
-from tests.file_modes import modes_count
 
 ENV = "TIDEMILL_ROOT_ID"
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import orc
+
+from tests.avro import write_avro
 from tidemill.file_formats import text as text_rows
 from tidemill.file_formats.parquet import MissingDataFile
 from tidemill.file_formats.row_counts import TornOutput, count_rows
 from tidemill.file_formats.written_format import Written
-
-from tests.avro import write_avro
 
 JSON, TEXT, CSV = Written(format="json"), Written(format="text"), Written(format="csv")
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from tidemill.contract.layout import Layout
 from tidemill.ledger.running_queries import (
     Running,

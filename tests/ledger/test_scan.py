@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tidemill.sources.files.scan import InputMixed, Scan, scan
-from tidemill.spec.sources.file import FileSource
 
 from tests.histories import History, rows
 from tests.ledger.spark_logs import write_commit
+from tidemill.sources.files.scan import InputMixed, Scan, scan
+from tidemill.spec.sources.file import FileSource
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
+
 from tidemill.contract.syntax.ddl_type import column_types
 from tidemill.sources.files.schema_check import misfits
 

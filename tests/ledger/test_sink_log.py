@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from tests.ledger.spark_logs import write_sink_entry
 from tidemill.spark_logs.compactible_log import GapInSinkLog, MissingCompactLog
 from tidemill.spark_logs.metadata_log import TornLogEntry, UnsupportedLogVersion
 from tidemill.spark_logs.partition_paths import NotALocalFile
@@ -15,8 +17,6 @@ from tidemill.spark_logs.sink_log import (
     UnknownSinkAction,
     read_sink_log,
 )
-
-from tests.ledger.spark_logs import write_sink_entry
 
 
 @pytest.fixture

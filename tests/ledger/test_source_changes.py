@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from tidemill.compatibility.change import Verdict
 
 from tests.ledger.spec_rows import FILES, KAFKA, Row, row, sources
+from tidemill.compatibility.change import Verdict
 
 ALLOWED, CONSEQUENCES, NOT_ALLOWED = Verdict
 WAYS: Mapping[str, Row] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from tests.ledger.spark_logs import write_source_entry
 from tidemill.spark_logs.compactible_log import GapInSourceLog, MissingCompactLog
 from tidemill.spark_logs.metadata_log import TornLogEntry
 from tidemill.spark_logs.source_log import SourceFile, read_file_source_log
-
-from tests.ledger.spark_logs import write_source_entry
 
 
 def write_log(checkpoint: Path, last: int) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+
+from tests.ledger.spec_rows import RATE, TIME, WATERMARK, Part, Row, row, sink
 from tidemill.compatibility.change import Judge, Verdict
 from tidemill.compatibility.fingerprint import print_of
 from tidemill.compatibility.spec_changes import spec_changes
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.spec import Spec
-
-from tests.ledger.spec_rows import RATE, TIME, WATERMARK, Part, Row, row, sink
 
 ALLOWED, CONSEQUENCES, NOT_ALLOWED = Verdict
 MAP, WINDOW, ORDERED, UNBOUNDED = PipelineClass

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.ledger.ledger import Ledger, Start
 from tidemill.ledger.static_pins import StaticPin, keep_copies

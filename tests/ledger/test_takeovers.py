@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+
+from tests.histories import History, rows
 from tidemill.generations.construction import being_built, construct, unfinished
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Rejection
@@ -13,8 +15,6 @@ from tidemill.journal.journal import Event
 from tidemill.journal.takeovers import Birth, births, current, put_birth
 from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spark_logs.offset_ranges import Range
-
-from tests.histories import History, rows
 
 NEW = "live-0002"
 

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+
+from tests.histories import History, rows
 from tidemill.sources.files.probe import look
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
-
-from tests.histories import History, rows
 
 RECURSIVE = ", options: {recursiveFileLookup: true}"
 

@@ -9,12 +9,6 @@ from pathlib import Path
 from typing import Any, get_args
 from unittest.mock import patch
 
-from tidemill.contract.report import Outcome, Report, Step
-from tidemill.increments.increments import State
-from tidemill.ledger.run_request import RunRequest, fix_request
-from tidemill.publish.catch_up import CatchUp
-from tidemill.steps.decisions.release import release
-
 from tests.e2e.flow import SUITE
 from tests.oracle.cases import CASES
 from tests.oracle.history import LetOut
@@ -24,6 +18,11 @@ from tests.oracle.play import STRICT
 from tests.oracle.remembering import Remembering, Wish
 from tests.oracle.shipped import Shipped
 from tests.oracle.wishes import Ask, Clear, Edit, Resume
+from tidemill.contract.report import Outcome, Report, Step
+from tidemill.increments.increments import State
+from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.publish.catch_up import CatchUp
+from tidemill.steps.decisions.release import release
 
 STEPS: tuple[Step, ...] = get_args(Step)
 

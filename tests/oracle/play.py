@@ -8,12 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increments, State
-from tidemill.spec.output import OutputMode
-from tidemill.steps.decisions.flush import NothingToFlush, flush
-from tidemill.steps.decisions.release import release
-
 from tests.e2e.flow import SUITE
 from tests.oracle.given import Given, Model
 from tests.oracle.history import Again, Arrive, Change, Die, Flush, Go, Kill, LetOut
@@ -21,6 +15,11 @@ from tests.oracle.kill import entries, kill_when
 from tests.oracle.kind import Kind, time_of_minute
 from tests.oracle.promise import Found, check
 from tests.oracle.shipped import Shipped
+from tidemill.contract.report import Outcome
+from tidemill.increments.increments import Increments, State
+from tidemill.spec.output import OutputMode
+from tidemill.steps.decisions.flush import NothingToFlush, flush
+from tidemill.steps.decisions.release import release
 
 # What no increment of a history holds.
 STRICT = {

@@ -9,11 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 from deltalake import DeltaTable
-from tidemill.contract.report import Report, Step
-from tidemill.increments.increments import Increment, Increments, State
-from tidemill.journal.journal import Journal
-from tidemill.journal.takeovers import births, current
-from tidemill.ledger.run_increment import read_run_increment
 
 from tests.oracle.given import HOURS, Given, Input, Model, Reinstated, Statics, Swap
 from tests.oracle.kind import time_of_minute
@@ -23,6 +18,11 @@ from tests.oracle.recorded import Taken, batches
 from tests.oracle.times import HOUR as HOUR_MS
 from tests.oracle.times import ms_of_time
 from tests.oracle.wishes import Ask
+from tidemill.contract.report import Report, Step
+from tidemill.increments.increments import Increment, Increments, State
+from tidemill.journal.journal import Journal
+from tidemill.journal.takeovers import births, current
+from tidemill.ledger.run_increment import read_run_increment
 
 HOUR = timedelta(hours=1)
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tidemill.contract.project import REPOSITORY, Project
 
 from tests.e2e.flow import SUITE, Flow
 from tests.oracle.recorded import place
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
+from tidemill.contract.project import REPOSITORY, Project
 
 # So few that a history has more batches than runs.
 FILES_A_BATCH, RECORDS_A_BATCH, PARTITIONS = 2, 6, 2

@@ -11,6 +11,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
+from tests.oracle.asked_for import lines as lines_of
+from tests.oracle.asked_for import reports as reports_of
+from tests.oracle.asking import asking
+from tests.oracle.cases import CASES
+from tests.oracle.history import Arrive, Change, Event, Go, Kill, LetOut
+from tests.oracle.kind import said
+from tests.oracle.play import Play
+from tests.oracle.promise import Broken
+from tests.oracle.shipped import Shipped
+from tests.oracle.wishes import Ask, Edit, Resume
 from tidemill.engine.recompute import recompute, strategy
 from tidemill.engine.run import ingest
 from tidemill.increments.exclusions import Excluded
@@ -24,17 +35,6 @@ from tidemill.publish.rejected.remaining import Rest
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.spec import Spec
 from tidemill.steps.parts.journal_entries import Entries
-
-from tests.oracle.asked_for import lines as lines_of
-from tests.oracle.asked_for import reports as reports_of
-from tests.oracle.asking import asking
-from tests.oracle.cases import CASES
-from tests.oracle.history import Arrive, Change, Event, Go, Kill, LetOut
-from tests.oracle.kind import said
-from tests.oracle.play import Play
-from tests.oracle.promise import Broken
-from tests.oracle.shipped import Shipped
-from tests.oracle.wishes import Ask, Edit, Resume
 
 pytestmark = pytest.mark.jvm
 
@@ -144,7 +144,7 @@ def keep_the_first_static_side(patch: Patch) -> None:
 
 
 def ignore_rule_s(patch: Patch) -> None:
-    patch.setattr(placing, "rival", lambda *_: None)
+    patch.setattr(swap_order, "rival", lambda *_: None)
 
 
 def count_what_was_rejected(patch: Patch) -> None:
@@ -167,7 +167,7 @@ def leave_the_rejected_rows(patch: Patch) -> None:
 
 
 def compute_windows_that_are_open(patch: Patch) -> None:
-    patch.setattr(way, "refuse_not_final", lambda *_: None)
+    patch.setattr(strategy, "refuse_not_final", lambda *_: None)
 
 
 # Each ends with what one defect spoils.

@@ -11,6 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import Schema
+
+from tests.histories import History
+from tests.rows import Row, reject, rows
+from tests.spark_batches import write_files
 from tidemill.increments.increments import Rejection, Sealed, hash_of_files
 from tidemill.journal.journal import Event, EventKind
 from tidemill.journal.partition_set import Partitions
@@ -25,10 +29,6 @@ from tidemill.publish.net_payload import write_net_payload
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import OutputMode
 from tidemill.storage import documents
-
-from tests.histories import History
-from tests.rows import Row, reject, rows
-from tests.spark_batches import write_files
 
 
 def days(*values: str) -> Partitions:

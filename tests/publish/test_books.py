@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+
+from tests.histories import History, reject, rows
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Verdict, hash_of_files
 from tidemill.ledger.ledger import Batch
 from tidemill.publish.audit import BooksDisagree
-
-from tests.histories import History, reject, rows
 
 
 @pytest.fixture

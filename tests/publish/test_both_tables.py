@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from tests.histories import History, reject, rows
+from tests.publish.again import days, made_again, rebuilt
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Journal
 from tidemill.publish.delta import commit
 from tidemill.publish.target_heads import prove_tables
-
-from tests.histories import History, reject, rows
-from tests.publish.again import days, made_again, rebuilt
 
 Patch = pytest.MonkeyPatch
 COMMITS = ("the new rejected rows", "the good rows", "the replaced rejected rows", "the journal")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+
+from tests.histories import History, rows
 from tidemill.reporting.file_origin import origins
 from tidemill.sources.files import clean_source
 from tidemill.sources.files.clean_source import Cleaned, Cleaning, located
 from tidemill.storage.documents import read
-
-from tests.histories import History, rows
 
 ARCHIVE = ", cleanSource: archive, sourceArchiveDir: %s"
 DELETE = ", cleanSource: delete"

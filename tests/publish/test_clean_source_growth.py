@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.sources.files.clean_source import clean_sources
-from tidemill.storage.lease import Lease, newest_epoch
 
 from tests.histories import History, rows
+from tidemill.sources.files.clean_source import clean_sources
+from tidemill.storage.lease import Lease, newest_epoch
 
 # What is opened and listed below the folder that is watched; a hook cannot be taken away again.
 WATCHED: list[Path] = []

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.report import Outcome, Report
-from tidemill.publish import registry
-from tidemill.steps.doctor import doctor
-from tidemill.steps.parts.run import perform
 
 from tests.histories import History, rows
 from tests.processes import child, kill_group, wait_for
 from tests.publish.warehouse import Warehouse
 from tests.servers.ports import free_ports
+from tidemill.contract.report import Outcome, Report
+from tidemill.publish import registry
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import perform
 
 pytestmark = pytest.mark.slow
 

@@ -6,15 +6,15 @@ import os
 from collections.abc import Callable
 
 import pytest
+
+from tests.histories import History, rows
+from tests.publish.warehouse import Warehouse
+from tests.steps.looks import look, refused
 from tidemill.contract.report import Outcome
 from tidemill.publish.database.session import BATCH
 from tidemill.steps.decisions.repair_target import repair_target
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import Run, perform
-
-from tests.histories import History, rows
-from tests.publish.warehouse import Warehouse
-from tests.steps.looks import look, refused
 
 pytestmark = pytest.mark.slow
 

@@ -6,12 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tidemill.contract.report import Outcome
 
 from tests.concurrent_reader import ConcurrentReader, state_of
 from tests.histories import reject
 from tests.net_histories import NetHistory, count
 from tests.publish.warehouse import Warehouse
+from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.slow
 

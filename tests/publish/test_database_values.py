@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tidemill.contract.report import Outcome, Report
 
 from tests.histories import COLUMNS, History, row, rows
 from tests.publish.warehouse import Warehouse
+from tidemill.contract.report import Outcome, Report
 
 pytestmark = pytest.mark.slow
 

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from tests.histories import History, reject, row, rows
+from tests.publish.warehouse import Warehouse
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome, Report
 from tidemill.journal.journal import Event
@@ -15,9 +18,6 @@ from tidemill.publish.database.table_change import TableGone, TableTaken
 from tidemill.publish.fences import all_fences
 from tidemill.publish.target import HeadUnexplained, NotOurTurn
 from tidemill.storage.lease import newest_epoch
-
-from tests.histories import History, reject, row, rows
-from tests.publish.warehouse import Warehouse
 
 pytestmark = pytest.mark.slow
 

@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
+
+from tests.histories import BY_DAY, COLUMNS, History, reject, row, rows
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.publish import registry
@@ -16,8 +18,6 @@ from tidemill.publish.delta import commit
 from tidemill.publish.delta.commit import CommitContended
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.storage.lease import newest_epoch
-
-from tests.histories import BY_DAY, COLUMNS, History, reject, row, rows
 
 APP = "orders/live-0001"
 
@@ -48,7 +48,7 @@ def interfere(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
                     write(self.layout.table)
                 super()._commit(*arguments)
 
-        monkeypatch.setattr(targets, "DeltaTarget", Interfered)
+        monkeypatch.setattr(registry, "DeltaTarget", Interfered)
         monkeypatch.setattr(commit, "WAIT_SECONDS", 0.001)
         return attempts
 

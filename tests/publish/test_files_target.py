@@ -7,14 +7,14 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+
+from tests.histories import History, reject, row, rows
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.generations.verify import OutputFormatChanged, open_generation
 from tidemill.publish.files_target import FilesTarget, published_files
 from tidemill.publish.target import HeadUnexplained, NotOurTurn
 from tidemill.storage.lease import hold
-
-from tests.histories import History, reject, row, rows
 
 LISTED = "publish: [{kind: files}]\n"
 

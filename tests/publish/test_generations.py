@@ -11,16 +11,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from tidemill.contract.report import Outcome
-from tidemill.publish.delta import target as delta_target
-from tidemill.publish.delta.target import DeltaTarget
-from tidemill.publish.outgoing_event import Outgoing
-from tidemill.publish.target import NotOurTurn
 
 from tests.histories import History, reject, row, rows
 from tests.net_histories import NetHistory, count, hour
 from tests.publish.again import days, forked, made_again, next_of, rebuilt
 from tests.publish.warehouse import Warehouse
+from tidemill.contract.report import Outcome
+from tidemill.publish.delta import target as delta_target
+from tidemill.publish.delta.target import DeltaTarget
+from tidemill.publish.outgoing_event import Outgoing
+from tidemill.publish.target import NotOurTurn
 
 Make = Callable[..., History]
 SECOND = date(2024, 1, 2)

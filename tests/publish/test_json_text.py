@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
 from tidemill.publish.database.errors import TypeUnfit
 from tidemill.publish.encoding import csv_lines, json_objects, json_texts, plain_texts
 

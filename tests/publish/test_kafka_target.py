@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from confluent_kafka import Message
-from tidemill.contract.report import Outcome, Report
 
 from tests.histories import COLUMNS, History, reject, row, rows
 from tests.processes import child, kill_group, wait_for
 from tests.servers.ports import free_ports
+from tidemill.contract.report import Outcome, Report
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Broker

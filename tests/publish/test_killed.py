@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 from deltalake import DeltaTable
-from tidemill.contract.report import Outcome
-from tidemill.storage.lease import newest_epoch
 
 from tests.histories import History, reject, rows
 from tests.processes import child, kill_group, wait_for
+from tidemill.contract.report import Outcome
+from tidemill.storage.lease import newest_epoch
 
 # Publishes with a target that stops at a point and says so.
 STOPS = """
@@ -18,7 +18,7 @@ import signal, sys
 from pathlib import Path
 from tidemill.main import main
 from tidemill.publish.delta.target import DeltaTarget
-from spark_jobs.publish import targets
+from tidemill.publish import registry
 
 reached, point = Path(sys.argv[1]), sys.argv[2]
 
@@ -34,7 +34,7 @@ class Stopping(DeltaTarget):
         if point == "after":
             stop()
 
-targets.DeltaTarget = Stopping
+registry.DeltaTarget = Stopping
 sys.exit(main(["publish", "orders", "--run-id", "killed"]))
 """
 

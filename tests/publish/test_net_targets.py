@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tidemill.contract.report import Outcome
 
 from tests.net_histories import NetHistory, count, hour
 from tests.publish.warehouse import Warehouse
+from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.slow
 

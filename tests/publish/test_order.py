@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.histories import History, reject, rows
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.target import NotOurTurn
 from tidemill.steps import publish as step
 from tidemill.storage.lease import Lease, hold
-
-from tests.histories import History, reject, rows
 
 
 def test_passed_increments_go_out_one_version_each(history: History) -> None:

@@ -10,6 +10,10 @@ from collections.abc import Callable
 from datetime import date
 
 import pytest
+
+from tests.histories import History, row, rows
+from tests.ledger.holders import take_over
+from tests.publish.again import days, made_again, rebuilt
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.journal.journal import Event, Journal
@@ -20,10 +24,6 @@ from tidemill.publish.files_target import files_now
 from tidemill.publish.registry import targets_of
 from tidemill.steps.parts.journal_entries import Entries
 from tidemill.storage.lease import hold
-
-from tests.histories import History, row, rows
-from tests.ledger.holders import take_over
-from tests.publish.again import days, made_again, rebuilt
 
 SECOND = date(2024, 1, 2)
 Patch = pytest.MonkeyPatch
@@ -82,7 +82,7 @@ def test_a_swap_whose_writer_was_paused_takes_no_later_row_away(
     if paused_at == "its event":
         monkeypatch.setattr(Journal, "append", append_late)
     else:
-        monkeypatch.setattr(placing, "rival", rival_then_pause)
+        monkeypatch.setattr(swap_order, "rival", rival_then_pause)
     assert published.publish("again").outcome is Outcome.FAILED
     assert swap not in {event.increment for event in published.journal.events()}
     published.publish("next")

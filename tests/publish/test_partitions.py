@@ -11,10 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from tidemill.contract.report import Outcome
-from tidemill.file_formats.delta import open_dataset
 
 from tests.histories import History, reject, row, rows
+from tidemill.contract.report import Outcome
+from tidemill.file_formats.delta import open_dataset
 
 # A file of its own each; Spark escapes some of them in the name of the directory.
 VALUES = [

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
+
+from tests.histories import History, reject, rows, tree
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Applied
-
-from tests.histories import History, reject, rows, tree
 
 
 def publish_from_a_fresh_process(history: History, run_id: str) -> int:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemill.contract.report import Outcome, Report
 
 from tests.histories import History, rows
 from tests.processes import child, kill_group, wait_for
+from tidemill.contract.report import Outcome, Report
 
 Make = Callable[..., History]
 

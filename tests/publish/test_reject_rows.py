@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
+
+from tests.avro import PACK, write_avro
 from tidemill.file_formats.avro import NotAvro, avro_texts
 from tidemill.file_formats.written_format import Written
 from tidemill.publish.rejected.read import SAID, reject_rows
-
-from tests.avro import PACK, write_avro
 
 ROWS: list[dict[str, Any]] = [
     {

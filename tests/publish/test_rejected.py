@@ -7,10 +7,10 @@ from collections.abc import Callable
 import duckdb
 import polars as pl
 import pytest
-from tidemill.contract.report import Outcome
-from tidemill.file_formats.delta import open_dataset
 
 from tests.histories import History, reject, row, rows
+from tidemill.contract.report import Outcome
+from tidemill.file_formats.delta import open_dataset
 
 BAD = [
     reject("1;x;é\u0000\n", "malformed", day="2024-01-01"),

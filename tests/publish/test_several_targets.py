@@ -6,13 +6,13 @@ import shutil
 from dataclasses import dataclass, field
 
 import pytest
+
+from tests.histories import History, reject, rows
 from tidemill.contract.errors import LeaseLost, Refused, TidemillError, TransientError
 from tidemill.journal.journal import Event
 from tidemill.publish.catch_up import CatchUp
 from tidemill.publish.payload import Payload
 from tidemill.publish.target import Target
-
-from tests.histories import History, reject, rows
 
 
 @dataclass

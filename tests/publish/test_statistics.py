@@ -21,11 +21,11 @@ from deltalake import Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from tests.histories import COLUMNS, History, row
 from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.parquet import read_footer
 from tidemill.publish.delta.statistics import delta_statistics
-
-from tests.histories import COLUMNS, History, row
 
 STRINGS = st.one_of(
     st.text(max_size=5),

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+
+from tests.histories import History, reject, row, rows
+from tests.publish.again import days, made_again, reject_increment, tail_redone
 from tidemill.contract.report import Outcome
 from tidemill.publish.delta import target as delta_target
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.outgoing_event import Outgoing
 from tidemill.publish.target import HeadUnexplained, NotOurTurn
-
-from tests.histories import History, reject, row, rows
-from tests.publish.again import days, made_again, reject_increment, tail_redone
 
 FIRST, SECOND, THIRD = (date(2024, 1, number) for number in (1, 2, 3))
 

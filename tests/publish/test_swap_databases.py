@@ -8,16 +8,16 @@ from datetime import date
 
 import pyarrow as pa
 import pytest
+
+from tests.histories import History, row, rows
+from tests.publish.again import days, made_again, reject_increment
+from tests.publish.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish import registry
 from tidemill.publish.database.session import KeyRepeated
 from tidemill.publish.database.target import RowsAhead
 from tidemill.publish.target import HeadUnexplained, NotOurTurn, Target
-
-from tests.histories import History, row, rows
-from tests.publish.again import days, made_again, reject_increment
-from tests.publish.warehouse import Warehouse
 
 pytestmark = pytest.mark.slow
 

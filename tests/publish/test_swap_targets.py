@@ -8,6 +8,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+
+from tests.histories import History, row
+from tests.publish.again import days, made_again, reject_increment
 from tidemill.contract.report import Outcome
 from tidemill.publish.database.session import KeyRepeated
 from tidemill.publish.files_target import files_now, published_files
@@ -15,9 +18,6 @@ from tidemill.publish.kafka_target import KafkaTarget
 from tidemill.publish.swap_support import refuse_backfill, refuse_repeated_keys, unable_to_swap
 from tidemill.publish.target import SwapUnfit
 from tidemill.spec.targets import KafkaTarget as Given
-
-from tests.histories import History, row
-from tests.publish.again import days, made_again, reject_increment
 
 Make = Callable[..., History]
 SECOND = date(2024, 1, 2)

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import Field
-from tidemill.contract.report import Outcome
-from tidemill.storage.lease import newest_epoch
 
 from tests.histories import COLUMNS, History, reject, row, rows
+from tidemill.contract.report import Outcome
+from tidemill.storage.lease import newest_epoch
 
 WIDER = COLUMNS.append(pa.field("channel", pa.string()))
 NARROWER = COLUMNS.remove(COLUMNS.get_field_index("text"))

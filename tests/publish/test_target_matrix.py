@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from tidemill.contract.errors import SpecError
-from tidemill.contract.report import Outcome
 
 from tests.histories import History
 from tests.net_histories import COUNTS, NetHistory, count, hour
 from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse
+from tidemill.contract.errors import SpecError
+from tidemill.contract.report import Outcome
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Broker

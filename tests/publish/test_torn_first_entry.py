@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tidemill.contract.report import Outcome
 
 from tests.histories import History, reject, rows
 from tests.steps.looks import look
+from tidemill.contract.report import Outcome
 
 
 @pytest.mark.parametrize("kept", [0, 300], ids=["empty", "half"])

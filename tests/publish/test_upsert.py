@@ -11,15 +11,15 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from tests.histories import reject
+from tests.net_histories import NetHistory, count, hour
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Event
 from tidemill.publish.audit import BooksDisagree
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.net_payload import AttemptChanged
-
-from tests.histories import reject
-from tests.net_histories import NetHistory, count, hour
 
 BY_DAY = {"day": pa.date32()}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from tidemill.contract.report import Outcome
 
 from tests.histories import History, reject, rows, tree
+from tidemill.contract.report import Outcome
 
 
 def vacuum(path: Path) -> list[str]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import psycopg
 import pymysql
-from tidemill.publish.database.session import BATCH, GENERATION
 
 from tests.concurrent_reader import MARIADB_SNAPSHOT, POSTGRES_SNAPSHOT
 from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import Postgres
+from tidemill.publish.database.session import BATCH, GENERATION
 
 Values = tuple[Any, ...]
 

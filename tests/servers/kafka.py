@@ -17,14 +17,13 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple
 
-from tidemill.contract.project import REPOSITORY
-from tidemill.toolchain.jars import jars_of
-from tidemill.toolchain.java import java_home
-
 from tests.servers.certificate import make_certificate
 from tests.servers.kafka_client import KafkaClient
 from tests.servers.ports import free_ports, is_taken
 from tests.servers.server import Server
+from tidemill.contract.project import REPOSITORY
+from tidemill.toolchain.jars import jars_of
+from tidemill.toolchain.java import java_home
 
 USER = "tidemill"
 # It lives for minutes: neither the optimising compiler nor a parallel collector pays.

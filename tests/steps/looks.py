@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.histories import History
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome, Report
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
-
-from tests.histories import History
 
 
 def look(history: History, run_id: str = "look") -> Report:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tidemill.file_formats.parquet_rows import row_chunks
-from tidemill.gate.sample import SampleFile
-from tidemill.steps.parts.published_rows import published_beside
 
 from tests.histories import History, rows
 from tests.net_histories import NetHistory, count, hour
+from tidemill.file_formats.parquet_rows import row_chunks
+from tidemill.gate.sample import SampleFile
+from tidemill.steps.parts.published_rows import published_beside
 
 FIRST, SECOND = date(2024, 1, 1), date(2024, 1, 2)
 BY_DAY = {"day": pa.date32()}

@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
+from tests.histories import NAME, History, reject, rows, tree
+from tests.ledger.spark_logs import write_commit, write_named_offsets
+from tests.steps.looks import look, refused, work
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import Run, perform
 from tidemill.storage.root_identity import forget
-
-from tests.histories import NAME, History, reject, rows, tree
-from tests.ledger.spark_logs import write_commit, write_named_offsets
-from tests.steps.looks import look, refused, work
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 

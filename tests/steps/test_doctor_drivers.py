@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from tidemill.contract.report import Outcome
-from tidemill.storage import documents
-from tidemill.storage.lease import Holder
-from tidemill.storage.processes import ProcessId, this_process
 
 from tests.histories import History
 from tests.processes import child
 from tests.steps.looks import look, work
+from tidemill.contract.report import Outcome
+from tidemill.storage import documents
+from tidemill.storage.lease import Holder
+from tidemill.storage.processes import ProcessId, this_process
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+
+from tests.histories import History, rows
+from tests.steps.looks import look
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.overdue import FeedOverdue
-
-from tests.histories import History, rows
-from tests.steps.looks import look
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tidemill.contract.report import Outcome
-from tidemill.steps.doctor import doctor
-from tidemill.steps.parts.run import Run, perform
 
 from tests.histories import History, rows
 from tests.steps.looks import refused
+from tidemill.contract.report import Outcome
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import Run, perform
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.contract.report import Outcome
 
 from tests.file_modes import modes_count
 from tests.histories import History, rows
 from tests.steps.looks import look, refused
+from tidemill.contract.report import Outcome
 
 
 @pytest.fixture

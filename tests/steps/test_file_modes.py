@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tidemill.steps.doctor import doctor
-from tidemill.storage.file_mode import keep_from_others
 
 from tests.histories import History, reject, rows
 from tests.processes import child
+from tidemill.steps.doctor import doctor
+from tidemill.storage.file_mode import keep_from_others
 
 # As the console script and the tasks of Airflow start them.
 COMMAND_LINES = {
     "steps": "import sys; from tidemill.main import main; sys.exit(main(sys.argv[1:]))",
-    "commands": "import sys; from spark_jobs.cli import main; main()",
+    "commands": "import sys; from tidemill.cli import main; main()",
 }
 
 

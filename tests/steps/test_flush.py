@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
+from tests.histories import History, rows
+from tests.ledger.spark_logs import write_commit
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.flushes import flushes
 from tidemill.steps.decisions.flush import Flush, NothingToFlush, flush
 from tidemill.steps.decisions.release import ReasonMissing
-
-from tests.histories import History, rows
-from tests.ledger.spark_logs import write_commit
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.histories import History, row, rows, tree
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.generations.construction import construct
@@ -25,8 +27,6 @@ from tidemill.steps.decisions.redo import redo
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.parts.unpublished import NothingToRedo
 from tidemill.storage.lease import hold
-
-from tests.histories import History, row, rows, tree
 
 ASKED = RunRequest(role="redo", by="ada", reason="the sums were wrong")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from tests.e2e.flow import Flow
 from tidemill.contract.report import Outcome
 from tidemill.steps.ingest_group import ingest_group
 from tidemill.steps.parts.run import Run
-
-from tests.e2e.flow import Flow
 
 pytestmark = pytest.mark.jvm
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.histories import History, rows
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish.delta.commit import LEASE_TRANSACTION
 from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.storage.lease import hold, newest_epoch
-
-from tests.histories import History, rows
 
 
 def lost(lease: Path) -> None:

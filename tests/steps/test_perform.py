@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JNetworkError
+
+from tests.histories import History
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TransientError
 from tidemill.contract.report import Outcome
 from tidemill.steps.parts.run import Ended, Run, perform
-
-from tests.histories import History
 
 
 def test_an_error_that_nobody_foresaw_leaves_a_report_and_is_raised(tmp_path: Path) -> None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
+from tests.histories import History, rows
+from tests.publish.again import days, made_again, write_scratch
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.journal.recomputation import Made, Place
@@ -19,9 +22,6 @@ from tidemill.steps.decisions.release import NotHeld, release
 from tidemill.steps.doctor import doctor
 from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
-
-from tests.histories import History, rows
-from tests.publish.again import days, made_again, write_scratch
 
 Patch = pytest.MonkeyPatch
 SUITE = {

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
+
+from tests.histories import History, rows
+from tests.publish.again import days, write_scratch
 from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.steps.decisions.recomputed import seal_again
 from tidemill.storage.documents import AlreadyWritten
 from tidemill.storage.lease import Lease, newest_epoch
-
-from tests.histories import History, rows
-from tests.publish.again import days, write_scratch
 
 
 class Recomputed:

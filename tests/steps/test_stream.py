@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.sinks import COUNTS, IDENTITY, Sinks
 from tidemill.contract.report import Outcome, Report
 from tidemill.engine.run.cores import TooFewCores
 from tidemill.engine.run.options import Rows
@@ -17,8 +19,6 @@ from tidemill.ledger.batch import Batch
 from tidemill.ledger.running_queries import RunningQuery, running
 from tidemill.spec.stream_trigger import TriggerUnsupported
 from tidemill.steps.stream import NothingToShow
-
-from tests.sinks import COUNTS, IDENTITY, Sinks
 
 pytestmark = pytest.mark.jvm
 

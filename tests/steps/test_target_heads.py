@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from tidemill.contract.errors import ExitCode, Refused, UsageError
-from tidemill.contract.report import Outcome
-from tidemill.publish.target_heads import TargetAheadOfJournal, prove_tables
-from tidemill.steps.decisions.repair_target import VersionGone, plan_repair, repair_target
 
 from tests.histories import History, reject, rows
 from tests.publish.again import days, made_again
 from tests.steps.looks import look, refused
+from tidemill.contract.errors import ExitCode, Refused, UsageError
+from tidemill.contract.report import Outcome
+from tidemill.publish.target_heads import TargetAheadOfJournal, prove_tables
+from tidemill.steps.decisions.repair_target import VersionGone, plan_repair, repair_target
 
 BOTH = "publish: [{kind: delta}, {kind: files}]"
 
@@ -186,8 +186,9 @@ def test_a_version_that_cannot_come_back_names_the_other_way(history: History) -
 
 
 def test_the_command_says_it_and_does_it(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidemill.cli.app import app
     from typer.testing import CliRunner
+
+    from tidemill.cli.app import app
 
     for name, value in history.environ.items():
         monkeypatch.setenv(name, value)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tidemill.contract.report import Outcome, Report
-from tidemill.steps.doctor import doctor
-from tidemill.steps.parts.run import perform
 
 from tests.histories import History, rows
 from tests.ledger.spark_logs import write_commit
+from tidemill.contract.report import Outcome, Report
+from tidemill.steps.doctor import doctor
+from tidemill.steps.parts.run import perform
 
 
 @pytest.fixture

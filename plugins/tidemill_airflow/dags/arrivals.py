@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, AssetWatcher
 from airflow.sdk.exceptions import AirflowException
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
+
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.wake import Wake
-
 from tidemill_airflow.operators.connections import connection_variables
 
 if TYPE_CHECKING:

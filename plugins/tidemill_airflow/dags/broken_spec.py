@@ -14,6 +14,7 @@ from types import FrameType
 from airflow.dag_processing.dagbag import DagBag
 from airflow.exceptions import AirflowClusterPolicySkipDag
 from airflow.sdk import DAG
+
 from tidemill.contract.errors import TidemillError
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.spec.spec import Spec
-
 from tidemill_airflow.task_names import resolve_id
 
 # The fields of a source, target or sink that say which one it is.

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from airflow.sdk import DAG, AssetOrTimeSchedule, CronDataIntervalTimetable
-from tidemill.spec.spec import Spec
 
+from tidemill.spec.spec import Spec
 from tidemill_airflow.task_names import step_of
 
 Rule = Callable[[DAG, Spec], Iterator[tuple[str, str]]]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from airflow.sdk import BaseNotifier
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.layout import Layout
@@ -23,7 +24,6 @@ from tidemill.spec.pipeline import root
 from tidemill.spec.spec import Notify, Spec
 from tidemill.storage import documents
 from tidemill.storage.file_mode import keep_from_others
-
 from tidemill_airflow.operators.request import RequestRefused
 from tidemill_airflow.task_names import pipeline_of, step_of
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, chain
+
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.ledger.approval import forget_approval
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.spec import Spec
-
 from tidemill_airflow.dags.dag_page import resolve_page
 from tidemill_airflow.dags.forms import ACTIONS, resolve_form
 from tidemill_airflow.dags.notify import StateNotice

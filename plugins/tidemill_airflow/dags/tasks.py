@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from airflow.sdk import WeightRule
-from tidemill.spec.spec import Spec
 
+from tidemill.spec.spec import Spec
 from tidemill_airflow.events import table_alias
 from tidemill_airflow.operators.steps import (
     DoctorOperator,

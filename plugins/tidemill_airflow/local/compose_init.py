@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tidemill.storage.root_identity import initialise
-
 from tidemill_airflow.local.metadata import prepare
 
 

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from spark_jobs.samples.shop_orders import write_day
 from tidemill.contract import report as reports
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.layout import Layout
@@ -31,8 +33,6 @@ from tidemill.file_formats.delta import open_dataset
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
 from tidemill.storage.file_mode import keep_from_others
-
-from spark_jobs.samples.shop_orders import write_day
 from tidemill_airflow.local.environment import Kept
 from tidemill_airflow.local.quiet import quiet
 from tidemill_airflow.local.up import refuse_if_up

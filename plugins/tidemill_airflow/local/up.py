@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
+
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.project import REPOSITORY
 from tidemill.storage.file_mode import keep_from_others
-
 from tidemill_airflow.local.environment import DEFAULT_PORT, Kept
 from tidemill_airflow.local.quiet import quiet
 from tidemill_airflow.operators.processes import end_session

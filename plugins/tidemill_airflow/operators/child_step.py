@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tidemill.contract.report import Report, Step
 from tidemill.spec.pipeline import Pipeline
-
 from tidemill_airflow.operators.command import launched_by_this_task
 from tidemill_airflow.operators.outcome import ReportWatch
 from tidemill_airflow.operators.processes import StepProcess

@@ -13,7 +13,7 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.processes import LAUNCHER_VARIABLE, this_process
 from tidemill.toolchain.java import java_home
 
-APPLICATION = REPOSITORY / "spark_jobs" / "main.py"
+APPLICATION = REPOSITORY / "spark_jobs" / "tidemill" / "main.py"
 
 
 def step_arguments(step: Step, pipelines: Sequence[str], run_id: str) -> tuple[str, ...]:

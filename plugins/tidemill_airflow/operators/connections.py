@@ -14,6 +14,7 @@ from urllib.parse import quote, quote_plus
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 from airflow.sdk.log import mask_secret
+
 from tidemill.contract.connections import kafka as kafka_connection
 from tidemill.contract.connections import mariadb as mariadb_connection
 from tidemill.contract.connections import postgres as postgres_connection
@@ -53,7 +54,7 @@ def connection_variables(spec: Spec, *, only: Collection[str] | None = None) -> 
         only: The ids of those that are needed; all where not given.
 
     Returns:
-        `AIRFLOW_CONN_<ID>` -> the connection as JSON, as `tidemill.contract.connections.airflow` reads it.
+        `AIRFLOW_CONN_<ID>` -> the connection as JSON, as `contract.connections.airflow` reads it.
 
     Raises:
         AirflowFailException: there is no such connection.

@@ -8,10 +8,10 @@ from urllib.parse import quote, urlsplit
 
 from airflow.configuration import conf
 from airflow.sdk import BaseOperatorLink
+
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.spec.pipeline import root
-
 from tidemill_airflow.task_names import pipeline_of
 
 if TYPE_CHECKING:

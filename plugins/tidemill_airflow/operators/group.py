@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
+
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.report import Outcome, Report
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.spec import Spec
-
 from tidemill_airflow.operators.outcome import as_airflow, conclude
 from tidemill_airflow.task_names import RESOLVE
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
 from tidemill.contract import report as reports
 from tidemill.contract.errors import ExitCode, TidemillError, TransientError
 from tidemill.contract.report import Outcome, Report, Step

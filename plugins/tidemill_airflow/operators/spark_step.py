@@ -19,6 +19,7 @@ from airflow.sdk.exceptions import (
     AirflowSkipException,
 )
 from airflow.sdk.log import mask_secret
+
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.report import Outcome, Report, Step
@@ -28,7 +29,6 @@ from tidemill.storage.file_mode import keep_from_others
 from tidemill.storage.lease import end_outlived
 from tidemill.toolchain.loopback import loopback_variables
 from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf
-
 from tidemill_airflow.operators.command import (
     APPLICATION,
     launched_by_this_task,

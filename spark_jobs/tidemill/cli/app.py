@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from typer import Exit, Typer
+from typer.core import TyperGroup
+
 from tidemill.cli import (
     check,
     journal,
@@ -29,8 +32,6 @@ from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_te
 from tidemill.storage.disk_errors import named
 from tidemill.storage.file_mode import keep_from_others
 from tidemill.storage.lease import leave_on_loss
-from typer import Exit, Typer
-from typer.core import TyperGroup
 
 _TYPED = "tidemill.typed"
 

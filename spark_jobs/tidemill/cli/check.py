@@ -6,9 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+from typer import Argument, Exit
+
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import ExitCode
-from typer import Argument, Exit
 
 Names = Annotated[
     list[str] | None,

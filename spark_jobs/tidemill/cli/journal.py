@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+from typer import Argument, Option, Typer
+
 from tidemill.cli.decisions.options import By, decider
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
@@ -13,7 +15,6 @@ from tidemill.contract.project import find
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.spec.pipeline import open_pipeline, root
 from tidemill.steps.decisions.withdraw import withdraw as take_back
-from typer import Argument, Option, Typer
 
 journal = Typer(
     help="Look at what goes out, and take back what no target can apply.", no_args_is_help=True

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import Option
+
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.takeovers import current
 from tidemill.ledger.late_rows import COLUMNS, LateLog, late_total
 from tidemill.spec.pipeline import root
-from typer import Option
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
 

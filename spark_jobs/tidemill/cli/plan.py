@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typer import Exit
+
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.compatibility.change import Verdict
 from tidemill.contract.errors import ExitCode
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.read_only.plan import Compared, Planned
 from tidemill.steps.read_only.plan import plan as compare
-from typer import Exit
 
 
 def plan(name: PipelineName, json: Json = False) -> None:

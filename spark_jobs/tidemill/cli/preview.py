@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from typer import Exit, Option
+
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.main import sentence
-from typer import Exit, Option
 
 Input = Annotated[
     list[Path],

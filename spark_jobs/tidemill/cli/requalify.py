@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import Exit, Option
+
 from tidemill.cli.decisions.options import By
 from tidemill.cli.decisions.recompute import ask_for_partitions
 from tidemill.cli.run import manual_run_id
@@ -13,7 +15,6 @@ from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.parts.run import Run
 from tidemill.steps.read_only.requalify import Requalification
 from tidemill.steps.read_only.requalify import requalify as judge_again
-from typer import Exit, Option
 
 Backfill = Annotated[
     bool, Option("--backfill", help="Compute the partitions again whose rows fail.")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import Option
+
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.file_formats.delta import read_rows
 from tidemill.spec.pipeline import root
-from typer import Option
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
 Rejected = Annotated[bool, Option("--rejected", help="The rejected rows, with their reasons.")]

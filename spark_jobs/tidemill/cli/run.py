@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from traceback import format_exc
 from typing import Annotated, Any, get_args
 
+from typer import Argument, Exit, Option
+
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome, Report, Step, read
@@ -14,7 +16,6 @@ from tidemill.main import sentence, step_function
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.spec import Spec
 from tidemill.steps.parts.run import Run, Say, perform
-from typer import Argument, Exit, Option
 
 Names = Annotated[list[str], Argument(metavar="NAME...", help="The pipelines.", show_default=False)]
 RunId = Annotated[

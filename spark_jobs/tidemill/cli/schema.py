@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, get_args
 
+from typer import Argument, BadParameter, Context, Option, Typer
+
 from tidemill.cli.screen import Json, Screen
 from tidemill.spec import json_schema as specs
 from tidemill.spec.sources.file import FileFormat
-from typer import Argument, BadParameter, Context, Option, Typer
 
 schema = Typer(help="Print the JSON Schema of specs, or infer the schema of a source.")
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from tidemill.contract.errors import TidemillError
 from typer import Argument, Context, Option
+
+from tidemill.contract.errors import TidemillError
 
 # Of a table that is piped into a file or a log, where nobody can widen the window.
 PLAIN_WIDTH = 160

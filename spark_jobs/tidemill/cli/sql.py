@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import Argument, Option
+
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.project import spec_files
 from tidemill.reporting.sql import answer, tables_of
 from tidemill.spec.pipeline import root
-from typer import Argument, Option
 
 Query = Annotated[
     str,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
+from typer import Option, Typer
+
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.takeovers import current
 from tidemill.spark_logs.state_metadata import state_operators
 from tidemill.spec.pipeline import root
-from typer import Option, Typer
 
 state = Typer(help="Look at what a pipeline keeps between its batches.", no_args_is_help=True)
 

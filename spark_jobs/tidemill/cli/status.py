@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
+from typer import Argument
+
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.contract.layout import FIRST_GENERATION, Layout
@@ -14,7 +16,6 @@ from tidemill.increments.status import IncrementStatus
 from tidemill.reporting.pipeline_status import PipelineStatus, read_status
 from tidemill.spark_logs.orphans import read_orphans
 from tidemill.spec.pipeline import open_pipeline, root
-from typer import Argument
 
 Name = Annotated[str | None, Argument(metavar="NAME", help="The pipeline.", show_default="all")]
 

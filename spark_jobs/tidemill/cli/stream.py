@@ -9,6 +9,8 @@ from threading import Event
 from types import FrameType
 from typing import Annotated, Any
 
+from typer import Argument, Exit, Option
+
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.running_queries import explain, listed, status, stop
 from tidemill.cli.screen import Json, Screen
@@ -20,7 +22,6 @@ from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
 from tidemill.steps.parts.run import Run, perform
-from typer import Argument, Exit, Option
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

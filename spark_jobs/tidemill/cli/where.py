@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import Argument
+
 from tidemill.cli.screen import Json, Screen
 from tidemill.cli.status import state_of
 from tidemill.reporting.file_origin import Origin, origins
 from tidemill.spec.pipeline import root
-from typer import Argument
 
 File = Annotated[
     str,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.compatibility.binding_rules import judge_of
 from tidemill.compatibility.change import Change, Judge, refuse
 from tidemill.compatibility.code_hash import hash_of_code

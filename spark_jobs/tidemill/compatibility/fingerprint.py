@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+
 from tidemill.compatibility.code_hash import OF_THE_TRANSFORM, hash_of_code
 from tidemill.contract.layout import Layout
 from tidemill.ledger.generation_note import (

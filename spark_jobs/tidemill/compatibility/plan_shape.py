@@ -7,6 +7,7 @@ between were called: two transforms that compute the same in other words have th
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.pipeline_class import PipelineClass
 
 

@@ -1,1 +1,1 @@
-"""What both sides agree on: spec, layout, report, errors. Standard library, pydantic and yaml."""
+"""What crosses between Airflow and Spark: errors, report, folders, project, users' modules."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tidemill.contract.errors import SpecError, UsageError
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 class TransformDoubled(SpecError):

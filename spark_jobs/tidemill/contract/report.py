@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
 from tidemill.contract.errors import ExitCode, Held, Refused, TidemillError, escaped
 
 Step = Literal["doctor", "ingest", "gate", "publish"]

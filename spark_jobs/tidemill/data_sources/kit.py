@@ -21,6 +21,7 @@ from typing import Any
 
 from pyspark import cloudpickle
 from pyspark.sql.types import _make_type_verifier
+
 from tidemill.data_sources.subject import Offset, Reading, Subject, struct_of
 
 # Enough to meet every page and partition of a small subject, and an end for one that has none.

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.datasource import (
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
+
 from tidemill.contract.syntax.ddl_type import DdlType, column_types
 
 Offset = dict[str, Any]

@@ -1,1 +1,1 @@
-"""The Spark side: session, sources, ingest and sinks."""
+"""The Spark side: everything here runs in or beside a JVM."""

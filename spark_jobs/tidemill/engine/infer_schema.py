@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructType
+
 from tidemill.spec.model import ENGINE_PREFIX
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

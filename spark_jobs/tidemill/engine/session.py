@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
+
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.file_mode import HADOOP_UMASK
 from tidemill.toolchain.java import java_home

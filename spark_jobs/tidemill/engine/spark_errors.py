@@ -8,6 +8,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.errors.exceptions.captured import convert_exception
+
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.spark_logs.partition_paths import disk_path
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
 from tidemill.contract.layout import Layout
 from tidemill.engine.spark_errors import of_spark
 from tidemill.spark_logs.state_metadata import StateOperator

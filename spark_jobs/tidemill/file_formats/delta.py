@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import UsageError
 from tidemill.file_formats.delta_log import has_table
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from tidemill.file_formats.parquet_rows import row_chunks
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import orc
+
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.avro import NotAvro, avro_rows
 from tidemill.file_formats.parquet import MissingDataFile

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.spec.output import Output
 from tidemill.spec.sources.file import FileFormat
 

@@ -24,6 +24,7 @@ from great_expectations.data_context.types.resource_identifiers import (  # noqa
     ExpectationSuiteIdentifier,
     ValidationResultIdentifier,
 )
+
 from tidemill.gate import docs_view
 from tidemill.gate.suite import Suite
 

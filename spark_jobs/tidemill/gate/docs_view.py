@@ -25,6 +25,7 @@ from great_expectations.render.renderer.page_renderer import (  # noqa: TID253
     ValidationResultsPageRenderer,
 )
 from great_expectations.render.view.view import DefaultJinjaPageView  # noqa: TID253
+
 from tidemill.contract.docs_policy import DIRECTIVES
 
 # `$` and braces mean something in Great Expectations' templates, the others in HTML.

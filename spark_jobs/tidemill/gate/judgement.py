@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import TidemillError
 
 EngineName = Literal["in_process", "spark"]

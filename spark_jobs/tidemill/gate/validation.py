@@ -30,6 +30,7 @@ from great_expectations.expectations.expectation_configuration import (  # noqa:
     ExpectationConfiguration,
 )
 from great_expectations.expectations.metadata_types import FailureSeverity  # noqa: TID253
+
 from tidemill.gate.engine_choice import Engine
 from tidemill.gate.judgement import CheckBroke
 from tidemill.gate.mask import hides

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.batch import Batch
 

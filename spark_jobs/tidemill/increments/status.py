@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Applied, Journal

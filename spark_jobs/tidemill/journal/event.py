@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.journal.recomputation import Made, Place
 
 EventKind = Literal["increment", "reject", "swap", "replace"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.input_file import InputFile
 

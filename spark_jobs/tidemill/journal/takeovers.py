@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.journal.journal import Journal
 from tidemill.ledger.input_file import InputFile

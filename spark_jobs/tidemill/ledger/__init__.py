@@ -1,1 +1,1 @@
-"""The record of what was committed, sealed and published, read and written without a JVM."""
+"""The record of what each batch and each generation read and wrote."""

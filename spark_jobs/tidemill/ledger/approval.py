@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
+
 from tidemill.ledger.run_request import RunRequest
 from tidemill.storage import documents
 

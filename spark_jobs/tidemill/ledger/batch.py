@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.file_formats.written_format import Written
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.output_file import OutputFile

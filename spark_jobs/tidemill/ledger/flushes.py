@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.layout import Layout
 from tidemill.storage import documents
 

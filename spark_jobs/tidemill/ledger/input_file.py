@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.spark_logs.source_log import SourceFile
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource

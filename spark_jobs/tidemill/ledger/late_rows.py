@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.layout import Layout
 from tidemill.storage import documents
 

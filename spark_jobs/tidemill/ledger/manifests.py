@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import Refused
 from tidemill.spark_logs.offset_log import OffsetEntry
 from tidemill.spark_logs.sink_log import SinkFile

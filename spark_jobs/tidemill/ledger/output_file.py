@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.file_formats.parquet import read_footers
 from tidemill.file_formats.row_counts import count_rows
 from tidemill.file_formats.written_format import PARQUET, Written

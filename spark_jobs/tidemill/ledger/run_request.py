@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
+
 from tidemill.contract.os_user import os_user
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.storage import documents

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.storage import documents
 from tidemill.storage.processes import ProcessId

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.compatibility.binding_rules import returned, sentences, source_changes
 from tidemill.compatibility.change import Change, Judge
 from tidemill.contract.errors import Refused

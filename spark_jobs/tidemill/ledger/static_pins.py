@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import Refused
 
 IDENTITY_LETTERS = 24

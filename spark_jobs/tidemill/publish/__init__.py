@@ -1,1 +1,1 @@
-"""From a passed increment to a version of the published table."""
+"""From a passed increment to what consumers read: targets, payloads, catching up."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+
 from tidemill.ledger.generation_note import Note
 from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.publish.audit import Audited

@@ -16,6 +16,7 @@ from math import isfinite
 from typing import Any
 
 import pyarrow as pa
+
 from tidemill.publish.database.errors import type_unfit
 
 # Of a value that is not null.

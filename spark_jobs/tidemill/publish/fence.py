@@ -7,6 +7,7 @@ backup, gives out old epochs again: then every writer is refused, though there i
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import Layout
 from tidemill.storage.lease import newest_epoch

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deltalake import DeltaTable
+
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
 from tidemill.increments.increments import Increment, Increments

@@ -16,6 +16,7 @@ from typing import Any
 
 from deltalake import Schema
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.written_format import Written
 from tidemill.journal.journal import Event, EventKind, Journal

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.kafka import client_config
 from tidemill.contract.errors import Refused, UsageError

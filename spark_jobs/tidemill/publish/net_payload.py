@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.keyed_rows import KeyedFile, last_of_each, rows_at
 from tidemill.file_formats.parquet import Footer, read_footer

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
 from tidemill.file_formats.parquet_rows import row_chunks
 from tidemill.file_formats.written_format import PARQUET, Written
 from tidemill.spec.output import OutputMode

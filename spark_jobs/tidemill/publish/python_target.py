@@ -61,7 +61,7 @@ class PythonTarget:
             raise SwapUnfit(
                 f"{self.name}: event {event.seq} puts rows in the place of others ({event.kind}), "
                 f"and {self.given.target} does not say that it can.",
-                remedy="Let it do what spark_jobs/tidemill/publish/target.py says of swaps, and declare "
+                remedy="Let it do what `tidemill.publish.target` says of swaps, and declare "
                 "`swaps = True` in the class; the next run goes on here.",
                 targets=(self.name,),
             )
@@ -109,7 +109,7 @@ class PythonTarget:
     def _error(self, what: str, path: Path) -> SpecError:
         return SpecError(
             f"publish: the target '{self.given.target}' {what}.",
-            remedy=f"Write the class in {path} as spark_jobs/tidemill/publish/target.py says, or install "
+            remedy=f"Write the class in {path} as `tidemill.publish.target` says, or install "
             "its package.",
             path=path,
             field="publish.target",

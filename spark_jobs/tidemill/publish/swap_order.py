@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Event

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pyarrow as pa
+
 from tidemill.file_formats.keyed_rows import KeyedFile, doubled
 from tidemill.increments.increments import Sealed
 from tidemill.ledger.ledger import Ledger

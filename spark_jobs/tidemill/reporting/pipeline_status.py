@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta import open_dataset

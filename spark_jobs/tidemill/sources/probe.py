@@ -41,9 +41,9 @@ def look_at(
 ) -> Look:
     """A look at one source."""
     if isinstance(source, FileSource):
-        return inputs.look(name, source, batches, pipeline.layout)
+        return file_probe.look(name, source, batches, pipeline.layout)
     if isinstance(source, KafkaSource):
         from tidemill.sources.kafka import probe as kafka_probe
 
-        return kafka_look.look(name, source, pipeline, batches, environ)
+        return kafka_probe.look(name, source, pipeline, batches, environ)
     return Look(name, new=None, unit="rows")

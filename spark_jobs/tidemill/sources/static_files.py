@@ -85,6 +85,7 @@ def pin_table(name: str, static: TableStatic, root: Path, place: Path) -> Static
 
 def _pin_version(table: DeltaTable, static: TableStatic, path: Path, place: Path) -> StaticPin:
     from pyarrow import parquet
+
     from tidemill.file_formats.delta import open_dataset
 
     version = table.version()

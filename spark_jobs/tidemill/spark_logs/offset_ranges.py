@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.spec.sources.kafka import Offsets
 
 

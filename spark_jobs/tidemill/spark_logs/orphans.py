@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.layout import Layout
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.sink_reader import read_committed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import StringConstraints
+
 from tidemill.spec.model import Model
 
 UserName = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]

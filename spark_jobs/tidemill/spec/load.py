@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import PIPELINE_NAME
 from tidemill.spec.model import Disagreement

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
 from tidemill.contract.syntax.sql_text import without_java
 
 # Columns that begin so are the engine's own.

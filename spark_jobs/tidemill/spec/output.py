@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
+
 from tidemill.spec.model import Column, Disagreement, Expression, Model
 from tidemill.spec.sources.base import OptionValue, as_text
 from tidemill.spec.sources.file import FileFormat

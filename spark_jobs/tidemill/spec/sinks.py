@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
+
 from tidemill.spec.model import Column, Model, PlainName, doubled_in
 from tidemill.spec.sources.base import OptionValue, as_text
 

@@ -18,6 +18,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+
 from tidemill.contract.syntax.quantities import Duration, Size
 from tidemill.spec.backfill import Backfill
 from tidemill.spec.cross_checks import refuse_disagreement

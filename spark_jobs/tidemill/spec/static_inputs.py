@@ -11,6 +11,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+
 from tidemill.spec.model import Disagreement, Model, Name, PlainName
 from tidemill.spec.sources.base import Ddl, OptionValue, checked_columns
 from tidemill.spec.sources.file import FileFormat, FileSource, LocalPath

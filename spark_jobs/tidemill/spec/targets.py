@@ -6,6 +6,7 @@ import hashlib
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
+
 from tidemill.spec.model import Column, Disagreement, Model, PlainName
 from tidemill.spec.output import Output, OutputMode
 from tidemill.spec.sources.base import OptionValue

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
+
 from tidemill.contract.syntax.quantities import Size
 from tidemill.spec.model import Model
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
+
 from tidemill.contract.syntax.quantities import Duration
 from tidemill.spec.model import Disagreement, Model, Name
 from tidemill.spec.sources.base import BaseSource

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import StringConstraints
+
 from tidemill.spec.model import Column, Expression
 
 # `module:Class` in the project's `spark_jobs/listeners/module.py`, or a class of an installed

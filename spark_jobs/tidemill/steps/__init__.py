@@ -1,1 +1,1 @@
-"""The four step functions that Airflow and the `tidemill` command call alike."""
+"""The steps that Airflow and the `tidemill` command call alike."""

@@ -35,6 +35,7 @@ def ingest_group(runs: Sequence[Run]) -> list[Report]:
     """
     _refuse_other_applications([run.pipeline for run in runs])
     from pyspark import InheritableThread
+
     from tidemill.engine.session import open_group_session
 
     folders = [run.pipeline.layout.run(run.run_id) for run in runs]

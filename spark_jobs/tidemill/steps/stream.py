@@ -68,6 +68,7 @@ def explain(pipeline: Pipeline) -> str:
         QueryFailed: Spark refuses the plan.
     """
     from pyspark.errors import PySparkException
+
     from tidemill.engine.query.build import plan
     from tidemill.engine.session import open_session
     from tidemill.engine.sources.static_inputs import statics_now

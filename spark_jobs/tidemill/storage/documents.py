@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.storage.disk_errors import disk_errors, hard_link
 from tidemill.storage.sync import make_folder, sync_folder

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import ExitCode, LeaseHeld, LeaseLost
 from tidemill.storage import documents
 from tidemill.storage.heartbeat import Heartbeat, check_epoch

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typer import confirm
+
 from tidemill.cli.decisions.options import By, PipelineReason, Yes, decider
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
-from typer import confirm
 
 
 def accept_loss(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typer import Typer, confirm
+
 from tidemill.cli.decisions.options import Yes
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
-from typer import Typer, confirm
 
 checkpoint = Typer(help="Mend Spark's own logs after a power cut.", no_args_is_help=True)
 

@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
+from typer import Option
+
 from tidemill.cli.decisions.options import By, PipelineReason, decider
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.flush import flush as flush_step
-from typer import Option
 
 To = Annotated[
     datetime,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typer import Typer, confirm
+
 from tidemill.cli.decisions.options import Yes
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.repair_lease import LeaseState, look_at_lease, repair_lease
-from typer import Typer, confirm
 
 lease = Typer(help="Look at who writes to a pipeline, and mend its lease.", no_args_is_help=True)
 

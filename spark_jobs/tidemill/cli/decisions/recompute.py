@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import Annotated, get_args
 from zoneinfo import ZoneInfo
 
+from typer import BadParameter, Exit, Option
+
 from tidemill.cli.decisions.options import By, HistoryReason, Increment, decider
 from tidemill.cli.run import manual_run_id, perform_shown
 from tidemill.cli.screen import Json, PipelineName, Screen
@@ -14,7 +16,6 @@ from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import Run
-from typer import BadParameter, Exit, Option
 
 Exclude = Annotated[
     list[str] | None,

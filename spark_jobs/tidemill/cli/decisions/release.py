@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import Exit, Option
+
 from tidemill.cli.decisions.options import By, HistoryReason, Increment, decider
 from tidemill.cli.run import manual_run_id, perform_shown
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.release import release as decide
 from tidemill.steps.parts.run import Run
-from typer import Exit, Option
 
 Publish = Annotated[bool, Option("--publish", help="Publish it now, not with the next run.")]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import Option, confirm
+
 from tidemill.cli.decisions.options import Yes
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec import pipeline
 from tidemill.storage import root_identity
-from typer import Option, confirm
 
 RootId = Annotated[
     str | None,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from typer import Argument, Typer, confirm
+
 from tidemill.cli.decisions.options import Yes
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.repair_target import plan_repair, repair_target
-from typer import Argument, Typer, confirm
 
 TargetName = Annotated[
     str,

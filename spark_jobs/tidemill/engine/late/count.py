@@ -23,6 +23,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+
 from tidemill.engine.catalyst import Catalyst, analysed, kind, nodes
 from tidemill.engine.late.operators import (
     Drop,

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
+
 from tidemill.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from tidemill.engine.query.pipeline_class import (
     AGGREGATIONS,

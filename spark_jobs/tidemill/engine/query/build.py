@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
+
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.key_checks import refuse_keys
 from tidemill.engine.query.metrics import observed

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType
+
 from tidemill.contract.errors import SpecError
 
 TYPES: dict[str, tuple[type[DataType], ...]] = {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
+
 from tidemill.contract.errors import SpecError
 from tidemill.engine.catalyst import analysed, items, kind
 from tidemill.spec.output import OutputMode

@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+
 from tidemill.contract.errors import SpecError
 from tidemill.spec.pipeline import Pipeline
 

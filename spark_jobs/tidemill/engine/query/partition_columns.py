@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
 from tidemill.contract.errors import SpecError
 from tidemill.engine.catalyst import analysed, items, kind, nodes
 from tidemill.engine.query.pipeline_class import WATERMARK

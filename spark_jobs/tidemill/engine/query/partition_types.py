@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyspark.sql.types import StructType
+
 from tidemill.contract.errors import SpecError
 from tidemill.spec.spec import Spec
 

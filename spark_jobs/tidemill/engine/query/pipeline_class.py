@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame
+
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.catalyst import analysed, items, kind, nodes
 from tidemill.spec.output import OutputMode

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame
+
 from tidemill.engine.catalyst import Catalyst, analysed, items, kind
 
 RELATIONS = frozenset({"StreamingRelation", "StreamingRelationV2"})

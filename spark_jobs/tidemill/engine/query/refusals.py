@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
+
 from tidemill.contract.errors import SpecError
 from tidemill.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from tidemill.engine.query.pipeline_class import FIRST_COME, below, state_encoding

@@ -12,6 +12,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
 from tidemill.engine.query.partition_columns import of_sources
 from tidemill.engine.sources.read import CORRUPT, ORIGIN
 from tidemill.spec.output import MICROSECONDS, REJECTED

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import DataFrame
+
 from tidemill.engine.catalyst import Catalyst, analysed, items, kind
 from tidemill.engine.query.reject import REJECT
 

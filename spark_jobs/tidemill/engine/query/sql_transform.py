@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+
 from tidemill.contract.errors import SpecError
 from tidemill.contract.syntax.sql_text import RUN_JAVA, java_call
 from tidemill.engine.catalyst import Catalyst, analysed, items

@@ -12,6 +12,7 @@ from typing import cast
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+
 from tidemill.contract import user_code
 from tidemill.contract.errors import SpecError
 from tidemill.engine.catalyst import analysed, items

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
+
 from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.recompute import Computed, compute

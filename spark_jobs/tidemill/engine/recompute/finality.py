@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame
+
 from tidemill.contract.errors import Refused
 from tidemill.engine.catalyst import analysed, items, kind, nodes
 from tidemill.engine.recompute.intervals import Extent

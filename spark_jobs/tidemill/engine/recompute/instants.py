@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DateType, StructType, TimestampNTZType, TimestampType
+
 from tidemill.contract.errors import Refused
 
 # The columns that hold the time, with their types.

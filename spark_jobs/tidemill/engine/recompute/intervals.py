@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StructField, StructType, TimestampType
+
 from tidemill.engine.query.partition_columns import columns_named, of_result, of_sources
 from tidemill.engine.recompute.instants import (
     Clock,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
+
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout

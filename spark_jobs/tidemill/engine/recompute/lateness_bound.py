@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow.parquet as pq
+
 from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.published_input import Read
 from tidemill.journal.partition_set import Partitions

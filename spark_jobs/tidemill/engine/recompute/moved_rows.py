@@ -12,6 +12,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+
 from tidemill.contract.errors import Refused
 from tidemill.engine.query.reject import REJECT, tag
 from tidemill.engine.recompute.intervals import Extent

@@ -7,6 +7,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
 from tidemill.engine.query.reject import REJECT
 from tidemill.journal.partition_set import Partitions
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
+
 from tidemill.engine.sources.static_inputs import Statics, pin_statics, read_statics
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.static_pins import StaticPin

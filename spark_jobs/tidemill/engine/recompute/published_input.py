@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.engine.sources.read import read_stream

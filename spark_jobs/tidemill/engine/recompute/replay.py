@@ -21,6 +21,7 @@ from pathlib import Path
 
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
+
 from tidemill.contract.errors import Refused
 from tidemill.engine import callback_errors
 from tidemill.engine.catalyst import Catalyst, analysed, kind, nodes

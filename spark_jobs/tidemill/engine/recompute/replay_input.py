@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+
 from tidemill.engine.recompute.published_input import inputs_of, read_prefix
 from tidemill.engine.recompute.replay_segments import Step
 from tidemill.engine.sources.file import ANY_AGE

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
+
 from tidemill.contract.errors import TidemillError
 from tidemill.engine import callback_errors
 from tidemill.engine.query.build import Plan

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
+
 from tidemill.contract.errors import Refused
 from tidemill.engine.recompute.intervals import Extent, extent_of
 from tidemill.file_formats.delta_log import has_table

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame
+
 from tidemill.engine.query.build import Plan
 from tidemill.engine.recompute.published_input import Read
 from tidemill.engine.sinks.output_format import in_format

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from pyspark.sql import SparkSession
+
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import UsageError
 from tidemill.spec.pipeline import Pipeline

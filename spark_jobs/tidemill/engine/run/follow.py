@@ -10,6 +10,7 @@ from threading import Event
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
+
 from tidemill.engine.query.build import Plan
 from tidemill.engine.run.budget import Spending
 from tidemill.engine.run.graceful_stop import Brake, Due, at_work

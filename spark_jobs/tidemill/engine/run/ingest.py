@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.late.count import Lateness, earliest_ms

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyspark.sql import SparkSession
+
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.engine.sources.static_inputs import Statics
 from tidemill.sources.probe import looks

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
+
 from tidemill.contract.errors import SpecError
 from tidemill.contract.user_code import load_module
 from tidemill.spec.pipeline import Pipeline

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
 from tidemill.engine.query.build import plan
 from tidemill.engine.run.progress import why
 from tidemill.engine.sinks.start import start

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
+
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.engine.query.build import Plan
 from tidemill.engine.run.follow import Following, Say

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pyspark.sql.streaming import StreamingQuery
+
 from tidemill.engine.query.ungated import SAMPLE
 from tidemill.engine.run.progress import Progress
 from tidemill.ledger.batch import Batch

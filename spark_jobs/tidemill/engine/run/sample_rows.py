@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from pyspark.sql import SparkSession
+
 from tidemill.engine.query.build import Plan
 from tidemill.engine.run.options import Rows
 from tidemill.engine.run.progress import Progress

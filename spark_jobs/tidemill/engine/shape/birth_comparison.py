@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
 from tidemill.compatibility.change import Change, refuse
 from tidemill.compatibility.compare import Born, born_of, has_passed, put_passed
 from tidemill.compatibility.plan_changes import plan_changes

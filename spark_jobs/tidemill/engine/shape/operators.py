@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from pyspark.sql.types import StructType
+
 from tidemill.compatibility.plan_shape import Aggregate, Column, Operator
 from tidemill.engine.catalyst import Catalyst, items, kind, nodes
 from tidemill.engine.query.pipeline_class import DEDUPLICATIONS, EVOLVING, OWN_STATE

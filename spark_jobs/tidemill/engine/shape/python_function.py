@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark import cloudpickle
+
 from tidemill.engine.catalyst import Catalyst
 
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from pyspark.sql.streaming import StatefulProcessorHandle
 from pyspark.sql.types import StructType
+
 from tidemill.compatibility.plan_shape import Column, StateVariable
 
 Schema = StructType | str

@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
+
 from tidemill.compatibility.plan_shape import Column, PlanShape
 from tidemill.contract.layout import Layout
 from tidemill.engine.catalyst import Catalyst, analysed, items, kind, nodes

@@ -7,6 +7,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
+
 from tidemill.contract.errors import SpecError
 from tidemill.engine.query.reject import REJECT
 from tidemill.file_formats.written_format import written_by

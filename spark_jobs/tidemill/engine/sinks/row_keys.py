@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+
 from tidemill.engine.spark_errors import QueryFailed
 from tidemill.file_formats.keyed_rows import KeyedFile, doubled, without_key
 from tidemill.file_formats.parquet import read_footers

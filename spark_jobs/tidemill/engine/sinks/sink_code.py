@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pyspark.sql import DataFrame, Row
+
 from tidemill.contract.errors import SpecError
 from tidemill.engine.query.transform import load_module
 

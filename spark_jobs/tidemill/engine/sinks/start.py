@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+
 from tidemill.engine import callback_errors
 from tidemill.engine.query.build import Plan
 from tidemill.engine.sinks.output_format import in_format
@@ -57,9 +58,9 @@ def write(
 
         return ungated.write(writer, pipeline, spec.sink)
     if spec.output.mode is not OutputMode.APPEND:
-        from tidemill.engine.sinks import foreach_batch
+        from tidemill.engine.sinks import manifest_sink
 
-        return foreach_batch.write(rows.sparkSession, writer, pipeline, generation, lease, run_id)
+        return manifest_sink.write(rows.sparkSession, writer, pipeline, generation, lease, run_id)
     return (
         writer.format(spec.output.format)
         .partitionBy(*spec.output.sink_partitions)

@@ -12,6 +12,7 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+
 from tidemill.engine.catalyst import Catalyst
 from tidemill.engine.sources.read import ORIGIN
 from tidemill.increments.exclusions import Excluded

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
 from pyspark.sql.types import StringType
+
 from tidemill.engine.sources.read import CORRUPT, ORIGIN, schema_of
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec

@@ -12,6 +12,7 @@ import json
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
+
 from tidemill.engine.sources.read import CORRUPT, schema_of
 from tidemill.spec.sources.kafka_value import READER_SCHEMA, KafkaValue
 

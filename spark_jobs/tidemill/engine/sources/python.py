@@ -17,6 +17,7 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource
+
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import REPOSITORY, Project
 from tidemill.engine.sources.read import CORRUPT, ORIGIN, schema_of

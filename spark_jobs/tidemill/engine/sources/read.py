@@ -6,6 +6,7 @@ from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+
 from tidemill.contract.errors import SpecError
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource

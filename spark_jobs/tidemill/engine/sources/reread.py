@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
 from tidemill.contract.errors import Refused
 from tidemill.engine.sources.read import ORIGIN, read_stream
 from tidemill.ledger.batch import Batch

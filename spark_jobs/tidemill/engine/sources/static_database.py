@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql.pandas.types import to_arrow_schema
+
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.mariadb import pymysql_arguments
 from tidemill.contract.connections.postgres import psycopg_arguments

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+
 from tidemill.contract.errors import SpecError
 from tidemill.engine.sources.read import schema_of
 from tidemill.ledger.static_pins import StaticLost, StaticPin

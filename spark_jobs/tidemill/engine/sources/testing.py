@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
 from tidemill.engine.sources.read import CORRUPT, ORIGIN
 from tidemill.spec.sources.testing import TrialSource
 

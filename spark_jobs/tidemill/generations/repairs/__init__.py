@@ -1,1 +1,1 @@
-"""What a power cut leaves of Spark's logs, mended from what the ledger knows."""
+"""Repairs of Spark's logs after a power cut, from what the ledger knows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+
 from tidemill.contract.errors import Refused, TransientError, UsageError
 from tidemill.publish.target import TargetUnreachable
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
+
 from tidemill.contract.errors import Refused
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish.database.session import BATCH, GENERATION

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
+
 from tidemill.contract.errors import Refused
 from tidemill.publish.database.errors import name_unfit, type_unfit
 from tidemill.publish.database.session import BATCH, STAGING, Existing, Session

@@ -9,6 +9,7 @@ from typing import Any
 
 import pymysql
 from pymysql.cursors import Cursor
+
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.mariadb import pymysql_arguments
 from tidemill.contract.errors import UsageError

@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 from pyarrow import csv
+
 from tidemill.publish.database.errors import name_unfit, type_unfit
 from tidemill.publish.database.session import BATCH, STAGING, Existing, Session
 from tidemill.publish.database.storable import Storable

@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 from psycopg import errors
+
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.connections.postgres import psycopg_arguments
 from tidemill.contract.errors import UsageError

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+
 from tidemill.contract.errors import Refused
 from tidemill.publish.database.storable import Storable
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from tidemill.contract.errors import Refused
 from tidemill.publish import encoding
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+
 from tidemill.publish.database.session import BATCH, GENERATION, KeyRepeated, Session
 
 # Partitions that one statement names.

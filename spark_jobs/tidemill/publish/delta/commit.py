@@ -12,6 +12,7 @@ from pathlib import Path
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
 from tidemill.contract.errors import TransientError
 from tidemill.file_formats.delta_log import has_table, put_aside, torn_first_entry
 from tidemill.publish.delta.position import Turn

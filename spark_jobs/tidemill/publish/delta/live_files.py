@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.transaction import RemoveAction
+
 from tidemill.file_formats.keyed_rows import KeyedFile
 
 

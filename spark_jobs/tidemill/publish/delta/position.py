@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from deltalake import DeltaTable, Transaction
+
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event
 from tidemill.journal.takeovers import births

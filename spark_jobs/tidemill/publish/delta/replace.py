@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
+
 from tidemill.file_formats.delta_log import DIGITS, LOG
 from tidemill.publish.delta.commit import SnapshotStale
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction, RemoveAction
+
 from tidemill.file_formats.keyed_rows import KeyedFile, rows_at, with_keys_of
 from tidemill.file_formats.parquet import read_footer
 from tidemill.publish.delta.live_files import LiveFile, live_files

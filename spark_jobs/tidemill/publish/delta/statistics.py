@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+
 from tidemill.file_formats.parquet import Footer
 
 # After as many characters Delta's own writers cut strings off.

@@ -14,6 +14,7 @@ from typing import Any
 
 from deltalake import Field, Schema
 from deltalake.schema import PrimitiveType
+
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import Footer
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.parquet import read_footers
 from tidemill.journal.journal import Event

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
+
 from tidemill.file_formats.avro import avro_texts
 from tidemill.file_formats.text import Dialect, csv_rows, whole_lines
 from tidemill.file_formats.written_format import Written

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import RemoveAction
+
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.partition_set import Partitions

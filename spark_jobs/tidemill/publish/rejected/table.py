@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.parquet import read_footer

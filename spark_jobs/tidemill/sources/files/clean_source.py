@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event, Journal, event_file
 from tidemill.journal.takeovers import owner

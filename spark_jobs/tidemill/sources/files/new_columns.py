@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
+
 from tidemill.contract.syntax.ddl_type import DdlType
 from tidemill.file_formats.avro import avro_schema
 from tidemill.sources.files.schema_check import is_by_position

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
+
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.avro import NotAvro, avro_schema
 from tidemill.sources.files.listing import Found, partition_columns

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
+
 from tidemill.contract.syntax.ddl_type import DdlType
 
 # Spark 4.2 reads an ORC file whose columns all have such names by position, as Hive wrote them.

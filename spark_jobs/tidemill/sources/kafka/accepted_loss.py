@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.spark_logs.offset_ranges import Range, records_in

@@ -21,6 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
     ResourceType,
 )
+
 from tidemill.contract.connections.airflow import Connection
 from tidemill.contract.connections.kafka import client_config
 from tidemill.sources.kafka.client import BrokerRefuses, BrokerUnreachable, open_client, translated

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
+
 from tidemill.contract.connections.airflow import Connection
 from tidemill.contract.connections.kafka import KafkaSettingRefused, client_config
 from tidemill.contract.errors import TransientError, UsageError

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.ledger.batch import Batch

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+
 from tidemill.contract.connections.airflow import Connection
 from tidemill.sources.kafka.client import open_client
 from tidemill.spec.sources.kafka import Offsets

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import StringConstraints, field_validator, model_validator
+
 from tidemill.contract.syntax.ddl import column_names
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in

@@ -14,6 +14,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+
 from tidemill.contract.syntax.java_regex import as_python
 from tidemill.contract.syntax.quantities import Duration
 from tidemill.spec.model import Column, PlainName, doubled_in

@@ -6,6 +6,7 @@ import json
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
+
 from tidemill.contract.syntax.ddl import column_names
 from tidemill.spec.model import ENGINE_PREFIX, Model, doubled_in
 from tidemill.spec.sources.base import Ddl, OptionValue, as_text, checked_columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator
+
 from tidemill.contract.syntax.ddl import column_names
 from tidemill.spec.sources.base import BaseSource, Ddl, checked_columns
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
+
 from tidemill.contract.syntax.quantities import Duration
 from tidemill.spec.model import Disagreement
 from tidemill.spec.sources.base import BaseSource, OptionValue, as_text

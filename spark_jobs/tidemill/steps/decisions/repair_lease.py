@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.publish.fence import Fence, is_behind

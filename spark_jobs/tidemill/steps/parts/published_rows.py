@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.keyed_rows import KeyedFile, rows_at, with_keys_of

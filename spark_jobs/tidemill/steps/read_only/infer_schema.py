@@ -78,6 +78,7 @@ def _inferred(
 ) -> Inferred:
     # Spark is imported here so that a wrong call never loads it.
     from pyspark.errors import PySparkException
+
     from tidemill.engine import infer_schema as engine
     from tidemill.engine.session import open_session
     from tidemill.engine.spark_errors import of_spark

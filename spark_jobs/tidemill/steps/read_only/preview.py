@@ -32,6 +32,7 @@ from tidemill.storage import documents
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
     from tidemill.engine.query.build import Plan
 
 RUN_ID = "preview"
@@ -99,6 +100,7 @@ def _preview(
 ) -> Preview:
     # Spark is imported here so that a preview that is refused never loads it.
     from pyspark.errors import PySparkException
+
     from tidemill.engine.query.build import plan_rows
     from tidemill.engine.query.reject import REJECT
     from tidemill.engine.session import open_session

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from deltalake import DeltaTable
 from pydantic import BaseModel, ConfigDict
+
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table

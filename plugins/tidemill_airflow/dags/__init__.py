@@ -1,0 +1,1 @@
+"""What DAGs are built of: tasks, forms, notices, the page of a DAG, decisions, arrivals."""

@@ -1,0 +1,1 @@
+"""Operators, and how a step is started as a process of its own."""

@@ -1,1 +1,0 @@
-"""The steps of a pipeline: doctor, ingest, gate and publish."""

@@ -1,0 +1,1 @@
+"""The commands by which a person decides or repairs."""

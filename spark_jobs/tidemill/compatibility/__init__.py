@@ -1,0 +1,1 @@
+"""What a change of spec or code means for a checkpoint."""

@@ -1,0 +1,1 @@
+"""The kit that tries whether a Python data source keeps its promises."""

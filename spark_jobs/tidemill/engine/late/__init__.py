@@ -1,0 +1,1 @@
+"""Late rows: which operators pass over them, and how many there were."""

@@ -1,0 +1,1 @@
+"""One query from its start to its end."""

@@ -1,0 +1,1 @@
+"""What a transform's plan looks like, kept to be compared with tomorrow's."""

@@ -1,0 +1,1 @@
+"""A source as a DataFrame: live, or what a committed batch read once more."""

@@ -1,0 +1,1 @@
+"""Whether the parts of a generation belong together; building, forking and repairing one."""

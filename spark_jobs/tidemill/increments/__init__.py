@@ -1,0 +1,1 @@
+"""Sealed increments, the verdicts on them, and what people decided."""

@@ -1,0 +1,1 @@
+"""The Delta target: one commit per event."""

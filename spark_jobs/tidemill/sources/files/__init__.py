@@ -1,0 +1,1 @@
+"""File sources: listing, scanning, what is wrong with a file, and cleaning up."""

@@ -1,0 +1,1 @@
+"""Kafka sources: brokers, topics, positions, records that expired."""

@@ -1,0 +1,1 @@
+"""Spark's checkpoint logs and the file sink's log, read without a JVM."""

@@ -1,0 +1,1 @@
+"""The kinds of sources in a spec, a file each."""

@@ -1,0 +1,1 @@
+"""What a person asks for: release, reject, redo, fork, backfill, rebuild, repairs."""

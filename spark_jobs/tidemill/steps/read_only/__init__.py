@@ -1,0 +1,1 @@
+"""Steps that only look: check, plan, preview, requalify, state, schema inference."""

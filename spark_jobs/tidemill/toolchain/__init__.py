@@ -1,0 +1,1 @@
+"""Java, the jars that Spark does not ship, and Spark's settings."""
