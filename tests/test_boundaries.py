@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+SPARK = ROOT / "spark_jobs"
 HEAVY = ("airflow", "great_expectations", "pyspark")
 PROBE = """
 import importlib, json, sys
@@ -42,14 +43,14 @@ def loaded(modules: list[str], home: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("package", "folder", "allowed"),
     [
-        ("tidemill.contract", ROOT, set()),
-        ("tidemill.ledger", ROOT, set()),
-        ("tidemill.publish", ROOT, set()),
-        ("tidemill.cli", ROOT, set()),
-        ("tidemill.engine", ROOT, {"pyspark"}),
-        ("tidemill.gate", ROOT, {"pyspark", "great_expectations"}),
-        ("tidemill.steps", ROOT, {"pyspark", "great_expectations"}),
-        ("tidemill", ROOT / "plugins", {"airflow"}),
+        ("tidemill.contract", SPARK, set()),
+        ("tidemill.ledger", SPARK, set()),
+        ("tidemill.publish", SPARK, set()),
+        ("tidemill.cli", SPARK, set()),
+        ("tidemill.engine", SPARK, {"pyspark"}),
+        ("tidemill.gate", SPARK, {"pyspark", "great_expectations"}),
+        ("tidemill.steps", SPARK, {"pyspark", "great_expectations"}),
+        ("tidemill_airflow", ROOT / "plugins", {"airflow"}),
     ],
 )
 def test_a_side_loads_nothing_of_the_others(

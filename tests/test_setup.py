@@ -46,7 +46,7 @@ def test_pyspark_and_its_client_are_of_one_version() -> None:
 def test_whatever_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {re.split(r"[=<>\[]", line)[0].lower() for line in project["dependencies"]}
-    own = {"spark_jobs", "tidemill", *sys.stdlib_module_names}
+    own = {"spark_jobs", "tidemill", "tidemill_airflow", *sys.stdlib_module_names}
     distributions = packages_distributions()
     undeclared = {
         f"{path.relative_to(ROOT)}: {module}"

@@ -22,11 +22,11 @@ if sys.path and Path(sys.path[0]) == Path(__file__).resolve().parent:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from tidemill.contract.errors import ExitCode, TidemillError
+from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Report, Step
 from tidemill.contract.syntax.unicode_text import show_any_text
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.parts.run import Run, StepFunction, perform
-from tidemill.storage.file_mode import keep_from_others
 from tidemill.storage.lease import leave_on_loss
 
 

@@ -13,7 +13,7 @@ import yaml
 from tests.cli.conftest import Tidemill
 from tests.e2e.mill import Mill
 from tidemill.contract.errors import ExitCode
-from tidemill.contract.syntax.ddl_type import column_types
+from tidemill.contract.syntax.ddl import column_types
 
 CSV = "code,qty,what,empty,at\n007,1,a,,2026-03-01 00:00:00\n008,2,3,,2026-03-02 00:00:00\n"
 

@@ -172,7 +172,7 @@ def test_an_env_of_an_older_file_is_named_with_what_it_lacks(
 
 
 def test_the_env_is_made_without_our_packages(tmp_path: Path) -> None:
-    script = REPOSITORY / "plugins" / "tidemill" / "compose_env.py"
+    script = REPOSITORY / "plugins" / "tidemill_airflow" / "local" / "compose_env.py"
     subprocess.run([sys.executable, "-I", "-S", script, "--folder", tmp_path], check=True)
     assert (tmp_path / ".env").exists()
 

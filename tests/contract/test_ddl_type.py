@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemill.contract.syntax.ddl_type import DdlType, column_types
+from tidemill.contract.syntax.ddl import DdlType, column_types
 
 
 @pytest.mark.parametrize(

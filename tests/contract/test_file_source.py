@@ -8,7 +8,7 @@ import pytest
 
 from tests.specs import minimal, parse
 from tidemill.contract.errors import SpecError
-from tidemill.contract.syntax.ddl_type import DdlType
+from tidemill.contract.syntax.ddl import DdlType
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.specs import minimal, parse
-from tidemill.storage.file_mode import HADOOP_UMASK
+from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.toolchain.jars import JarsMissing, all_sets
 from tidemill.toolchain.spark_conf import (
     JARS,

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from tests.e2e.mill import Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
+from tidemill.ledger.orphans import Orphans, read_orphans
 from tidemill.reporting.pipeline_status import read_status
-from tidemill.spark_logs.orphans import Orphans, read_orphans
 
 pytestmark = pytest.mark.jvm
 

@@ -10,7 +10,7 @@ from tests.e2e.kill import kill_at
 from tests.e2e.mill import Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
-from tidemill.spark_logs.orphans import read_orphans
+from tidemill.ledger.orphans import read_orphans
 
 pytestmark = pytest.mark.jvm
 

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from tests.e2e.mill import SPEC, Mill
 from tidemill.contract.report import Outcome
-from tidemill.publish.files_target import published_files
+from tidemill.journal.published_files import published_files
 from tidemill.toolchain.jars import JarsMissing, jars_of
 
 pytestmark = pytest.mark.jvm

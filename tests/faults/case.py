@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from tests.histories import History
 from tests.net_histories import NetHistory
 from tidemill.contract.report import Report
-from tidemill.publish.files_target import files_now
+from tidemill.journal.published_files import files_now
 
 # The rows of the good table and those of the rejected one, as texts.
 State = tuple[Sequence[str], Sequence[str]]

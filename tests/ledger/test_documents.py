@@ -38,7 +38,7 @@ WRITE = f"""
 import sys, time
 from contextlib import suppress
 from pathlib import Path
-from tidemill.ledger import documents
+from tidemill.storage import documents
 from tidemill.storage.documents import AlreadyWritten
 from tests.ledger.test_documents import Page
 folder, me = Path(sys.argv[1]), sys.argv[2]

@@ -33,7 +33,7 @@ HOLD_AND_LOSE = """
 import signal, sys
 from pathlib import Path
 from tidemill.contract.errors import LeaseLost
-from tidemill.ledger import heartbeat, lease
+from tidemill.storage import heartbeat, lease
 from tests.ledger.holders import elsewhere, holder_of, write
 from tests.processes import wait_for
 heartbeat.BEAT_SECONDS = 0.01

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.histories import History
 from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.spark_logs.orphans import Orphans, read_orphans
+from tidemill.ledger.orphans import Orphans, read_orphans
 
 
 def orphans(history: History) -> Orphans | None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from tidemill.contract.syntax.ddl_type import column_types
+from tidemill.contract.syntax.ddl import column_types
 from tidemill.sources.files.schema_check import misfits
 
 INT, LONG, TEXT = pa.int32(), pa.int64(), pa.string()

@@ -12,7 +12,8 @@ from tests.histories import History, reject, row, rows
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.generations.verify import OutputFormatChanged, open_generation
-from tidemill.publish.files_target import FilesTarget, published_files
+from tidemill.journal.published_files import published_files
+from tidemill.publish.files_target import FilesTarget
 from tidemill.publish.target import HeadUnexplained, NotOurTurn
 from tidemill.storage.lease import hold
 

@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tidemill.publish.database.errors import TypeUnfit
-from tidemill.publish.encoding import csv_lines, json_objects, json_texts, plain_texts
+from tidemill.publish.encoding import TypeUnfit, csv_lines, json_objects, json_texts, plain_texts
 
 STRUCT = pa.struct([("a b", pa.int8()), ('"', pa.list_(pa.date32()))])
 NESTED = pa.map_(pa.date32(), pa.list_(STRUCT))

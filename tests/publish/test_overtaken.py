@@ -17,10 +17,10 @@ from tests.publish.again import days, made_again, rebuilt
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.journal.journal import Event, Journal
+from tidemill.journal.published_files import files_now
 from tidemill.journal.takeovers import current
 from tidemill.publish import swap_order
 from tidemill.publish.catch_up import CatchUp, EventOvertaken
-from tidemill.publish.files_target import files_now
 from tidemill.publish.registry import targets_of
 from tidemill.steps.parts.journal_entries import Entries
 from tidemill.storage.lease import hold

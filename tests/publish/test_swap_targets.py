@@ -12,8 +12,8 @@ import pytest
 from tests.histories import History, row
 from tests.publish.again import days, made_again, reject_increment
 from tidemill.contract.report import Outcome
+from tidemill.journal.published_files import files_now, published_files
 from tidemill.publish.database.session import KeyRepeated
-from tidemill.publish.files_target import files_now, published_files
 from tidemill.publish.kafka_target import KafkaTarget
 from tidemill.publish.swap_support import refuse_backfill, refuse_repeated_keys, unable_to_swap
 from tidemill.publish.target import SwapUnfit

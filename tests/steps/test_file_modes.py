@@ -11,8 +11,8 @@ import pytest
 
 from tests.histories import History, reject, rows
 from tests.processes import child
+from tidemill.contract.file_mode import keep_from_others
 from tidemill.steps.doctor import doctor
-from tidemill.storage.file_mode import keep_from_others
 
 # As the console script and the tasks of Airflow start them.
 COMMAND_LINES = {

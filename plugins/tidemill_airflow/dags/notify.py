@@ -17,13 +17,13 @@ from pydantic import BaseModel, ConfigDict
 
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.run_request import Role, read_request
 from tidemill.spec.pipeline import root
 from tidemill.spec.spec import Notify, Spec
 from tidemill.storage import documents
-from tidemill.storage.file_mode import keep_from_others
 from tidemill_airflow.operators.request import RequestRefused
 from tidemill_airflow.task_names import pipeline_of, step_of
 

@@ -26,13 +26,13 @@ from rich.table import Table
 from spark_jobs.samples.shop_orders import write_day
 from tidemill.contract import report as reports
 from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome
 from tidemill.file_formats.delta import open_dataset
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
-from tidemill.storage.file_mode import keep_from_others
 from tidemill_airflow.local.environment import Kept
 from tidemill_airflow.local.quiet import quiet
 from tidemill_airflow.local.up import refuse_if_up

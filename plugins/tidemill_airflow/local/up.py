@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 
 from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.project import REPOSITORY
-from tidemill.storage.file_mode import keep_from_others
 from tidemill_airflow.local.environment import DEFAULT_PORT, Kept
 from tidemill_airflow.local.quiet import quiet
 from tidemill_airflow.operators.processes import end_session

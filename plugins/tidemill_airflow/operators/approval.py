@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk.configuration import conf
 
 from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.file_mode import keep_from_others
 from tidemill.ledger.approval import Approval, read_approval, record_approval
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.decisions import Decisions
 from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.file_mode import keep_from_others
 from tidemill_airflow.operators.request import AIRFLOW, resolution_of, starter
 
 if TYPE_CHECKING:

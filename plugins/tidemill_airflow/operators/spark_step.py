@@ -22,10 +22,10 @@ from airflow.sdk.log import mask_secret
 
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError
+from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.storage.file_mode import keep_from_others
 from tidemill.storage.lease import end_outlived
 from tidemill.toolchain.loopback import loopback_variables
 from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf

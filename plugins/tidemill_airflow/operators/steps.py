@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator, BaseOperatorLink
 
 from tidemill.contract.errors import TidemillError
+from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.storage.file_mode import keep_from_others
 from tidemill_airflow.events import announce, emit
 from tidemill_airflow.operators.child_step import ChildStep, StepCommand
 from tidemill_airflow.operators.command import step_command

@@ -28,9 +28,9 @@ from tidemill.cli.decisions import accept_loss, checkpoint, flush, lease, releas
 from tidemill.cli.decisions import recompute as asked
 from tidemill.cli.screen import Screen, json_asked_for
 from tidemill.contract.errors import TidemillError
+from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_text
 from tidemill.storage.disk_errors import named
-from tidemill.storage.file_mode import keep_from_others
 from tidemill.storage.lease import leave_on_loss
 
 _TYPED = "tidemill.typed"

@@ -13,8 +13,8 @@ from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.project import find, spec_files
 from tidemill.file_formats.delta import Head
 from tidemill.increments.status import IncrementStatus
+from tidemill.ledger.orphans import read_orphans
 from tidemill.reporting.pipeline_status import PipelineStatus, read_status
-from tidemill.spark_logs.orphans import read_orphans
 from tidemill.spec.pipeline import open_pipeline, root
 
 Name = Annotated[str | None, Argument(metavar="NAME", help="The pipeline.", show_default="all")]

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from tidemill.contract.syntax.ddl_type import DdlType, column_types
+from tidemill.contract.syntax.ddl import DdlType, column_types
 
 Offset = dict[str, Any]
 _FLAT: dict[str, type[T.DataType]] = {

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.file_mode import HADOOP_UMASK
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.loopback import loopback_variables
 from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf

@@ -8,8 +8,10 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.errors.exceptions.captured import convert_exception
+from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.engine import callback_errors
 from tidemill.spark_logs.partition_paths import disk_path
 
 # SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
@@ -127,3 +129,11 @@ def _said(error: PySparkException) -> tuple[str, str, str]:
     if not state and inner:
         condition, state = inner[-1]
     return condition, state, text
+
+
+def query_error(query: StreamingQuery) -> TidemillError | None:
+    """The query's error as one of ours, or None if it ended well."""
+    error = query.exception()
+    if error is None:
+        return None
+    return callback_errors.take(query.name or "") or of_spark(error)

@@ -24,9 +24,10 @@ from tidemill.ledger.flushes import Flush, read_flush
 from tidemill.ledger.generation_note import Note, read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.manifests import AttemptLog
-from tidemill.ledger.sink_reader import Committed, read_committed
+from tidemill.ledger.sink_reader import read_committed
 from tidemill.sources.files.probe import inspect
 from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
+from tidemill.spark_logs.sink_contents import Committed
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.root_identity import prove_born_here
 

@@ -16,7 +16,7 @@ from tidemill.journal.recomputation import Made
 from tidemill.journal.takeovers import births
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.source_record import kafka_sources
-from tidemill.sources.kafka.position import initial_offsets_file, read_initial_offsets
+from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, read_initial_offsets
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between
 
 

@@ -17,11 +17,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidemill.publish.database.errors import type_unfit
+from tidemill.contract.errors import UsageError
 
 # Of a value that is not null.
 Encoder = Callable[[Any], str]
 NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
+
+
+class TypeUnfit(UsageError):
+    """A column's type has no counterpart; carries `type_given`."""
+
+
+def type_unfit(kind: pa.DataType, database: str) -> TypeUnfit:
+    return TypeUnfit(
+        f"{database} has no type for columns of type {kind}.",
+        remedy="Cast the column in the transform.",
+        type_given=str(kind),
+    )
 
 
 def is_nested(kind: pa.DataType) -> bool:

@@ -11,11 +11,11 @@ from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
 from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Journal
+from tidemill.journal.published_files import PublishedFiles
 from tidemill.publish.database.target import DatabaseTarget
 from tidemill.publish.delta.commit import LEASE_TRANSACTION
 from tidemill.publish.delta.log_head import read_head
 from tidemill.publish.fence import Fence
-from tidemill.publish.files_target import PublishedFiles
 from tidemill.publish.registry import targets_of
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents

@@ -12,72 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from deltalake import Schema
-from pydantic import BaseModel, ConfigDict
 
 from tidemill.contract.layout import Layout
-from tidemill.file_formats.written_format import Written
-from tidemill.journal.journal import Event, EventKind, Journal
+from tidemill.journal.journal import Event, Journal
+from tidemill.journal.published_files import PublishedFile, PublishedFiles, files_now
 from tidemill.publish.fence import fenced_out
 from tidemill.publish.payload import Payload, PayloadFile
 from tidemill.publish.target import HeadUnexplained, NotOurTurn, SwapUnfit
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
-
-
-class PublishedFile(BaseModel):
-    """One file of published rows.
-
-    Attributes:
-        path: Relative to the pipeline's folder, as it is on disk.
-        size: In bytes.
-        rows: In it.
-        batch: That wrote it.
-        partition: Column -> value as it is in the directory's name; the file itself does not hold
-            it.
-        written: Its format, and the options of Spark's writer.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    path: str
-    size: int
-    rows: int
-    batch: int
-    partition: dict[str, str | None]
-    written: Written
-
-
-class PublishedFiles(BaseModel):
-    """The files of one event.
-
-    Attributes:
-        seq: Its number in the journal.
-        kind: How the files stand to earlier ones.
-        removes: The paths of earlier lists' files that do not count any more.
-        files_hash: Of the event.
-        table_schema: The columns with the partitions, as Spark's JSON schema.
-        epoch: Of the lease it was written under.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    seq: int
-    kind: EventKind = "increment"
-    removes: tuple[str, ...] = ()
-    increment: int
-    generation: str
-    first: int
-    last: int
-    files_hash: str
-    rows: int
-    table_schema: dict[str, Any]
-    files: tuple[PublishedFile, ...]
-    epoch: int
-    run_id: str
-    at: datetime
 
 
 @dataclass(frozen=True)
@@ -188,29 +133,6 @@ class FilesTarget:
 
     def _place(self, seq: int) -> Path:
         return self.layout.published / f"{seq:06d}.json"
-
-
-def published_files(layout: Layout) -> list[PublishedFiles]:
-    """All lists of a pipeline, in order."""
-    folder = layout.published
-    found = (documents.read(path, PublishedFiles) for _, path in documents.numbered(folder))
-    return [one for one in found if one is not None]
-
-
-def files_now(layout: Layout, upto: int | None = None) -> list[PublishedFile]:
-    """The files that consumers read, in the order in which they were published.
-
-    Args:
-        layout: The pipeline's layout.
-        upto: The last event to look at; None for all.
-    """
-    found: dict[str, PublishedFile] = {}
-    for one in published_files(layout):
-        if upto is None or one.seq <= upto:
-            for path in one.removes:
-                found.pop(path, None)
-            found.update((file.path, file) for file in one.files)
-    return [*found.values()]
 
 
 def _is_of(there: PublishedFiles, event: Event) -> bool:

@@ -14,10 +14,10 @@ from pathlib import Path
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event, Journal
+from tidemill.journal.published_files import PublishedFiles
 from tidemill.publish.delta import commit
 from tidemill.publish.delta.log_head import LogHead, read_head
 from tidemill.publish.delta.position import Turn
-from tidemill.publish.files_target import PublishedFiles
 from tidemill.spec import targets as given
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents

@@ -26,7 +26,7 @@ from tidemill.journal.takeovers import current
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.late_rows import LateLog
 from tidemill.ledger.ledger import Ledger
-from tidemill.spark_logs.orphans import Orphans
+from tidemill.ledger.orphans import Orphans
 from tidemill.storage.lease import current_holder
 
 

@@ -19,7 +19,7 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.source_record import kafka_sources
 from tidemill.sources.files.listing import Found, list_source
-from tidemill.sources.kafka.position import initial_offsets_file, read_initial_offsets
+from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, read_initial_offsets
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource

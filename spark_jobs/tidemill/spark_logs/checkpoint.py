@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
-from tidemill.ledger.sink_reader import Committed
 from tidemill.spark_logs.commit_log import CommitEntry, read_commit
 from tidemill.spark_logs.metadata_log import REPAIR, LogEntries, batch_files, torn
 from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
+from tidemill.spark_logs.sink_contents import Committed
 from tidemill.spark_logs.source_log import SourceFile, files_between, read_file_source_log
 
 __all__ = [

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from tidemill.spec.model import Disagreement, doubled_in
 from tidemill.spec.output import OutputMode
+from tidemill.spec.settings import Trigger
 from tidemill.spec.sources.base import BaseSource
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.targets import DatabaseTarget
-from tidemill.spec.trigger import Trigger
 
 if TYPE_CHECKING:
     from tidemill.spec.spec import Spec

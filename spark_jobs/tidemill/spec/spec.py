@@ -20,24 +20,21 @@ from pydantic import (
 )
 
 from tidemill.contract.syntax.quantities import Duration, Size
-from tidemill.spec.backfill import Backfill
 from tidemill.spec.cross_checks import refuse_disagreement
 from tidemill.spec.decisions import Decisions
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.model import Disagreement, Expression, Model, Name, PlainName
 from tidemill.spec.output import Output
 from tidemill.spec.secret_setting import SECRET, is_secret
+from tidemill.spec.settings import Backfill, Budget, Listener, Metrics, State, Trigger
 from tidemill.spec.sinks import Sink
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.sources.python import PythonSource
 from tidemill.spec.sources.testing import RateMicroBatchSource, RateSource, SocketSource
-from tidemill.spec.state import State
 from tidemill.spec.static_inputs import Static
 from tidemill.spec.targets import DeltaTarget, Target
-from tidemill.spec.trigger import Budget, Trigger
 from tidemill.spec.wake import Wake
-from tidemill.spec.watching import Listener, Metrics
 
 Source = Annotated[
     FileSource | KafkaSource | PythonSource | RateSource | RateMicroBatchSource | SocketSource,

@@ -15,7 +15,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.compatibility.compare import refuse_changes
+from tidemill.compatibility.source_identity import prove_sources
 from tidemill.contract.errors import Refused
+from tidemill.contract.file_mode import open_to_others
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
 from tidemill.generations.execution import prove_execution
@@ -25,7 +27,6 @@ from tidemill.journal.journal import Journal
 from tidemill.ledger.ledger import Batch
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
-from tidemill.ledger.source_record import prove_sources
 from tidemill.publish.target_heads import prove_tables
 from tidemill.sources.probe import looks
 from tidemill.sources.probe_result import Look
@@ -36,7 +37,6 @@ from tidemill.steps.parts.database_heads import prove_databases
 from tidemill.steps.parts.overdue import check_overdue
 from tidemill.steps.parts.pending_work import find_work
 from tidemill.steps.parts.run import Ended, Run
-from tidemill.storage.file_mode import open_to_others
 from tidemill.storage.lease import end_outlived
 from tidemill.storage.root_identity import prove_pipeline, prove_root
 

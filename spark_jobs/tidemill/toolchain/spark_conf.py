@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.spec.sinks import KafkaSink
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Spec
 from tidemill.spec.static_inputs import FileStatic
-from tidemill.storage.file_mode import HADOOP_UMASK
 from tidemill.toolchain.jars import jars_of
 
 JARS = "spark.jars"
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+STATE_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 # Each pipeline of a group has a pool of its own.
 FAIR = {"spark.scheduler.mode": "FAIR"}
 STATE = "org.apache.spark.sql.execution.streaming.state"

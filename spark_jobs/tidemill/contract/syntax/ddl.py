@@ -1,13 +1,53 @@
-"""The column names of a Spark DDL schema string, read without Spark.
+"""Columns and types of a Spark DDL schema string, read without Spark.
 
-Spark itself parses the types when the job starts; here only the top-level names are needed, so that
-a spec that names a column which is not there is refused before any JVM.
+Enough to refuse a spec that names a missing column before any JVM starts, and to tell whether a
+file of another engine holds what the spec says. Whether the text is good DDL, Spark says.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 _OPENING = "<("
 _CLOSING = ">)"
+_TYPE = re.compile(r"\s*([A-Za-z_]+)")
+_NUMBERS = re.compile(r"\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+_SAME = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "dec": "decimal",
+    "numeric": "decimal",
+    "char": "string",
+    "character": "string",
+    "varchar": "string",
+    "timestamp_ltz": "timestamp",
+}
+
+
+@dataclass(frozen=True)
+class DdlType:
+    """A type of Spark's.
+
+    Args:
+        name: In lower case, one for each type: `integer` is `int`, `varchar` is `string`.
+        precision: Of a decimal.
+        scale: Of a decimal.
+        fields: Of a struct.
+        items: Of an array, or the values of a map.
+        keys: Of a map.
+    """
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+    fields: Mapping[str, DdlType] = field(default_factory=dict)
+    items: DdlType | None = None
+    keys: DdlType | None = None
 
 
 def column_names(ddl: str) -> tuple[str, ...]:
@@ -51,3 +91,44 @@ def _name(column: str) -> str:
         msg = f"column '{text}' needs a name and a type"
         raise ValueError(msg)
     return name
+
+
+def column_types(ddl: str) -> Mapping[str, DdlType]:
+    """Column -> type, in the schema's order.
+
+    Raises:
+        ValueError: a column has no name or no type, or a bracket or backtick stays open.
+    """
+    return dict(zip(column_names(ddl), map(_column_type, split_columns(ddl)), strict=True))
+
+
+def _column_type(column: str) -> DdlType:
+    text = column.strip()
+    if text.startswith("`"):
+        rest = text[1:].partition("`")[2]
+    else:
+        rest = text.replace(":", " ", 1).partition(" ")[2]
+    return _type(rest.strip().removeprefix(":"))
+
+
+def _type(text: str) -> DdlType:
+    match = _TYPE.match(text)
+    name = match[1].lower() if match else text.strip().lower()
+    name = _SAME.get(name, name)
+    inside = text[text.find("<") + 1 : text.rfind(">")]
+    if name == "struct":
+        return DdlType(name, fields=column_types(inside) if inside.strip() else {})
+    if name == "array":
+        return DdlType(name, items=_type(inside))
+    if name == "map":
+        keys, values = split_columns(inside)
+        return DdlType(name, keys=_type(keys), items=_type(values))
+    if name == "decimal":
+        numbers = _NUMBERS.match(text, match.end() if match else 0)
+        # Spark's default where nothing is given, and its scale where only the precision is.
+        return DdlType(
+            name,
+            precision=int(numbers[1]) if numbers else 10,
+            scale=int(numbers[2] or 0) if numbers else 0,
+        )
+    return DdlType(name)

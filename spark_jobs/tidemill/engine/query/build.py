@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.key_checks import refuse_keys
 from tidemill.engine.query.metrics import observed
 from tidemill.engine.query.partition_columns import with_partitions
 from tidemill.engine.query.partition_types import refuse_unfaithful_types
 from tidemill.engine.query.pipeline_class import class_of, state_encoding
+from tidemill.engine.query.planned_query import ROWS_READ, Plan, Watch
 from tidemill.engine.query.read_once import read_once
 from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupported
 from tidemill.engine.query.reject import committed, good, tag, two_passes
@@ -28,26 +27,7 @@ from tidemill.generations.construction import left_out
 from tidemill.spec.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from tidemill.engine.query.ungated import Watch
-
-ROWS_READ = "tidemill_rows"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A query that is ready to start.
-
-    Args:
-        rows: What the sink writes: good and rejected rows.
-        table_schema: The published columns.
-        pipeline_class: How the rows depend on the batches.
-        state_encoding: Of what is kept between them.
-    """
-
-    rows: DataFrame
-    table_schema: StructType
-    pipeline_class: PipelineClass
-    state_encoding: str
+    from tidemill.engine.query.planned_query import Watch
 
 
 def plan(
@@ -75,7 +55,7 @@ def plan(
         return plan_rows(sources, pipeline, statics)
     from tidemill.engine.query import ungated
 
-    return ungated.plan_rows(sources, pipeline, watch or ungated.Watch(), statics)
+    return ungated.plan_rows(sources, pipeline, watch or Watch(), statics)
 
 
 def plan_rows(

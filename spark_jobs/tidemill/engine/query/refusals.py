@@ -17,6 +17,7 @@ from tidemill.contract.errors import SpecError
 from tidemill.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from tidemill.engine.query.pipeline_class import FIRST_COME, below, state_encoding
 from tidemill.spec.output import OutputMode
+from tidemill.toolchain.spark_conf import STATE_ENCODING
 
 # Spark calls these deterministic, because each has one value in a batch; the next run has another.
 CLOCKS = frozenset({"CurrentDate", "CurrentTimestamp", "CurrentTime", "LocalTimestamp", "Now"})
@@ -32,7 +33,6 @@ OF_ONE_BATCH = frozenset(
         "MapGroups",
     }
 )
-STATE_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 
 
 class ModeUnsupported(SpecError):

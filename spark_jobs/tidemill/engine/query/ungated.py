@@ -7,54 +7,27 @@ over the source; a continuous query cannot count, and ends with an error at the 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import DataStreamWriter
 
-from tidemill.contract.connections.airflow import connection
-from tidemill.contract.connections.kafka import spark_options
-from tidemill.engine.query.build import ROWS_READ, Plan
 from tidemill.engine.query.kafka_columns import refuse_other_columns
 from tidemill.engine.query.metrics import observed
 from tidemill.engine.query.pipeline_class import class_of, state_encoding
+from tidemill.engine.query.planned_query import ROWS_OUT, ROWS_READ, SAMPLE, Plan, Watch
 from tidemill.engine.query.read_once import read_once
 from tidemill.engine.query.refusals import refuse_unsupported
 from tidemill.engine.query.reject import REJECT, good, reasons, tag
 from tidemill.engine.query.transform import apply, load_transform
-from tidemill.engine.sinks.sink_code import load_foreach, load_foreach_batch
 from tidemill.engine.sources.static_inputs import Statics
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sinks import (
-    ConsoleSink,
-    ForeachBatchSink,
-    ForeachSink,
     KafkaSink,
     MemorySink,
-    Sink,
 )
 from tidemill.spec.spec import Spec
-
-ROWS_OUT = "tidemill_out"
-SAMPLE = "tidemill_sample"
-
-
-@dataclass(frozen=True)
-class Watch:
-    """What a query tells of its rows while it runs.
-
-    Args:
-        continuous: It is a continuous query, which tells nothing.
-        sample: How many rows of each batch it shows.
-    """
-
-    continuous: bool = False
-    sample: int = 0
 
 
 def plan_rows(
@@ -92,37 +65,6 @@ def plan_rows(
         row = F.to_json(F.struct(*[F.col(f"`{name}`") for name in schema.names]))
         rows = rows.observe(SAMPLE, F.max_by(row, F.xxhash64(row), watch.sample).alias("rows"))
     return Plan(read_once(rows), schema, pipeline_class, encoding)
-
-
-def write(writer: DataStreamWriter, pipeline: Pipeline, sink: Sink) -> DataStreamWriter:
-    """The writer of a sink, without its trigger.
-
-    Args:
-        writer: Of the planned rows, with mode and checkpoint.
-        pipeline: Whose.
-        sink: Of its spec.
-
-    Raises:
-        SpecError: the transform's file lacks the sink's functions.
-        UsageError: the connection is missing or unreadable.
-    """
-    path = pipeline.transform_file
-    if isinstance(sink, KafkaSink):
-        broker = spark_options(connection(sink.conn_id, os.environ))
-        return writer.format("kafka").options(**sink.writer_options, **broker)
-    if isinstance(sink, ForeachSink):
-        return writer.foreach(load_foreach(path))
-    if isinstance(sink, ForeachBatchSink):
-        return writer.foreachBatch(load_foreach_batch(path, persist=sink.persist))
-    if isinstance(sink, ConsoleSink):
-        shown: dict[str, Any] = {"numRows": sink.numRows, "truncate": sink.truncate}
-        return writer.format("console").options(**shown)
-    return writer.format("memory").queryName(memory_table(pipeline, sink))
-
-
-def memory_table(pipeline: Pipeline, sink: MemorySink) -> str:
-    """The temporary table that a memory sink fills."""
-    return sink.table or pipeline.name
 
 
 def begins_anew(spec: Spec) -> bool:

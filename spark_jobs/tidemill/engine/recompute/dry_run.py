@@ -24,8 +24,8 @@ from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.written_format import PARQUET, Written, written_by
 from tidemill.journal.partition_set import Partitions
+from tidemill.journal.published_files import files_now
 from tidemill.journal.recomputation import Made
-from tidemill.publish.files_target import files_now
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 

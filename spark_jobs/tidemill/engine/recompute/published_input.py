@@ -19,7 +19,7 @@ from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.sources.files.clean_source import located
 from tidemill.sources.kafka.accepted_loss import Losses
-from tidemill.sources.kafka.position import initial_offsets_file, read_initial_offsets
+from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, read_initial_offsets
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, outside
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource

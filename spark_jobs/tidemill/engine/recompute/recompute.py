@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
-from tidemill.engine.query.build import Plan, plan, plan_rows
+from tidemill.engine.query.build import plan, plan_rows
+from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.recompute.finality import times_of_rows, windows_of
 from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.lateness_bound import arrived

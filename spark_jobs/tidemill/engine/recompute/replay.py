@@ -25,16 +25,14 @@ from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.engine import callback_errors
 from tidemill.engine.catalyst import Catalyst, analysed, kind, nodes
-from tidemill.engine.query.build import Plan, plan_rows
-from tidemill.engine.query.refusals import STATE_ENCODING
+from tidemill.engine.query.build import plan_rows
+from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.recompute.past_static_inputs import StaticsOf, statics_then
 from tidemill.engine.recompute.replay_input import UNION_OF_ONES, ReplayInput
 from tidemill.engine.recompute.replay_output import Keep, ReplayOutput
 from tidemill.engine.recompute.replay_segments import MOST_BATCHES, Step, segments, steps_of
-from tidemill.engine.run.bind import SHUFFLE_PARTITIONS
-from tidemill.engine.run.progress import why
 from tidemill.engine.sources.static_inputs import kept
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_errors import of_spark, query_error
 from tidemill.increments.exclusions import without
 from tidemill.journal.recomputation import Made, Place
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
@@ -43,6 +41,7 @@ from tidemill.spark_logs.commit_log import put_watermark
 from tidemill.spec.event_time import as_time
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
+from tidemill.toolchain.spark_conf import SHUFFLE_PARTITIONS, STATE_ENCODING
 
 Say = Callable[[str], None]
 
@@ -172,7 +171,7 @@ class _Replay:
                 query.awaitTermination()
         finally:
             query.stop()
-        failure = why(query)
+        failure = query_error(query)
         if failure is not None:
             raise failure
 

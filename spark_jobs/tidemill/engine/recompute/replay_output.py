@@ -14,7 +14,7 @@ from pyspark.sql.types import IntegerType, StructType
 
 from tidemill.contract.errors import TidemillError
 from tidemill.engine import callback_errors
-from tidemill.engine.query.build import Plan
+from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.scratch_generation import write_rows
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable

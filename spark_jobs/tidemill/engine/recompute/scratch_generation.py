@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from tidemill.engine.query.build import Plan
+from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.recompute.published_input import Read
 from tidemill.engine.sinks.output_format import in_format
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.compatibility.fingerprint import put_fingerprint
-from tidemill.engine.query.build import Plan
-from tidemill.engine.query.refusals import STATE_ENCODING
+from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.sources.static_inputs import Pins
 from tidemill.file_formats.written_format import written_by
 from tidemill.generations.verify import Generation
@@ -32,8 +31,7 @@ from tidemill.storage import documents
 from tidemill.storage.lease import Lease
 from tidemill.storage.root_identity import register, root_id_of
 from tidemill.storage.sync import make_folder, put_whole
-
-SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+from tidemill.toolchain.spark_conf import SHUFFLE_PARTITIONS, STATE_ENCODING
 
 
 def bind(

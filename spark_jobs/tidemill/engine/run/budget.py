@@ -7,7 +7,7 @@ from threading import Event
 
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.metadata_log import batch_files
-from tidemill.spec.trigger import Budget
+from tidemill.spec.settings import Budget
 
 POLL_SECONDS = 0.05
 

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from tidemill.engine.query.build import Plan
+from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.budget import Spending
 from tidemill.engine.run.graceful_stop import Brake, Due, at_work
 from tidemill.engine.run.options import Manner

@@ -10,12 +10,14 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tidemill.compatibility.source_identity import prove_sources
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.late.count import Lateness, earliest_ms
-from tidemill.engine.query.build import Plan, plan
+from tidemill.engine.query.build import plan
+from tidemill.engine.query.planned_query import Plan, Watch
 from tidemill.engine.query.refusals import refuse_endless
-from tidemill.engine.query.ungated import Watch, begins_anew
+from tidemill.engine.query.ungated import begins_anew
 from tidemill.engine.run.bind import bind, forget, start_of
 from tidemill.engine.run.cores import refuse_few_cores
 from tidemill.engine.run.empty_batch import plan_due
@@ -31,7 +33,7 @@ from tidemill.generations.verify import Generation, open_generation
 from tidemill.ledger.late_rows import LateRows
 from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.ledger.running_queries import clear_dead
-from tidemill.ledger.source_record import bind_sources, prove_sources
+from tidemill.ledger.source_record import bind_sources
 from tidemill.ledger.static_pins import StaticPin, keep_copies
 from tidemill.sources.files.report import refuse_held_files, report_files
 from tidemill.sources.probe import looks

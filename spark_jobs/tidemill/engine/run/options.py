@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemill.ledger.batch import Batch
+from tidemill.spec.settings import Trigger
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
-from tidemill.spec.trigger import Trigger
 
 Rows = list[dict[str, Any]]
 

@@ -18,16 +18,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidemill.engine.query.build import plan
-from tidemill.engine.run.progress import why
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Statics
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_errors import of_spark, query_error
 from tidemill.generations.verify import Generation, open_generation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import Ledger
 from tidemill.sources.kafka.accepted_loss import Losses, PassedLoss
-from tidemill.sources.kafka.position import initial_offsets_file
 from tidemill.sources.kafka.probe import KafkaLook
+from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file
 from tidemill.spark_logs.metadata_log import read_log_file
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, merged
 from tidemill.spec.pipeline import Pipeline
@@ -171,7 +170,7 @@ def _run_once(
         query.awaitTermination()
     except PySparkException as error:
         raise of_spark(error) from error
-    failure = why(query)
+    failure = query_error(query)
     if failure is not None:
         raise failure
 

@@ -9,12 +9,8 @@ from typing import Any
 
 from pyspark.sql.streaming import StreamingQuery
 
-from tidemill.contract.errors import TidemillError
-from tidemill.engine import callback_errors
-from tidemill.engine.query.build import ROWS_READ
 from tidemill.engine.query.metrics import OBSERVED, as_values
-from tidemill.engine.query.ungated import ROWS_OUT, SAMPLE
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.query.planned_query import ROWS_OUT, ROWS_READ, SAMPLE
 from tidemill.ledger.batch import Batch, Counts
 from tidemill.sources.probe_result import Look
 from tidemill.spark_logs.offset_ranges import as_offsets, between, records_in
@@ -108,11 +104,3 @@ class Progress:
             self._read[look.source] += sum(1 for file in batch.inputs if file.source == look.source)
             left = max(0, look.new - self._read[look.source])
         return f", {look.source}: {left:,} {look.unit} left"
-
-
-def why(query: StreamingQuery) -> TidemillError | None:
-    """The query's error as one of ours, or None if it ended well."""
-    error = query.exception()
-    if error is None:
-        return None
-    return callback_errors.take(query.name or "") or of_spark(error)

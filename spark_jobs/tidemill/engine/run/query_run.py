@@ -12,15 +12,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.contract.errors import SpecError, TidemillError
-from tidemill.engine.query.build import Plan
+from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.follow import Following, Say
 from tidemill.engine.run.kafka_ready import explained
 from tidemill.engine.run.listeners import listening
 from tidemill.engine.run.options import Manner
-from tidemill.engine.run.progress import Progress, why
+from tidemill.engine.run.progress import Progress
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Statics, kept
-from tidemill.engine.spark_errors import QueryInterrupted, of_spark
+from tidemill.engine.spark_errors import QueryInterrupted, of_spark, query_error
 from tidemill.engine.state_damage import explain_state
 from tidemill.generations.verify import Generation
 from tidemill.ledger.ledger import Batch
@@ -110,7 +110,7 @@ class QueryRun:
                 written = following.to_the_end(self.run_id, self.say)
             finally:
                 query.stop()
-        failure = why(query)
+        failure = query_error(query)
         if failure is not None:
             failure = self._explained(failure)
             failure.data |= {"query_id": str(query.id), "query_run_id": str(query.runId)}

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pyspark.sql.streaming import StreamingQuery
 
-from tidemill.engine.query.ungated import SAMPLE
+from tidemill.engine.query.planned_query import SAMPLE
 from tidemill.engine.run.progress import Progress
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.running_queries import Running, RunningQuery

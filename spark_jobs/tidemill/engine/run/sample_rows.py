@@ -6,7 +6,7 @@ import json
 
 from pyspark.sql import SparkSession
 
-from tidemill.engine.query.build import Plan
+from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.options import Rows
 from tidemill.engine.run.progress import Progress
 from tidemill.engine.sinks.output_format import in_format

@@ -18,7 +18,7 @@ from pyspark.sql.streaming import DataStreamWriter
 
 from tidemill.contract.errors import TidemillError
 from tidemill.engine import callback_errors
-from tidemill.engine.query.build import ROWS_READ
+from tidemill.engine.query.planned_query import ROWS_READ
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable
 from tidemill.engine.spark_errors import of_spark
 from tidemill.file_formats.keyed_rows import KeyedFile

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from tidemill.engine import callback_errors
-from tidemill.engine.query.build import Plan
+from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.sinks.output_format import in_format
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
@@ -54,7 +54,7 @@ def write(
         .queryName(pipeline.name)
     )
     if spec.sink is not None:
-        from tidemill.engine.query import ungated
+        from tidemill.engine.sinks import ungated
 
         return ungated.write(writer, pipeline, spec.sink)
     if spec.output.mode is not OutputMode.APPEND:

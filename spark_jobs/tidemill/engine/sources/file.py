@@ -10,9 +10,9 @@ from pyspark.sql.streaming import DataStreamReader
 from pyspark.sql.types import StringType
 
 from tidemill.engine.sources.read import CORRUPT, ORIGIN, schema_of
+from tidemill.spec.settings import Trigger
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
-from tidemill.spec.trigger import Trigger
 
 # Spark never reads a file older than the newest one it saw less this age; its default of a week
 # loses late files in silence, so the default here is "however old".

@@ -14,7 +14,7 @@ from tidemill.engine.sources.read import ORIGIN, read_stream
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 from tidemill.sources.files.clean_source import located
-from tidemill.sources.kafka.position import initial_offsets_file, read_initial_offsets
+from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, read_initial_offsets
 from tidemill.spark_logs.offset_ranges import as_offsets, between
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource

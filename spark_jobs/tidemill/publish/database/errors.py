@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from tidemill.contract.errors import Refused, TransientError, UsageError
 from tidemill.publish.target import TargetUnreachable
 
@@ -18,10 +16,6 @@ class DatabaseBusy(TransientError):
 
 class NameUnfit(UsageError):
     """A column's name is none that the database can have; carries `name_given` and `why`."""
-
-
-class TypeUnfit(UsageError):
-    """A column's type has no counterpart; carries `type_given`."""
 
 
 def refused(target: str, said: str, state: object) -> DatabaseRefused:
@@ -56,12 +50,4 @@ def name_unfit(name: str, why: str) -> NameUnfit:
         remedy="Rename it in the transform.",
         name_given=name,
         why=why,
-    )
-
-
-def type_unfit(kind: pa.DataType, database: str) -> TypeUnfit:
-    return TypeUnfit(
-        f"{database} has no type for columns of type {kind}.",
-        remedy="Cast the column in the transform.",
-        type_given=str(kind),
     )

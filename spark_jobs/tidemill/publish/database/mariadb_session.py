@@ -16,9 +16,10 @@ from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
 from tidemill.contract.errors import Refused
-from tidemill.publish.database.errors import name_unfit, type_unfit
+from tidemill.publish.database.errors import name_unfit
 from tidemill.publish.database.session import BATCH, STAGING, Existing, Session
 from tidemill.publish.database.storable import Storable
+from tidemill.publish.encoding import type_unfit
 
 LONGEST_NAME = 64
 LAST_OF_PLANE = "\uffff"

@@ -11,9 +11,10 @@ import psycopg
 import pyarrow as pa
 from pyarrow import csv
 
-from tidemill.publish.database.errors import name_unfit, type_unfit
+from tidemill.publish.database.errors import name_unfit
 from tidemill.publish.database.session import BATCH, STAGING, Existing, Session
 from tidemill.publish.database.storable import Storable
+from tidemill.publish.encoding import type_unfit
 
 LONGEST_NAME = 63
 # Whoever creates the head table holds this lock, which is made of the letters "tidemill".

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
 
-from tidemill.contract.syntax.ddl_type import DdlType
+from tidemill.contract.syntax.ddl import DdlType
 from tidemill.file_formats.avro import avro_schema
 from tidemill.sources.files.schema_check import is_by_position
 from tidemill.sources.files.truncation import COMPRESSED

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
-from tidemill.contract.syntax.ddl_type import DdlType
+from tidemill.contract.syntax.ddl import DdlType
 
 # Spark 4.2 reads an ORC file whose columns all have such names by position, as Hive wrote them.
 _BY_POSITION = re.compile(r"_col\d+")

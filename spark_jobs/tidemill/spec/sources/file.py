@@ -8,8 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
-from tidemill.contract.syntax.ddl import column_names
-from tidemill.contract.syntax.ddl_type import DdlType, column_types
+from tidemill.contract.syntax.ddl import DdlType, column_names, column_types
 from tidemill.contract.syntax.hadoop_glob import fixed_part, python_globs
 from tidemill.contract.syntax.quantities import Duration, Size
 from tidemill.spec.model import Disagreement

@@ -10,8 +10,8 @@ from tidemill.increments.exclusions import excluded
 from tidemill.journal.takeovers import current, generation_of
 from tidemill.ledger.flushes import flushes, put_flush
 from tidemill.ledger.source_record import bind_sources
-from tidemill.sources.kafka.position import initial_offsets_file, put_initial_offsets
 from tidemill.sources.retention import beginning, published_input
+from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, put_initial_offsets
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.run import Run
 from tidemill.storage.lease import hold

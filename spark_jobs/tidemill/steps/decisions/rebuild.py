@@ -7,22 +7,18 @@ live one has published; its whole table is judged as one increment, and swapped 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
 from tidemill.generations.construction import (
     Construction,
     construct,
-    constructions,
-    hash_of_excluded,
     own_construction,
 )
 from tidemill.increments.exclusions import excluded
-from tidemill.increments.increments import Increment
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import Made
-from tidemill.journal.takeovers import Birth, current, put_birth
+from tidemill.journal.takeovers import current
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
@@ -34,7 +30,7 @@ from tidemill.steps.decisions.build_generation import take_in
 from tidemill.steps.decisions.recomputed import last_event, leased, note
 from tidemill.steps.parts.run import Ended, Run
 from tidemill.steps.parts.seal import seal_batches
-from tidemill.steps.parts.unpublished import files_read, unpublished
+from tidemill.steps.parts.unpublished import files_read
 from tidemill.storage.lease import Lease
 
 
@@ -48,10 +44,6 @@ class InputLost(Refused):
 
 class NotCovered(Refused):
     """A new generation has not read what was published, though it is there; carries `missing`."""
-
-
-class ExclusionsChanged(Refused):
-    """A new generation has read what does not count any more; carries `increment`."""
 
 
 def rebuild(
@@ -131,50 +123,6 @@ def _prove_covered(run: Run, request: RunRequest, built: Construction) -> Part:
             missing=rest.as_dict(),
         )
     return late
-
-
-def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) -> None:
-    """Write down that a generation takes over with an event of the journal, which comes next.
-
-    Until that event is there nothing has changed; from then on the new generation is live, and what
-    the other has not published is superseded.
-
-    Args:
-        pipeline: Whose.
-        increment: Of a rebuild.
-        seq: The event's number.
-        lease: Held by the caller.
-
-    Raises:
-        ExclusionsChanged: it holds input that does not count any more, or lacks some that does.
-    """
-    layout, made = pipeline.layout, increment.sealed.made
-    if made is None:
-        return
-    built = next(one for one in constructions(layout) if one.generation == made.generation)
-    if built.left_out != hash_of_excluded(excluded(layout)):
-        raise ExclusionsChanged(
-            f"Since increment {increment.number:06d} was computed, a person decided that other "
-            "input does not count.",
-            remedy=f"Rebuild again: tidemill rebuild {pipeline.name} --reason TEXT.",
-            increment=increment.number,
-        )
-    put_birth(
-        layout,
-        Birth(
-            generation=made.generation,
-            kind="rebuild",
-            of=current(layout),
-            first=0,
-            seq=seq,
-            supersedes=tuple(one.number for one in unpublished(pipeline)),
-            by=made.by,
-            os_user=made.os_user,
-            reason=made.reason,
-            born=datetime.now(UTC),
-            epoch=lease.epoch,
-        ),
-    )
 
 
 def _excludes(pipeline: Pipeline, request: RunRequest) -> tuple[InputFile, ...]:

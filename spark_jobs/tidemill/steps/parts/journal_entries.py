@@ -79,7 +79,7 @@ class Entries:
         seq = self.last + 1
         self.lease.check()
         if increment.sealed.made is not None and increment.sealed.made.by_way_of == "rebuild":
-            from tidemill.steps.decisions.rebuild import take_over
+            from tidemill.steps.parts.take_over import take_over
 
             take_over(self.pipeline, increment, seq, self.lease)
         event = _event(increment, seq, self.lease.epoch)

@@ -17,10 +17,10 @@ from tidemill.compatibility.binding_rules import (
 from tidemill.compatibility.change import Change, Verdict
 from tidemill.compatibility.compare import Born, born_of
 from tidemill.compatibility.fingerprint import as_born
+from tidemill.compatibility.source_identity import bound_source_changes
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import Note, read_note
 from tidemill.ledger.ledger import Ledger
-from tidemill.ledger.source_record import bound_source_changes
 from tidemill.spec.pipeline import Pipeline
 
 WORST = (Verdict.ALLOWED, Verdict.CONSEQUENCES, Verdict.NOT_ALLOWED)

@@ -33,7 +33,7 @@ from tidemill.storage import documents
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tidemill.engine.query.build import Plan
+    from tidemill.engine.query.planned_query import Plan
 
 RUN_ID = "preview"
 

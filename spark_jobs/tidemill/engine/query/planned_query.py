@@ -1,0 +1,45 @@
+"""A planned query: the rows of the sink, and what is known of them before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from tidemill.contract.pipeline_class import PipelineClass
+
+# Names of the observations in Spark's progress reports.
+ROWS_READ = "tidemill_rows"
+ROWS_OUT = "tidemill_out"
+SAMPLE = "tidemill_sample"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query that is ready to start.
+
+    Args:
+        rows: What the sink writes: good and rejected rows.
+        table_schema: The published columns.
+        pipeline_class: How the rows depend on the batches.
+        state_encoding: Of what is kept between them.
+    """
+
+    rows: DataFrame
+    table_schema: StructType
+    pipeline_class: PipelineClass
+    state_encoding: str
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What a query tells of its rows while it runs.
+
+    Args:
+        continuous: It is a continuous query, which tells nothing.
+        sample: How many rows of each batch it shows.
+    """
+
+    continuous: bool = False
+    sample: int = 0

@@ -1,0 +1,89 @@
+"""Lists of published files: what readers of plain files see, event by event."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from tidemill.contract.layout import Layout
+from tidemill.file_formats.written_format import Written
+from tidemill.journal.journal import EventKind
+from tidemill.storage import documents
+
+
+class PublishedFile(BaseModel):
+    """One file of published rows.
+
+    Attributes:
+        path: Relative to the pipeline's folder, as it is on disk.
+        size: In bytes.
+        rows: In it.
+        batch: That wrote it.
+        partition: Column -> value as it is in the directory's name; the file itself does not hold
+            it.
+        written: Its format, and the options of Spark's writer.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    size: int
+    rows: int
+    batch: int
+    partition: dict[str, str | None]
+    written: Written
+
+
+class PublishedFiles(BaseModel):
+    """The files of one event.
+
+    Attributes:
+        seq: Its number in the journal.
+        kind: How the files stand to earlier ones.
+        removes: The paths of earlier lists' files that do not count any more.
+        files_hash: Of the event.
+        table_schema: The columns with the partitions, as Spark's JSON schema.
+        epoch: Of the lease it was written under.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seq: int
+    kind: EventKind = "increment"
+    removes: tuple[str, ...] = ()
+    increment: int
+    generation: str
+    first: int
+    last: int
+    files_hash: str
+    rows: int
+    table_schema: dict[str, Any]
+    files: tuple[PublishedFile, ...]
+    epoch: int
+    run_id: str
+    at: datetime
+
+
+def published_files(layout: Layout) -> list[PublishedFiles]:
+    """All lists of a pipeline, in order."""
+    folder = layout.published
+    found = (documents.read(path, PublishedFiles) for _, path in documents.numbered(folder))
+    return [one for one in found if one is not None]
+
+
+def files_now(layout: Layout, upto: int | None = None) -> list[PublishedFile]:
+    """The files that consumers read, in the order in which they were published.
+
+    Args:
+        layout: The pipeline's layout.
+        upto: The last event to look at; None for all.
+    """
+    found: dict[str, PublishedFile] = {}
+    for one in published_files(layout):
+        if upto is None or one.seq <= upto:
+            for path in one.removes:
+                found.pop(path, None)
+            found.update((file.path, file) for file in one.files)
+    return [*found.values()]

@@ -1,0 +1,65 @@
+"""A rebuilt generation takes over: the takeover is recorded before the rebuild's event."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from tidemill.contract.errors import Refused
+from tidemill.generations.construction import (
+    constructions,
+    hash_of_excluded,
+)
+from tidemill.increments.exclusions import excluded
+from tidemill.increments.increments import Increment
+from tidemill.journal.takeovers import Birth, current, put_birth
+from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.parts.unpublished import unpublished
+from tidemill.storage.lease import Lease
+
+
+class ExclusionsChanged(Refused):
+    """A new generation has read what does not count any more; carries `increment`."""
+
+
+def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) -> None:
+    """Write down that a generation takes over with an event of the journal, which comes next.
+
+    Until that event is there nothing has changed; from then on the new generation is live, and what
+    the other has not published is superseded.
+
+    Args:
+        pipeline: Whose.
+        increment: Of a rebuild.
+        seq: The event's number.
+        lease: Held by the caller.
+
+    Raises:
+        ExclusionsChanged: it holds input that does not count any more, or lacks some that does.
+    """
+    layout, made = pipeline.layout, increment.sealed.made
+    if made is None:
+        return
+    built = next(one for one in constructions(layout) if one.generation == made.generation)
+    if built.left_out != hash_of_excluded(excluded(layout)):
+        raise ExclusionsChanged(
+            f"Since increment {increment.number:06d} was computed, a person decided that other "
+            "input does not count.",
+            remedy=f"Rebuild again: tidemill rebuild {pipeline.name} --reason TEXT.",
+            increment=increment.number,
+        )
+    put_birth(
+        layout,
+        Birth(
+            generation=made.generation,
+            kind="rebuild",
+            of=current(layout),
+            first=0,
+            seq=seq,
+            supersedes=tuple(one.number for one in unpublished(pipeline)),
+            by=made.by,
+            os_user=made.os_user,
+            reason=made.reason,
+            born=datetime.now(UTC),
+            epoch=lease.epoch,
+        ),
+    )
