@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.histories import NAME, History
-from tidemill.compatibility.fingerprint import put_fingerprint
+from tidemill.compatibility.creation_snapshot import put_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.ledger.generation_note import Note, hash_of_file, read_note
+from tidemill.ledger.generation_note import GenerationNote, hash_of_file, read_note
 
 CODE = '''
 def transform(orders):
@@ -14,7 +14,7 @@ def transform(orders):
 '''
 
 
-def born(history: History, code: str = CODE) -> Note:
+def born(history: History, code: str = CODE) -> GenerationNote:
     """Give the transform of a history, and put down what it was when its generation was born."""
     path = history.project.transform(NAME)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ from tidemill.contract.project import Project
 from tidemill.contract.report import Report
 from tidemill.increments.increments import Increments, Release, Sealed, Verdict
 from tidemill.journal.journal import Event, Journal
-from tidemill.ledger.generation_note import Note, hash_of_spec, keys_of, writes_of
+from tidemill.ledger.generation_note import GenerationNote, hash_of_spec, keys_of, writes_of
 from tidemill.ledger.input_file import hashed_sources
 from tidemill.ledger.ledger import Ledger, Start
 from tidemill.ledger.run_increment import remember
@@ -163,7 +163,7 @@ class History(Seen):
         fields = [*self.columns, *(pa.field(name, kind) for name, kind in self.partitions.items())]
         schema = json.loads(Schema.from_arrow(pa.schema(fields)).to_json())
         spec = self.pipeline.spec
-        note = Note(
+        note = GenerationNote(
             generation=FIRST_GENERATION,
             query_id="86022cb6",
             checkpoint=self.checkpoint,

@@ -13,7 +13,7 @@ import yaml
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
-from tidemill.engine.run.options import Manner
+from tidemill.engine.run.options import RunOptions
 from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
@@ -108,7 +108,7 @@ class Sinks:
 
     def stream(self, run_id: str, trigger: str, **manner: Any) -> Report:
         """A query with any trigger, until `stop` says so."""
-        how = Manner(parse_trigger(trigger), **manner)
+        how = RunOptions(parse_trigger(trigger), **manner)
         return perform("ingest", lambda run: stream(run, how), self._run(run_id))
 
     def _run(self, run_id: str) -> Run:

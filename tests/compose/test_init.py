@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.compose.composition import Composition, written_env
-from tidemill.storage.root_identity import RootNotInitialised, prove_root
+from tidemill.storage.root_identity import RootNotInitialised, verify_root
 from tidemill_airflow.local.compose_init import make_root
 
 
@@ -15,9 +15,9 @@ def test_a_volume_that_is_lost_later_is_refused_and_not_made_anew(tmp_path: Path
     environ = Composition(written_env(tmp_path)).environment("airflow-scheduler")
     root, made = tmp_path / "root", tmp_path / "root-is-made"
     make_root(root, made, environ)
-    assert prove_root(root, environ) is None
+    assert verify_root(root, environ) is None
     root.rename(tmp_path / "lost")
     root.mkdir()
     make_root(root, made, environ)
     with pytest.raises(RootNotInitialised):
-        prove_root(root, environ)
+        verify_root(root, environ)

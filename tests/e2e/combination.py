@@ -11,7 +11,7 @@ from typing import Any
 from tests.e2e.project import write_pipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Report
-from tidemill.engine.run.options import Manner
+from tidemill.engine.run.options import RunOptions
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
@@ -126,7 +126,7 @@ class Combination:
             return "rows arrived" if arrived(pipeline) else None
 
         run = Run(pipeline, "matrix", lambda _: None)
-        return perform("ingest", lambda one: stream(one, Manner(trigger, stop)), run)
+        return perform("ingest", lambda one: stream(one, RunOptions(trigger, stop)), run)
 
 
 def rows_in_ledger(pipeline: Pipeline) -> int:

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.flow import Flow
 from tests.seen import tree
 from tidemill.compatibility.change import Verdict
-from tidemill.compatibility.fingerprint import read_fingerprint
+from tidemill.compatibility.creation_snapshot import read_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report
 from tidemill.engine.run import ingest

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from tests.e2e.mill import Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.engine.run.ingest import ingest
-from tidemill.engine.run.options import Manner
+from tidemill.engine.run.options import RunOptions
 from tidemill.engine.session import open_session, session_within
 from tidemill.engine.spark_errors import QueryInterrupted
 from tidemill.ledger.ledger import Ledger
@@ -42,7 +42,7 @@ def test_a_second_query_on_a_checkpoint_is_refused_and_the_first_goes_on(
         other = session_within(session, pipeline)
         ingest(other, pipeline, lease, "second", lambda _: None)
 
-    until_over = Manner(always, stop=lambda: "over" if over.is_set() else None)
+    until_over = RunOptions(always, stop=lambda: "over" if over.is_set() else None)
     # One lease for both: with two the second would not come as far as Spark.
     with (
         hold(mill.layout.lease, step="ingest", run_id="both") as lease,

@@ -16,7 +16,7 @@ from tests.e2e.flow import Flow
 from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker
 from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.journal.recomputation import Made
+from tidemill.journal.recomputation import Recomputation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.offset_ranges import Range
@@ -52,7 +52,7 @@ def day(number: int) -> datetime:
     return datetime(2026, 3, number, tzinfo=UTC)
 
 
-def made(flow: Flow | KafkaMill, partitions: Any, **changes: Any) -> Made:
+def made(flow: Flow | KafkaMill, partitions: Any, **changes: Any) -> Recomputation:
     batches = Ledger(flow.layout, FIRST_GENERATION).batches()
     known: dict[str, Any] = {
         "by_way_of": "backfill",
@@ -66,7 +66,7 @@ def made(flow: Flow | KafkaMill, partitions: Any, **changes: Any) -> Made:
         "by": "ada",
         "reason": "test",
     }
-    return Made(**{**known, **changes})
+    return Recomputation(**{**known, **changes})
 
 
 def backfill(
@@ -288,7 +288,7 @@ def test_rows_that_are_read_otherwise_by_now_move_or_are_refused(
 def test_records_are_read_again_while_the_topic_has_them(
     tmp_path: Path, broker: Broker, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tidemill.engine.recompute.kafka_prefix import RecordsGone, RecordsReplaced, prove_records
+    from tidemill.engine.recompute.kafka_prefix import RecordsGone, RecordsReplaced, verify_records
 
     mill = KafkaMill(tmp_path, broker, partitions=2, source={"maxOffsetsPerTrigger": 5})
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", mill.environ["AIRFLOW_CONN_TIDEMILL_KAFKA"])
@@ -310,7 +310,7 @@ def test_records_are_read_again_while_the_topic_has_them(
     assert isinstance(source, KafkaSource)
     some = Range(topic=compacted, partition=0, first=0, until=1)
     with pytest.raises(RecordsReplaced):
-        prove_records(mill.layout, FIRST_GENERATION, "orders", source, [some], mill.environ)
+        verify_records(mill.layout, FIRST_GENERATION, "orders", source, [some], mill.environ)
 
 
 def test_rows_are_joined_with_what_their_batches_were_joined_with(

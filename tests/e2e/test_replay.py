@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.flow import Flow, Row
 from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.late_rows import LateLog
 from tidemill.spark_logs.partition_paths import partition_values
@@ -155,7 +155,7 @@ def replayed(flow: Flow, spark: SparkSession, last: int, **more: Any) -> Rows:
     from tidemill.engine.recompute.replay import replay
 
     pipeline = flow.pipeline
-    made = Made(
+    made = Recomputation(
         by_way_of="backfill",
         generation=FIRST_GENERATION,
         first=0,
@@ -167,7 +167,7 @@ def replayed(flow: Flow, spark: SparkSession, last: int, **more: Any) -> Rows:
         reason="the rule was wrong",
         excludes=more.get("excludes", ()),
     )
-    place = Place(generation=SCRATCH, first=last, last=last)
+    place = BatchRange(generation=SCRATCH, first=last, last=last)
     before = settings(spark)
     replay(spark, pipeline, made, place, more.get("keep", lambda rows: rows), lambda _: None)
     assert settings(spark) == before

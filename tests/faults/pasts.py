@@ -14,7 +14,7 @@ from tests.ledger.spark_logs import write_commit
 from tests.net_histories import count
 from tests.publish.again import days, made_again, rebuilt, tail_redone
 from tests.rows import COLUMNS
-from tidemill.generations.construction import construct
+from tidemill.generations.build import construct
 from tidemill.journal.journal import event_file
 from tidemill.publish.delta.table_schema import SchemaChanged
 from tidemill.publish.delta.target import DeltaTarget

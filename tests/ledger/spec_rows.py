@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidemill.compatibility.change import Change, Judge, Verdict
-from tidemill.compatibility.fingerprint import print_of
+from tidemill.compatibility.creation_snapshot import print_of
 from tidemill.compatibility.spec_changes import spec_changes
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.spec import Spec

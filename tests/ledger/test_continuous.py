@@ -13,10 +13,10 @@ import pytest
 from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
 from tests.sinks import Sinks
 from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.generations.execution import ExecutionChanged, prove_execution
+from tidemill.generations.execution import ExecutionChanged, verify_execution
 from tidemill.generations.verify import CommitsLost, open_generation
 from tidemill.ledger.batch import Counts
-from tidemill.ledger.generation_note import Note
+from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.ledger import Ledger, Start
 from tidemill.ledger.source_record import bind_sources
 from tidemill.spark_logs.offset_log import read_offsets
@@ -33,7 +33,7 @@ class Logs:
     def begin(self, *, continuous: bool) -> Ledger:
         layout = self.pipeline.layout
         checkpoint = layout.checkpoint(FIRST_GENERATION)
-        note = Note(
+        note = GenerationNote(
             generation=FIRST_GENERATION,
             query_id="86022cb6",
             checkpoint=checkpoint,
@@ -107,9 +107,9 @@ def test_batches_may_not(logs: Logs) -> None:
 def test_a_generation_stays_as_it_was_born(logs: Logs, born: bool) -> None:
     logs.begin(continuous=born)
     generation = open_generation(logs.pipeline)
-    prove_execution(generation, continuous=born)
+    verify_execution(generation, continuous=born)
     with pytest.raises(ExecutionChanged):
-        prove_execution(generation, continuous=not born)
+        verify_execution(generation, continuous=not born)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.histories import NAME, History
 from tidemill.compatibility.change import QueryChanged
 from tidemill.compatibility.code_hash import hash_of_code
 from tidemill.compatibility.compare import born_of, refuse_changes
-from tidemill.compatibility.fingerprint import put_fingerprint, read_fingerprint
+from tidemill.compatibility.creation_snapshot import put_fingerprint, read_fingerprint
 from tidemill.contract.project import REPOSITORY
 from tidemill.ledger.generation_note import hash_of_spec, read_note
 from tidemill.spec.load import load_spec

@@ -13,7 +13,7 @@ from tests.ledger.spark_logs import write_commit
 from tidemill.generations.verify import open_generation
 from tidemill.sources.files.problems import InputChanged, InputOfOtherSchema, InputRedelivered
 from tidemill.sources.files.report import refuse_held_files, report_files
-from tidemill.sources.probe import looks
+from tidemill.sources.probe import probe_sources
 
 
 def history_of(home: Path, source: str = "") -> History:
@@ -83,7 +83,7 @@ def test_before_a_query_they_stop_it(tmp_path: Path) -> None:
     lacking = parquet(history, "new.parquet", {"id": [1]})
     pipeline = history.pipeline
     with pytest.raises(InputOfOtherSchema) as refused:
-        refuse_held_files(pipeline.spec, looks(pipeline, []))
+        refuse_held_files(pipeline.spec, probe_sources(pipeline, []))
     assert refused.value.files == [str(lacking)]
 
 

@@ -18,7 +18,7 @@ from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.sources.files.probe import inspect, look
 from tidemill.sources.files.report import report
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 
@@ -32,11 +32,11 @@ def source_of(history: History) -> FileSource:
     return source
 
 
-def looked(history: History) -> Look:
+def looked(history: History) -> ProbeResult:
     return look("orders", source_of(history), history.ledger.batches(), history.layout)
 
 
-def problems(found: Look) -> dict[str, tuple[Rating, Any]]:
+def problems(found: ProbeResult) -> dict[str, tuple[Rating, Any]]:
     return {p.error.code: (p.rating, p.error.data["files"]) for p in found.problems}
 
 
@@ -193,7 +193,7 @@ def test_such_a_name_is_rated_by_the_spec(tmp_path: Path, rating: str, count: in
     assert found.facts["not_utf8"] == 1
 
 
-def left_out(found: Look) -> list[list[str]]:
+def left_out(found: ProbeResult) -> list[list[str]]:
     for problem in found.problems:
         assert (problem.error.code, problem.rating) == ("InputColumnsLeftOut", Rating.WARN)
     return [problem.error.columns for problem in found.problems]

@@ -44,7 +44,7 @@ def mill(tmp_path: Path, broker: Broker) -> Make:
     return make
 
 
-def look_at(mill: KafkaMill) -> KafkaLook:
+def probe_source(mill: KafkaMill) -> KafkaLook:
     pipeline = mill.pipeline
     source = pipeline.spec.sources["orders"]
     assert isinstance(source, KafkaSource)
@@ -75,7 +75,7 @@ def test_what_was_never_read_is_new(mill: Make) -> None:
     before = datetime.now(UTC) - timedelta(seconds=1)
     orders.produce_orders(0, 7, partition=0)
     orders.produce_orders(7, 3, partition=1)
-    found = look_at(orders)
+    found = probe_source(orders)
     assert (found.new, found.unit, found.problems) == (10, "records", ())
     assert found.backlog_bytes is not None
     assert 500 < found.backlog_bytes < 1000
@@ -87,7 +87,7 @@ def test_what_was_never_read_is_new(mill: Make) -> None:
 
 
 def test_an_empty_topic_has_nothing_new(mill: Make) -> None:
-    found = look_at(mill())
+    found = probe_source(mill())
     assert (found.new, found.backlog_bytes, found.last_arrival) == (0, 0, None)
 
 
@@ -96,7 +96,7 @@ def test_what_the_checkpoint_has_committed_is_not_new(mill: Make) -> None:
     orders.produce_orders(0, 7, partition=0)
     orders.produce_orders(7, 3, partition=1)
     read_up_to(orders, 5, 3)
-    assert look_at(orders).new == 2
+    assert probe_source(orders).new == 2
 
 
 def test_a_batch_that_was_planned_only_is_still_new(mill: Make) -> None:
@@ -105,7 +105,7 @@ def test_a_batch_that_was_planned_only_is_still_new(mill: Make) -> None:
     read_up_to(orders, 2)
     read_up_to(orders, 6, batch=1)
     (orders.checkpoint / "commits" / "1").unlink()
-    assert look_at(orders).new == 5
+    assert probe_source(orders).new == 5
 
 
 def test_where_a_first_query_noted_that_it_begins_is_where_it_begins(mill: Make) -> None:
@@ -114,18 +114,18 @@ def test_where_a_first_query_noted_that_it_begins_is_where_it_begins(mill: Make)
     noted = orders.checkpoint / "sources" / "orders" / "0"
     noted.parent.mkdir(parents=True)
     noted.write_bytes(b'\0v1\n{"%s":{"0":4}}' % orders.topic.encode())
-    assert look_at(orders).new == 3
+    assert probe_source(orders).new == 3
 
 
 def test_only_a_query_can_note_what_latest_means(mill: Make) -> None:
-    assert look_at(mill(source={"startingOffsets": "latest"})).new is None
+    assert probe_source(mill(source={"startingOffsets": "latest"})).new is None
 
 
 def test_a_first_query_may_begin_at_a_timestamp(mill: Make) -> None:
     orders = mill(partitions=1, source={"startingTimestamp": 2000})
     orders.produce_orders(0, 3, timestamp_ms=1000)
     orders.produce_orders(3, 4, timestamp_ms=2000)
-    assert look_at(orders).new == 4
+    assert probe_source(orders).new == 4
 
 
 @pytest.mark.parametrize("strategy", ["error", "latest"])
@@ -134,10 +134,10 @@ def test_a_timestamp_that_no_record_has_is_an_error_or_the_end(mill: Make, strat
     orders = mill(partitions=1, source=begin)
     orders.produce_orders(0, 3, timestamp_ms=1000)
     if strategy == "latest":
-        assert look_at(orders).new is None
+        assert probe_source(orders).new is None
         return
     with pytest.raises(StartingOffsetsMisfit) as error:
-        look_at(orders)
+        probe_source(orders)
     assert error.value.field == "startingTimestamp"
 
 
@@ -149,13 +149,13 @@ def test_starting_offsets_that_are_not_the_topics_are_refused(
     orders.produce_orders(0, 3, partition=0)
     orders = mill(topic=orders.topic, source={"startingOffsets": {orders.topic: ends}})
     with pytest.raises(StartingOffsetsMisfit) as error:
-        look_at(orders)
+        probe_source(orders)
     assert error.value.field == "startingOffsets"
 
 
 def test_a_topic_that_is_not_there_is_refused(mill: Make) -> None:
     with pytest.raises(TopicMissing) as error:
-        look_at(mill(topic="never-made"))
+        probe_source(mill(topic="never-made"))
     assert error.value.missing == ["topic 'never-made'"]
 
 
@@ -163,7 +163,7 @@ def test_an_assigned_partition_that_is_not_there_is_refused(mill: Make) -> None:
     orders = mill(partitions=1)
     orders = mill(topic=orders.topic, source={"assign": {orders.topic: [0, 5]}})
     with pytest.raises(TopicMissing) as error:
-        look_at(orders)
+        probe_source(orders)
     assert error.value.missing == [f"partition 5 of '{orders.topic}'"]
 
 
@@ -173,21 +173,21 @@ def test_a_pattern_is_found_anywhere_in_a_name(mill: Make, broker: Broker) -> No
     broker.create_topic(other)
     orders.produce_orders(0, 2)
     broker.produce(other, [Record(None, "{}")])
-    assert look_at(mill(topic="-", source={"subscribePattern": f"{orders.topic}"})).new == 3
-    assert look_at(mill(topic="-", source={"subscribePattern": f"^{orders.topic}$"})).new == 2
+    assert probe_source(mill(topic="-", source={"subscribePattern": f"{orders.topic}"})).new == 3
+    assert probe_source(mill(topic="-", source={"subscribePattern": f"^{orders.topic}$"})).new == 2
 
 
 def test_a_topic_made_anew_is_refused_even_where_its_offsets_fit(mill: Make) -> None:
     orders = mill(partitions=1)
     orders.produce_orders(0, 4)
-    found = look_at(orders)
+    found = probe_source(orders)
     record(orders.pipeline, FIRST_GENERATION, [found], epoch=1)
     read_up_to(orders, 4)
     orders.broker.delete_topic(orders.topic)
     orders.broker.create_topic(orders.topic, 1)
     orders.produce_orders(100, 9)
     with pytest.raises(TopicRecreated) as error:
-        look_at(orders)
+        probe_source(orders)
     assert error.value.recorded == found.today[orders.topic].id
     assert error.value.found == orders.broker.topic_id(orders.topic)
 
@@ -196,7 +196,7 @@ def test_a_topic_that_was_read_and_left_the_spec_is_refused(mill: Make) -> None:
     orders = mill(partitions=1)
     read_up_to(orders, 0, topic="formerly")
     with pytest.raises(TopicDropped) as error:
-        look_at(orders)
+        probe_source(orders)
     assert error.value.dropped == ["formerly/0"]
 
 
@@ -206,7 +206,7 @@ def test_records_that_expired_are_refused_with_their_range(mill: Make) -> None:
     orders.produce_orders(10, 10, partition=1)
     read_up_to(orders, 3, 10)
     orders.broker.delete_records(orders.topic, 0, 8)
-    found = look_at(orders)
+    found = probe_source(orders)
     assert codes(found) == [("RecordsExpired", Rating.HOLD)]
     (problem,) = found.problems
     gone = {"topic": orders.topic, "partition": 0, "first": 3, "until": 8}
@@ -220,7 +220,7 @@ def test_where_data_loss_is_no_failure_it_is_a_warning(mill: Make) -> None:
     orders.produce_orders(0, 10)
     read_up_to(orders, 3)
     orders.broker.delete_records(orders.topic, 0, 8)
-    assert codes(look_at(orders)) == [("RecordsExpired", Rating.WARN)]
+    assert codes(probe_source(orders)) == [("RecordsExpired", Rating.WARN)]
 
 
 def test_a_partition_that_was_added_is_read_from_its_beginning(mill: Make) -> None:
@@ -229,10 +229,10 @@ def test_a_partition_that_was_added_is_read_from_its_beginning(mill: Make) -> No
     read_up_to(orders, 2)
     orders.broker.add_partitions(orders.topic, 2)
     orders.produce_orders(2, 5, partition=1)
-    assert look_at(orders).new == 5
+    assert probe_source(orders).new == 5
     # What expired before it was ever seen is lost all the same; Spark says so too.
     orders.broker.delete_records(orders.topic, 1, 4)
-    (problem,) = look_at(orders).problems
+    (problem,) = probe_source(orders).problems
     assert problem.error.ranges == [{"topic": orders.topic, "partition": 1, "first": 0, "until": 4}]
 
 
@@ -240,7 +240,7 @@ def test_a_partition_that_ends_before_what_was_read_is_refused(mill: Make) -> No
     orders = mill(partitions=1)
     orders.produce_orders(0, 2)
     read_up_to(orders, 7)
-    found = look_at(orders)
+    found = probe_source(orders)
     assert codes(found) == [("PartitionShrunk", Rating.HOLD)]
     assert found.problems[0].error.partitions == [
         {"topic": orders.topic, "partition": 0, "first": 2, "until": 7}
@@ -254,7 +254,7 @@ def test_a_compacted_topic_is_refused_unless_the_spec_says_otherwise(
     mill: Make, policy: str, rating: str | None
 ) -> None:
     source = {"compacted": rating} if rating else {}
-    found = look_at(mill(source=source, cleanup_policy=policy))
+    found = probe_source(mill(source=source, cleanup_policy=policy))
     if policy == "delete":
         assert codes(found) == []
     else:
@@ -266,7 +266,7 @@ def test_a_compacted_topic_is_a_warning_where_nothing_is_published(mill: Make) -
     spec = {**orders.spec, "sink": {"kind": "console"}}
     del spec["gate"], spec["output"]
     orders.write_spec(spec)
-    assert codes(look_at(orders)) == [("TopicCompacted", Rating.WARN)]
+    assert codes(probe_source(orders)) == [("TopicCompacted", Rating.WARN)]
 
 
 @pytest.mark.parametrize("rating", ["warn", "hold"])
@@ -281,9 +281,9 @@ def test_a_source_that_falls_behind_is_rated(mill: Make, rating: str) -> None:
             position={orders.topic: {0: 5 * number}},
             epoch=number,
         )
-        assert codes(look_at(orders)) == []
+        assert codes(probe_source(orders)) == []
         record_arrivals(orders.layout, FIRST_GENERATION, "orders", seen)
-    found = look_at(orders)
+    found = probe_source(orders)
     assert codes(found) == [("FallingBehind", Rating(rating))]
     assert found.problems[0].error.lag == 80
 
@@ -291,10 +291,10 @@ def test_a_source_that_falls_behind_is_rated(mill: Make, rating: str) -> None:
 def test_unread_records_are_said_when_half_of_their_time_is_over(mill: Make) -> None:
     orders = mill(partitions=1, retention_ms=10 * HOUR_MS)
     orders.produce_orders(0, 1, timestamp_ms=now_ms() - 4 * HOUR_MS)
-    assert codes(look_at(orders)) == []
+    assert codes(probe_source(orders)) == []
     orders.produce_orders(1, 1, timestamp_ms=now_ms() - 6 * HOUR_MS)
     read_up_to(orders, 1)
-    assert codes(look_at(orders)) == [("RecordsNearExpiry", Rating.WARN)]
+    assert codes(probe_source(orders)) == [("RecordsNearExpiry", Rating.WARN)]
 
 
 def test_records_of_an_open_transaction_are_not_new_to_who_reads_committed(
@@ -310,17 +310,17 @@ def test_records_of_an_open_transaction_are_not_new_to_who_reads_committed(
     producer.begin_transaction()
     producer.produce(orders.topic, b"{}")
     producer.flush(30)
-    assert look_at(orders).new == 0
+    assert probe_source(orders).new == 0
     producer.commit_transaction(30)
     # The transaction's end takes an offset of its own.
-    assert look_at(orders).new == 2
+    assert probe_source(orders).new == 2
 
 
 def test_a_broker_that_does_not_answer_is_said_at_once(mill: Make) -> None:
     (port,) = free_ports(1)
     orders = mill(topic="any", connection={"bootstrap.servers": f"127.0.0.1:{port}"})
     with pytest.raises(BrokerUnreachable) as error:
-        look_at(orders)
+        probe_source(orders)
     assert error.value.servers == f"127.0.0.1:{port}"
 
 
@@ -332,9 +332,9 @@ def test_a_wrong_password_is_no_unreachable_broker(mill: Make, broker: Broker) -
         "sasl.username": broker.user,
     }
     with pytest.raises(BrokerRefuses) as error:
-        look_at(mill(connection={**login, "sasl.password": "wrong-one"}))
+        probe_source(mill(connection={**login, "sasl.password": "wrong-one"}))
     assert "wrong-one" not in str(error.value)
-    assert look_at(mill(connection={**login, "sasl.password": broker.password})).new == 0
+    assert probe_source(mill(connection={**login, "sasl.password": broker.password})).new == 0
 
 
 def test_a_topic_of_a_broker_without_ids_is_said_to_be_unprotected(
@@ -347,4 +347,4 @@ def test_a_topic_of_a_broker_without_ids_is_said_to_be_unprotected(
         return {name: replace(topic, id=None) for name, topic in today(*given).items()}
 
     monkeypatch.setattr(kafka_look, "topics_today", without_ids)
-    assert codes(look_at(orders)) == [("TopicUnprotected", Rating.WARN)]
+    assert codes(probe_source(orders)) == [("TopicUnprotected", Rating.WARN)]

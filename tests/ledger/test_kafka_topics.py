@@ -9,7 +9,7 @@ import pytest
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.sources.kafka.broker import Topic
-from tidemill.sources.kafka.topics import prove_topics, record_topics, unprotected
+from tidemill.sources.kafka.topics import record_topics, unprotected, verify_topics
 
 KNOWN = Topic("orders", "the-id", (0,), ("delete",), None)
 UNKNOWN = replace(KNOWN, id=None)
@@ -31,7 +31,7 @@ def test_a_topic_without_an_id_then_or_now_is_said_to_be_unprotected(
     layout = Layout(tmp_path, "orders")
     record_topics(layout, FIRST_GENERATION, "orders", {"orders": first})
     # Nothing can be proved of it, and so nothing is refused.
-    prove_topics(layout, FIRST_GENERATION, "orders", {"orders": today}, READ)
+    verify_topics(layout, FIRST_GENERATION, "orders", {"orders": today}, READ)
     found = unprotected(layout, FIRST_GENERATION, "orders", {"orders": today})
     assert (found.topics if found else []) == ([] if protected else ["orders"])
 

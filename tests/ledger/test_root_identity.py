@@ -20,10 +20,10 @@ from tidemill.storage.root_identity import (
     identity_file,
     initialise,
     memory_file,
-    prove_born_here,
-    prove_pipeline,
-    prove_root,
     root_id_of,
+    verify_born_here,
+    verify_pipeline,
+    verify_root,
 )
 
 ENV = "TIDEMILL_ROOT_ID"
@@ -52,28 +52,28 @@ def refusal(call: Callable[[], object]) -> Refused:
 
 
 def test_a_folder_that_nobody_knows_gets_an_identity_at_the_first_look(root: Path) -> None:
-    assert prove_root(root, {}) is None
+    assert verify_root(root, {}) is None
     own = root_id_of(root)
     assert own is not None
-    assert (prove_root(root, {}), root_id_of(root)) == (None, own)
+    assert (verify_root(root, {}), root_id_of(root)) == (None, own)
 
 
 def test_an_empty_folder_in_its_place_is_refused_until_the_disk_is_back(root: Path) -> None:
-    prove_root(root, {})
+    verify_root(root, {})
     own, disk = root_id_of(root), unmount(root)
-    error = refusal(lambda: prove_root(root, {}))
+    error = refusal(lambda: verify_root(root, {}))
     assert (type(error), error.known) == (RootNotInitialised, own)
     root.rmdir()
     disk.rename(root)
-    assert prove_root(root, {}) is None
+    assert verify_root(root, {}) is None
 
 
 def test_what_init_was_told_of_is_a_new_root(root: Path) -> None:
-    prove_root(root, {})
+    verify_root(root, {})
     own = root_id_of(root)
     unmount(root)
     assert initialise(root, environ={}).id != own
-    assert prove_root(root, {}) is None
+    assert verify_root(root, {}) is None
 
 
 def test_another_root_in_its_place_is_refused_until_somebody_accepts_it(root: Path) -> None:
@@ -82,18 +82,18 @@ def test_another_root_in_its_place_is_refused_until_somebody_accepts_it(root: Pa
     initialise(root, "second", {})
     memory = memory_file(root)
     memory.write_text(memory.read_text().replace("second", "first"))
-    error = refusal(lambda: prove_root(root, {}))
+    error = refusal(lambda: verify_root(root, {}))
     assert (type(error), error.known, error.found) == (RootForeign, "first", "second")
     initialise(root, environ={})
-    assert prove_root(root, {}) is None
+    assert verify_root(root, {}) is None
 
 
 def test_the_environment_knows_it_where_nothing_beside_the_root_can(root: Path) -> None:
     initialise(root, environ={ENV: "ours"})
     memory_file(root).unlink()
-    assert prove_root(root, {ENV: "ours"}) is None
+    assert verify_root(root, {ENV: "ours"}) is None
     unmount(root)
-    assert isinstance(refusal(lambda: prove_root(root, {ENV: "ours"})), RootNotInitialised)
+    assert isinstance(refusal(lambda: verify_root(root, {ENV: "ours"})), RootNotInitialised)
 
 
 def test_an_environment_that_names_another_root_is_wrong_usage(root: Path) -> None:
@@ -107,7 +107,7 @@ def test_where_nothing_can_remember_it_that_is_said(root: Path) -> None:
     root.parent.chmod(0o500)
     try:
         with modes_count():
-            warning = prove_root(root, {})
+            warning = verify_root(root, {})
     finally:
         root.parent.chmod(0o700)
     assert warning is not None
@@ -118,30 +118,30 @@ def test_a_generation_of_another_root_is_refused_until_the_root_is_that_one(root
     initialise(root, "ours", {})
     layout = Layout(root, "orders")
     note = layout.note("live-0001")
-    prove_born_here(layout, None, note)
-    prove_born_here(layout, "ours", note)
-    error = refusal(lambda: prove_born_here(layout, "other", note))
+    verify_born_here(layout, None, note)
+    verify_born_here(layout, "ours", note)
+    error = refusal(lambda: verify_born_here(layout, "other", note))
     assert (type(error), error.known, error.found) == (RootForeign, "other", "ours")
     initialise(root, "other", {})
-    prove_born_here(layout, "other", note)
+    verify_born_here(layout, "other", note)
 
 
 def test_a_pipeline_that_lost_its_folder_is_no_new_one_until_it_is_forgotten(root: Path) -> None:
     layout = Layout(root, "orders")
-    prove_pipeline(layout)
+    verify_pipeline(layout)
     layout.ledger("live-0001").mkdir(parents=True)
-    prove_pipeline(layout)
+    verify_pipeline(layout)
     assert isinstance(refusal(lambda: forget(layout)), PipelineAlive)
     shutil.rmtree(layout.home)
-    error = refusal(lambda: prove_pipeline(layout))
+    error = refusal(lambda: verify_pipeline(layout))
     assert (type(error), error.folder) == (PipelineFolderLost, layout.home)
     assert forget(layout)
-    prove_pipeline(layout)
+    verify_pipeline(layout)
 
 
 def test_the_identity_is_kept_when_the_root_is_moved(root: Path) -> None:
-    prove_root(root, {})
+    verify_root(root, {})
     own = root_id_of(root)
     moved = root.rename(root.with_name("moved"))
-    assert prove_root(moved, {}) is None
+    assert verify_root(moved, {}) is None
     assert (root_id_of(moved), identity_file(moved).exists()) == (own, True)

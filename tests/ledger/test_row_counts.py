@@ -17,9 +17,9 @@ from tests.avro import write_avro
 from tidemill.file_formats import text as text_rows
 from tidemill.file_formats.parquet import MissingDataFile
 from tidemill.file_formats.row_counts import TornOutput, count_rows
-from tidemill.file_formats.written_format import Written
+from tidemill.file_formats.written_format import WriteFormat
 
-JSON, TEXT, CSV = Written(format="json"), Written(format="text"), Written(format="csv")
+JSON, TEXT, CSV = WriteFormat(format="json"), WriteFormat(format="text"), WriteFormat(format="csv")
 
 
 def file(home: Path, name: str, content: bytes) -> Path:
@@ -31,13 +31,13 @@ def file(home: Path, name: str, content: bytes) -> Path:
 @pytest.mark.parametrize("written", [JSON, TEXT, CSV])
 @pytest.mark.parametrize(("content", "rows"), [(b"", 0), (b"a\n", 1), (b"a\nb\n\n", 3)])
 def test_each_row_ends_with_a_line_break(
-    tmp_path: Path, written: Written, content: bytes, rows: int
+    tmp_path: Path, written: WriteFormat, content: bytes, rows: int
 ) -> None:
     assert count_rows(file(tmp_path, "part", content), written) == rows
 
 
 def test_a_line_break_is_what_the_writer_was_told(tmp_path: Path) -> None:
-    written = Written(format="json", options={"LINESEP": "\r\n"})
+    written = WriteFormat(format="json", options={"LINESEP": "\r\n"})
     assert count_rows(file(tmp_path, "part", b'{"a":"\n"}\r\n{}\r\n'), written) == 2
 
 
@@ -57,7 +57,7 @@ def test_a_line_break_is_what_the_writer_was_told(tmp_path: Path) -> None:
 def test_in_csv_a_line_break_inside_quotes_ends_no_row(
     tmp_path: Path, content: bytes, options: dict[str, str], rows: int
 ) -> None:
-    written = Written(format="csv", options=options)
+    written = WriteFormat(format="csv", options=options)
     assert count_rows(file(tmp_path, "part.csv", content), written) == rows
 
 
@@ -69,7 +69,7 @@ def test_a_row_may_go_on_in_the_next_chunk(
     content = b'1,"a\nb\n\\"c"\n2,"\n"\n3,d\n'
     assert count_rows(file(tmp_path, "part.csv", content), CSV) == 3
     assert count_rows(file(tmp_path, "part.json", content), JSON) == 6
-    two_bytes = Written(format="json", options={"lineSep": "\r\n"})
+    two_bytes = WriteFormat(format="json", options={"lineSep": "\r\n"})
     content = b"\r\n{}\n\r\r\n\n\r\n"
     assert count_rows(file(tmp_path, "part.json", content), two_bytes) == 3
 
@@ -104,7 +104,7 @@ def test_a_row_of_many_megabytes_costs_no_memory(
 
 
 @pytest.mark.parametrize("written", [JSON, TEXT, CSV])
-def test_a_last_row_without_an_end_is_torn(tmp_path: Path, written: Written) -> None:
+def test_a_last_row_without_an_end_is_torn(tmp_path: Path, written: WriteFormat) -> None:
     with pytest.raises(TornOutput):
         count_rows(file(tmp_path, "part", b"a\nb"), written)
 
@@ -116,7 +116,7 @@ def test_orc_and_avro_say_themselves_how_many_rows_they_hold(tmp_path: Path, for
         orc.write_table(pa.table({"id": list(range(70))}), str(path))
     else:
         write_avro(path, {"id": "long"}, [{"id": number} for number in range(70)], block=32)
-    written = Written.model_validate({"format": format})
+    written = WriteFormat.model_validate({"format": format})
     assert count_rows(path, written) == 70
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(TornOutput):
@@ -146,6 +146,6 @@ def test_rows_that_spark_wrote_are_counted(
     for format in ("csv", "json"):
         out = tmp_path / format
         frame.coalesce(1).write.format(format).options(**options).save(str(out))
-        written = Written(format=format, options=options)
+        written = WriteFormat(format=format, options=options)
         (part,) = out.glob("part-*")
         assert count_rows(part, written) == len(rows)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.ledger.spec_rows import RATE, TIME, WATERMARK, Part, Row, row, sink
 from tidemill.compatibility.change import Judge, Verdict
-from tidemill.compatibility.fingerprint import print_of
+from tidemill.compatibility.creation_snapshot import print_of
 from tidemill.compatibility.spec_changes import spec_changes
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.spec import Spec

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.histories import History, rows
-from tidemill.generations.construction import being_built, construct, unfinished
+from tidemill.generations.build import being_built, construct, unfinished
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Rejection
 from tidemill.journal.journal import Event
-from tidemill.journal.takeovers import Birth, births, current, put_birth
+from tidemill.journal.takeovers import Takeover, births, current, put_takeover
 from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spark_logs.offset_ranges import Range
 
@@ -31,10 +31,10 @@ def published(history: History) -> History:
     return history
 
 
-def birth(seq: int | None) -> Birth:
+def birth(seq: int | None) -> Takeover:
     kind: Any = "fork" if seq is None else "rebuild"
     now = datetime.now(UTC)
-    return Birth(
+    return Takeover(
         generation=NEW, kind=kind, of="live-0001", first=0, seq=seq, by="ada", reason="r", born=now
     )
 
@@ -47,11 +47,11 @@ def event(history: History, seq: int, kind: Any, generation: str, **changes: int
 
 def test_a_rebuild_is_live_once_its_event_stands_and_never_by_another(published: History) -> None:
     layout = published.layout
-    put_birth(layout, birth(3))
+    put_takeover(layout, birth(3))
     assert current(layout) == "live-0001"
     event(published, 3, "increment", "live-0001")
     assert births(layout.home) == []
-    put_birth(layout, birth(4))
+    put_takeover(layout, birth(4))
     event(published, 4, "replace", NEW)
     assert current(layout) == NEW
 
@@ -61,7 +61,7 @@ def test_between_a_fork_and_what_it_goes_on_without_the_newer_lease_decides(
     published: History, of_the_event: int, live: str
 ) -> None:
     fork = birth(None).model_copy(update={"first": 2, "after": 2, "epoch": 3})
-    put_birth(published.layout, fork)
+    put_takeover(published.layout, fork)
     assert current(published.layout) == NEW
     assert published.increments.get(3).superseded
     event(published, 3, "increment", "live-0001", first=2, last=2, epoch=of_the_event)

@@ -27,7 +27,7 @@ from tidemill.engine.run import ingest
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Increments
 from tidemill.publish import swap_order
-from tidemill.publish.delta.position import Turn
+from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.payload import Payload
 from tidemill.publish.rejected import table as rejected
@@ -121,7 +121,7 @@ def publish_out_of_order(patch: Patch) -> None:
             let_out(entries)
 
     patch.setattr(Entries, "let_out", whatever_has_passed)
-    patch.setattr(Turn, "check", lambda *_: None)
+    patch.setattr(DeltaPosition, "check", lambda *_: None)
 
 
 def lose_a_rejected_row(patch: Patch) -> None:
@@ -144,7 +144,7 @@ def keep_the_first_static_side(patch: Patch) -> None:
 
 
 def ignore_rule_s(patch: Patch) -> None:
-    patch.setattr(swap_order, "rival", lambda *_: None)
+    patch.setattr(swap_order, "conflicting_event", lambda *_: None)
 
 
 def count_what_was_rejected(patch: Patch) -> None:

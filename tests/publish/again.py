@@ -18,8 +18,8 @@ from tests.spark_batches import write_files
 from tidemill.increments.increments import Rejection, Sealed, hash_of_files
 from tidemill.journal.journal import Event, EventKind
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import Made, MadeBy
-from tidemill.journal.takeovers import Birth, put_birth
+from tidemill.journal.recomputation import MadeBy, Recomputation
+from tidemill.journal.takeovers import Takeover, put_takeover
 from tidemill.ledger.batch import Batch, Start
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
@@ -66,7 +66,7 @@ def made_again(
         "by": "ann",
         "reason": "the rule was wrong",
     }
-    made = Made.model_validate({**given, "by_way_of": by_way_of, **changes})
+    made = Recomputation.model_validate({**given, "by_way_of": by_way_of, **changes})
     scratch = Ledger(history.layout, f"{by_way_of}-{uuid.uuid4().hex[:8]}")
     batch = write_scratch(history, scratch, made.last, good, rejected)
     number = max(history.increments.numbers(), default=0) + 1
@@ -182,7 +182,7 @@ def rebuilt(
         rows=sum(one.rows for one in (written if net is None else net)),
         net=net,
         rejected=sum(batch.rejected for batch in written),
-        made=Made(
+        made=Recomputation(
             by_way_of="rebuild",
             generation=ledger.generation,
             first=0,
@@ -199,9 +199,9 @@ def rebuilt(
     history.increments.seal(sealed)
     history.judge(number)
     event = _event(sealed, seq, "replace")
-    put_birth(
+    put_takeover(
         history.layout,
-        Birth(
+        Takeover(
             generation=ledger.generation,
             kind="rebuild",
             of="live-0001",
@@ -218,9 +218,9 @@ def rebuilt(
 
 def forked(history: History, first: int) -> None:
     """A generation that takes over from the first one, with a batch of that number."""
-    put_birth(
+    put_takeover(
         history.layout,
-        Birth(
+        Takeover(
             generation="live-0002",
             kind="fork",
             of="live-0001",

@@ -12,7 +12,7 @@ from tests.publish.again import days, made_again, rebuilt
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Journal
 from tidemill.publish.delta import commit
-from tidemill.publish.target_heads import prove_tables
+from tidemill.publish.target_heads import verify_tables
 
 Patch = pytest.MonkeyPatch
 COMMITS = ("the new rejected rows", "the good rows", "the replaced rejected rows", "the journal")
@@ -88,7 +88,7 @@ def test_also_where_a_publish_was_killed_before_one_of_its_commits(
     assert (computed_again.ids(), computed_again.records()) == ([1, 2], ["3"])
     assert computed_again.publish("idle").outcome is Outcome.DONE
     assert (computed_again.ids(), computed_again.records()) == ([1, 2], ["3"])
-    prove_tables(computed_again.pipeline)
+    verify_tables(computed_again.pipeline)
 
 
 def test_there_are_no_other_commits(computed_again: History, monkeypatch: Patch) -> None:

@@ -68,21 +68,21 @@ def test_a_swap_whose_writer_was_paused_takes_no_later_row_away(
         assert published.publish("elsewhere").outcome is Outcome.DONE
 
     resume = once(meanwhile)
-    append, rival = Journal.append, swap_order.rival
+    append, conflicting_event = Journal.append, swap_order.conflicting_event
 
     def append_late(journal: Journal, event: Event) -> None:
         resume()
         append(journal, event)
 
     def rival_then_pause(*args: object) -> Event | None:
-        found = rival(*args)  # type: ignore[arg-type]
+        found = conflicting_event(*args)  # type: ignore[arg-type]
         resume()
         return found
 
     if paused_at == "its event":
         monkeypatch.setattr(Journal, "append", append_late)
     else:
-        monkeypatch.setattr(swap_order, "rival", rival_then_pause)
+        monkeypatch.setattr(swap_order, "conflicting_event", rival_then_pause)
     assert published.publish("again").outcome is Outcome.FAILED
     assert swap not in {event.increment for event in published.journal.events()}
     published.publish("next")

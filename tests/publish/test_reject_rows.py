@@ -13,7 +13,7 @@ from pyarrow import orc
 
 from tests.avro import PACK, write_avro
 from tidemill.file_formats.avro import NotAvro, avro_texts
-from tidemill.file_formats.written_format import Written
+from tidemill.file_formats.written_format import WriteFormat
 from tidemill.publish.rejected.read import SAID, reject_rows
 
 ROWS: list[dict[str, Any]] = [
@@ -27,8 +27,8 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def written(format: str, **options: str) -> Written:
-    return Written.model_validate({"format": format, "options": options})
+def written(format: str, **options: str) -> WriteFormat:
+    return WriteFormat.model_validate({"format": format, "options": options})
 
 
 def spelled(row: dict[str, Any]) -> str:
@@ -42,7 +42,7 @@ def csv_field(text: str, escape: str) -> str:
     return '"' + escaped.replace('"', f'{escape}"') + '"'
 
 
-def write(path: Path, way: Written) -> None:
+def write(path: Path, way: WriteFormat) -> None:
     typed = pa.array(
         [{**row, "partition": row["partition"] and list(row["partition"].items())} for row in ROWS],
         SAID,
@@ -80,7 +80,7 @@ def write(path: Path, way: Written) -> None:
         written("csv", header="true", escape='"'),
     ],
 )
-def test_reasons_and_records_come_back_as_they_were(tmp_path: Path, way: Written) -> None:
+def test_reasons_and_records_come_back_as_they_were(tmp_path: Path, way: WriteFormat) -> None:
     path = tmp_path / "part"
     write(path, way)
     found = reject_rows(path, way)

@@ -12,7 +12,7 @@ import pytest
 from tests.histories import History, row, rows, tree
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
-from tidemill.generations.construction import construct
+from tidemill.generations.build import construct
 from tidemill.generations.verify import open_generation
 from tidemill.increments.increments import State
 from tidemill.journal.takeovers import births, current, owner

@@ -13,7 +13,7 @@ from tests.histories import History, rows
 from tests.publish.again import days, made_again, write_scratch
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
-from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
@@ -47,8 +47,8 @@ def history(history: History) -> History:
 class Recomputed:
     """What Spark computed."""
 
-    place: Place
-    made: Made
+    place: BatchRange
+    made: Recomputation
     rows: int
     rejected: int
 
@@ -56,11 +56,11 @@ class Recomputed:
 def spark_that_takes_long(history: History, patch: Patch, meanwhile: Callable[[], object]) -> None:
     """Let a redo compute one row, while something else happens."""
 
-    def recompute(_session: Any, _pipeline: Any, made: Made, *_: Any) -> Recomputed:
+    def recompute(_session: Any, _pipeline: Any, made: Recomputation, *_: Any) -> Recomputed:
         meanwhile()
         scratch = Ledger(history.layout, "redo-1")
         batch = write_scratch(history, scratch, made.last, rows(20), ())
-        place = Place(generation=scratch.generation, first=made.last, last=made.last)
+        place = BatchRange(generation=scratch.generation, first=made.last, last=made.last)
         return Recomputed(place, made, batch.rows, batch.rejected)
 
     patch.setattr("tidemill.engine.recompute.recompute.recompute", recompute)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.histories import History, rows
 from tests.publish.again import days, write_scratch
-from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.steps.decisions.recomputed import seal_again
@@ -20,7 +20,7 @@ class Recomputed:
     rows = 1
     rejected = 0
 
-    def __init__(self, place: Place, made: Made) -> None:
+    def __init__(self, place: BatchRange, made: Recomputation) -> None:
         self.place = place
         self.made = made
 
@@ -40,7 +40,7 @@ def test_a_backfill_does_not_report_an_increment_that_another_run_sealed_meanwhi
             history.seal("another")
 
     write_scratch(history, Ledger(history.layout, "backfill-1"), 0, rows(10), ())
-    made = Made(
+    made = Recomputation(
         by_way_of="backfill",
         generation="live-0001",
         first=0,
@@ -52,7 +52,7 @@ def test_a_backfill_does_not_report_an_increment_that_another_run_sealed_meanwhi
         by="ann",
         reason="the rule was wrong",
     )
-    found = Recomputed(Place(generation="backfill-1", first=0, last=0), made)
+    found = Recomputed(BatchRange(generation="backfill-1", first=0, last=0), made)
     lease = Paused(history.layout.lease, newest_epoch(history.layout.lease))
     with pytest.raises(AlreadyWritten):
         seal_again(history.run("backfill"), found, lease)  # type: ignore[arg-type]

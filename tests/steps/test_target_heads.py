@@ -13,10 +13,10 @@ from deltalake import DeltaTable
 
 from tests.histories import History, reject, rows
 from tests.publish.again import days, made_again
-from tests.steps.looks import look, refused
+from tests.steps.probe_sources import look, refused
 from tidemill.contract.errors import ExitCode, Refused, UsageError
 from tidemill.contract.report import Outcome
-from tidemill.publish.target_heads import TargetAheadOfJournal, prove_tables
+from tidemill.publish.target_heads import TargetAheadOfJournal, verify_tables
 from tidemill.steps.decisions.repair_target import VersionGone, plan_repair, repair_target
 
 BOTH = "publish: [{kind: delta}, {kind: files}]"
@@ -134,7 +134,7 @@ def test_a_journal_that_was_set_back_is_refused(history: History) -> None:
     for file in history.layout.journal.glob("000003.*"):
         file.unlink()
     with pytest.raises(TargetAheadOfJournal) as error:
-        prove_tables(history.pipeline)
+        verify_tables(history.pipeline)
     assert (error.value.head, error.value.newest) == (3, 2)
 
 
@@ -144,7 +144,7 @@ def test_only_the_newest_entry_of_each_log_is_read(
     for table in (history.layout.table, history.layout.rejected):
         for entry in sorted((table / "_delta_log").glob("*.json"))[:-1]:
             entry.write_bytes(b"nobody reads this")
-    prove_tables(history.pipeline)
+    verify_tables(history.pipeline)
 
 
 def test_what_is_to_be_done_is_said_and_nothing_done(history: History) -> None:

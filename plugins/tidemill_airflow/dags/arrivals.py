@@ -30,7 +30,7 @@ from tidemill_airflow.operators.connections import connection_variables
 
 if TYPE_CHECKING:
     from tidemill.ledger.ledger import Batch
-    from tidemill.sources.probe_result import Look
+    from tidemill.sources.probe_result import ProbeResult
 
 # Of wake-ups of which nothing comes: a pipeline that fails is not started every few seconds.
 LONGEST_PAUSE = 3600.0
@@ -157,7 +157,7 @@ class ArrivalTrigger(BaseEventTrigger):
         # Imported here, because they cost what a DAG file must not.
         from tidemill.journal.takeovers import current
         from tidemill.ledger.ledger import Ledger
-        from tidemill.sources.probe import look_at
+        from tidemill.sources.probe import probe_source
 
         spec = pipeline.spec
         names = spec.wake.sources_of(self.kind, spec.sources) if spec.wake else ()
@@ -168,13 +168,14 @@ class ArrivalTrigger(BaseEventTrigger):
             self._generation, self._batches = ledger.generation, []
         # A batch, once written down, never changes.
         self._batches += ledger.batches(first=len(self._batches))
-        looks = [
-            look_at(name, spec.sources[name], pipeline, self._batches, environ) for name in names
+        probes = [
+            probe_source(name, spec.sources[name], pipeline, self._batches, environ)
+            for name in names
         ]
         return Seen(
-            new={look.source: look.new for look in looks if look.new != 0},
+            new={look.source: look.new for look in probes if look.new != 0},
             committed=len(self._batches),
-            trouble=next((trouble for look in looks if (trouble := _trouble(look))), None),
+            trouble=next((trouble for look in probes if (trouble := _trouble(look))), None),
         )
 
 
@@ -185,6 +186,6 @@ def is_at_work(dag_id: str) -> bool:
     return RuntimeTaskInstance.get_dr_count(dag_id=dag_id, states=["queued", "running"]) > 0
 
 
-def _trouble(look: Look) -> str | None:
+def _trouble(look: ProbeResult) -> str | None:
     """What the doctor would refuse a run for: there has to be a run for it to be said."""
     return next((str(p.error) for p in look.problems if p.rating is Rating.HOLD), None)

@@ -15,7 +15,7 @@ from tidemill.cli.run import manual_run_id
 from tidemill.cli.running_queries import explain, listed, status, stop
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import ExitCode, UsageError
-from tidemill.engine.run.options import Manner, Rows
+from tidemill.engine.run.options import Rows, RunOptions
 from tidemill.ledger.batch import Batch
 from tidemill.main import sentence
 from tidemill.spec.pipeline import Pipeline, open_pipeline
@@ -91,7 +91,7 @@ def _run(
     # Spark's console sink prints its rows itself.
     prints_itself = isinstance(pipeline.spec.sink, ConsoleSink)
     with _signals() as stopping:
-        manner = Manner(
+        manner = RunOptions(
             trigger,
             stop=lambda: "stopped by a signal" if stopping.is_set() else None,
             show=show if shown and not prints_itself else None,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemill.compatibility.change import Change, Judge
-from tidemill.ledger.generation_note import Note, Writes, keys_of, writes_of
+from tidemill.ledger.generation_note import GenerationNote, Writes, keys_of, writes_of
 from tidemill.spec.output import OutputMode
 from tidemill.spec.spec import Spec
 
@@ -21,7 +21,7 @@ BEHIND_THE_GATE = (
 
 
 @dataclass(frozen=True)
-class Bound:
+class FrozenSettings:
     """What a generation is bound to.
 
     Args:
@@ -39,14 +39,14 @@ class Bound:
     writes: Writes
 
 
-def judge_of(note: Note, pipeline: str) -> Judge:
+def judge_of(note: GenerationNote, pipeline: str) -> Judge:
     """Who gives the verdicts on a generation."""
     return Judge(pipeline, note.pipeline_class, published=note.writes != "nothing")
 
 
-def bound_by(note: Note) -> Bound:
+def bound_by(note: GenerationNote) -> FrozenSettings:
     """As the note has it."""
-    return Bound(
+    return FrozenSettings(
         partition_by=tuple(note.partition_by.items()),
         timezone=note.timezone,
         format=note.format,
@@ -56,9 +56,9 @@ def bound_by(note: Note) -> Bound:
     )
 
 
-def bound_today(spec: Spec) -> Bound:
+def bound_today(spec: Spec) -> FrozenSettings:
     """As the spec has it."""
-    return Bound(
+    return FrozenSettings(
         partition_by=tuple(spec.output.partition_by.items()),
         timezone=spec.timezone,
         format=spec.output.format,
@@ -68,7 +68,7 @@ def bound_today(spec: Spec) -> Bound:
     )
 
 
-def interval_changes(judge: Judge, was: Bound, now: Bound) -> list[Change]:
+def interval_changes(judge: Judge, was: FrozenSettings, now: FrozenSettings) -> list[Change]:
     """Partitions and time zone: design section 6."""
     found = []
     if was.partition_by != now.partition_by:
@@ -79,7 +79,7 @@ def interval_changes(judge: Judge, was: Bound, now: Bound) -> list[Change]:
     return found
 
 
-def format_changes(judge: Judge, was: Bound, now: Bound) -> list[Change]:
+def format_changes(judge: Judge, was: FrozenSettings, now: FrozenSettings) -> list[Change]:
     """The format of files, which cannot change within a table or a list of files."""
     if was.format == now.format:
         return []
@@ -87,7 +87,7 @@ def format_changes(judge: Judge, was: Bound, now: Bound) -> list[Change]:
     return [judge.not_allowed("output.format", was.format, now.format, means)]
 
 
-def mode_changes(judge: Judge, was: Bound, now: Bound) -> list[Change]:
+def mode_changes(judge: Judge, was: FrozenSettings, now: FrozenSettings) -> list[Change]:
     """Mode, keys, and whether files are written at all."""
     found = []
     if was.mode != now.mode:
@@ -154,5 +154,5 @@ def _sink_change(judge: Judge, *, to_files: bool) -> Change:
     return judge.not_allowed("sink", "files", "one of Spark's own", means, BEHIND_THE_GATE)
 
 
-def _said(bound: Bound) -> list[Any]:
+def _said(bound: FrozenSettings) -> list[Any]:
     return [f"{column}: {expression}" for column, expression in bound.partition_by]

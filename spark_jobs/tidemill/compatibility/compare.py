@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict
 from tidemill.compatibility.binding_rules import judge_of
 from tidemill.compatibility.change import Change, Judge, refuse
 from tidemill.compatibility.code_hash import hash_of_code
-from tidemill.compatibility.fingerprint import (
-    Fingerprint,
-    SpecPrint,
+from tidemill.compatibility.creation_snapshot import (
+    CreationSnapshot,
+    SpecSnapshot,
     print_of,
     read_fingerprint,
 )
 from tidemill.compatibility.spec_changes import spec_changes
-from tidemill.ledger.generation_note import Note, hash_of_file, hash_of_spec
+from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
@@ -39,8 +39,8 @@ class Born:
     """
 
     pipeline: Pipeline
-    note: Note
-    fingerprint: Fingerprint
+    note: GenerationNote
+    fingerprint: CreationSnapshot
     spec: Spec
 
     @property
@@ -82,7 +82,7 @@ class Born:
         return was, hash_of_code(path.read_bytes(), path.suffix) if path.is_file() else ""
 
     @property
-    def _prints(self) -> tuple[SpecPrint, SpecPrint]:
+    def _prints(self) -> tuple[SpecSnapshot, SpecSnapshot]:
         born, path = self.fingerprint, self.pipeline.transform_file
         code = path.read_bytes() if path.is_file() else b""
         was = print_of(self.spec, born.code.encode(), born.suffix)
@@ -99,7 +99,7 @@ class Passed(BaseModel):
     changes: tuple[Change, ...]
 
 
-def born_of(pipeline: Pipeline, note: Note | None) -> Born | None:
+def born_of(pipeline: Pipeline, note: GenerationNote | None) -> Born | None:
     """A generation as it was born; None where nobody knows any more, or it was not born yet."""
     found = read_fingerprint(pipeline.layout, note.generation) if note else None
     spec = found.born() if found else None
@@ -110,7 +110,7 @@ def born_of(pipeline: Pipeline, note: Note | None) -> Born | None:
     return Born(pipeline, note, found, spec)
 
 
-def refuse_changes(pipeline: Pipeline, note: Note | None) -> None:
+def refuse_changes(pipeline: Pipeline, note: GenerationNote | None) -> None:
     """Refuse a spec with which a generation cannot go on; about its code nothing is asked.
 
     Args:
@@ -125,7 +125,7 @@ def refuse_changes(pipeline: Pipeline, note: Note | None) -> None:
         refuse(born.spec_changes(), born.note.generation, pipeline.spec_file)
 
 
-def plan_asked_for(pipeline: Pipeline, note: Note | None) -> bool:
+def plan_asked_for(pipeline: Pipeline, note: GenerationNote | None) -> bool:
     """Whether only the plans can say if a generation may go on with what has changed."""
     born = born_of(pipeline, note)
     return born is not None and not born.same_plan
@@ -136,7 +136,7 @@ def has_passed(pipeline: Pipeline, generation: str) -> bool:
     return pipeline.layout.passed(generation, _both(pipeline)).exists()
 
 
-def put_passed(pipeline: Pipeline, generation: str, changes: list[Change]) -> None:
+def record_compatible(pipeline: Pipeline, generation: str, changes: list[Change]) -> None:
     """Put down that today's spec and code may go on, so that no later start asks again."""
     spec, code = hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file)
     document = Passed(spec_hash=spec, code_hash=code, changes=tuple(changes))
@@ -147,7 +147,7 @@ def _both(pipeline: Pipeline) -> str:
     return f"{hash_of_spec(pipeline.spec)[:16]}-{hash_of_file(pipeline.transform_file)[:16]}"
 
 
-def _inputs(spec: SpecPrint) -> object:
+def _inputs(spec: SpecSnapshot) -> object:
     """What says which columns the transform is given, and what is asked of its result."""
     sources = {
         name: (one.kind, one.event_time, one.watermark, _shaping(one.fields))

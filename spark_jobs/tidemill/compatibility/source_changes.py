@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tidemill.compatibility.change import Change, Judge
-from tidemill.compatibility.fingerprint import SourcePrint
+from tidemill.compatibility.creation_snapshot import SourcePrint
 from tidemill.contract.syntax.java_regex import as_python
 
 LIMITS = frozenset(

@@ -22,7 +22,7 @@ class SourceReturned(Refused):
     """A source was dropped and is back under its old name; carries `source`."""
 
 
-def prove_sources(layout: Layout, generation: str, spec: Spec, batches: Sequence[Batch]) -> None:
+def verify_sources(layout: Layout, generation: str, spec: Spec, batches: Sequence[Batch]) -> None:
     """Compare the spec's sources with those that were read.
 
     Args:
@@ -55,7 +55,7 @@ def prove_sources(layout: Layout, generation: str, spec: Spec, batches: Sequence
 def bound_source_changes(
     layout: Layout, generation: str, spec: Spec, name: str, batches: Sequence[Batch]
 ) -> list[Change]:
-    """What has changed of a source since it was first read that may not; as for `prove_sources`."""
+    """The changes of a source since it was first read that its generation does not survive."""
     born, today = source_as_born(layout, generation, name), source_today(spec, name)
     if born is None:
         return []

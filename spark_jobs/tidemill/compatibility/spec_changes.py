@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tidemill.compatibility.binding_rules import (
-    Bound,
+    FrozenSettings,
     format_changes,
     interval_changes,
     mode_changes,
     source_changes,
 )
 from tidemill.compatibility.change import Change, Judge
-from tidemill.compatibility.fingerprint import SpecPrint
+from tidemill.compatibility.creation_snapshot import SpecSnapshot
 from tidemill.compatibility.source_changes import parameter_changes
 from tidemill.spec.output import OutputMode
 
@@ -25,7 +25,7 @@ from tidemill.spec.output import OutputMode
 OF_SINKS_NO_MATTER = frozenset({"numRows", "truncate", "persist", "table"})
 
 
-def spec_changes(judge: Judge, was: SpecPrint, now: SpecPrint) -> list[Change]:
+def spec_changes(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> list[Change]:
     """Every change of a spec, in the order of its fields.
 
     Args:
@@ -47,11 +47,13 @@ def spec_changes(judge: Judge, was: SpecPrint, now: SpecPrint) -> list[Change]:
     ]
 
 
-def _bound(one: SpecPrint) -> Bound:
-    return Bound(one.partition_by, one.timezone, one.format, one.mode, one.keys, one.writes)
+def _bound(one: SpecSnapshot) -> FrozenSettings:
+    return FrozenSettings(
+        one.partition_by, one.timezone, one.format, one.mode, one.keys, one.writes
+    )
 
 
-def _sources(judge: Judge, was: SpecPrint, now: SpecPrint) -> Iterator[Change]:
+def _sources(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Change]:
     for name, source in now.sources.items():
         born = was.sources.get(name)
         if born is None:
@@ -72,7 +74,7 @@ def _sources(judge: Judge, was: SpecPrint, now: SpecPrint) -> Iterator[Change]:
             yield judge.consequences(f"sources.{name}", source.kind, None, means, remedy)
 
 
-def _statics(judge: Judge, was: SpecPrint, now: SpecPrint) -> Iterator[Change]:
+def _statics(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Change]:
     for name in sorted({*was.statics, *now.statics}):
         before, after = was.statics.get(name), now.statics.get(name)
         if before != after:
@@ -80,7 +82,7 @@ def _statics(judge: Judge, was: SpecPrint, now: SpecPrint) -> Iterator[Change]:
             yield judge.consequences(f"statics.{name}", before, after, means)
 
 
-def _settings(judge: Judge, was: SpecPrint, now: SpecPrint) -> Iterator[Change]:
+def _settings(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Change]:
     if was.trigger != now.trigger:
         means = "a run takes the same rows, in one batch or in several"
         yield judge.allowed("trigger", was.trigger, now.trigger, means)
@@ -115,7 +117,7 @@ def _rules(
             yield judge.consequences(f"{field}.{name}", before, after, means)
 
 
-def _writer(judge: Judge, was: SpecPrint, now: SpecPrint) -> Iterator[Change]:
+def _writer(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Change]:
     if was.format != now.format:
         return
     for name in sorted({*was.writer, *now.writer}):
@@ -132,7 +134,7 @@ def _writer(judge: Judge, was: SpecPrint, now: SpecPrint) -> Iterator[Change]:
             yield judge.consequences(field, before, after, means)
 
 
-def _sink(judge: Judge, was: SpecPrint, now: SpecPrint) -> Iterator[Change]:
+def _sink(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Change]:
     if was.sink is None or now.sink is None:
         return
     before, after = was.sink["kind"], now.sink["kind"]

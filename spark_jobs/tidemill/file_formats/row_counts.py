@@ -16,14 +16,14 @@ from tidemill.contract.errors import Refused
 from tidemill.file_formats.avro import NotAvro, avro_rows
 from tidemill.file_formats.parquet import MissingDataFile
 from tidemill.file_formats.text import count_lines, csv_rows
-from tidemill.file_formats.written_format import Written
+from tidemill.file_formats.written_format import WriteFormat
 
 
 class TornOutput(Refused):
     """A file of the sink is not whole; carries `file`, `size` in bytes and `reason`."""
 
 
-def count_rows(path: Path, written: Written) -> int:
+def count_rows(path: Path, written: WriteFormat) -> int:
     """The rows of a file in any of the sink's formats but Parquet.
 
     Args:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from tidemill.file_formats.written_format import Written
+from tidemill.file_formats.written_format import WriteFormat
 
 CHUNK_BYTES = 2**20
 
@@ -51,7 +51,7 @@ def count_lines(path: Path, separator: bytes) -> int:
     return lines
 
 
-def csv_rows(path: Path, written: Written) -> Iterator[bytes]:
+def csv_rows(path: Path, written: WriteFormat) -> Iterator[bytes]:
     """The rows of a CSV file, without its header; inside quotes a line break ends none.
 
     Raises:
@@ -83,7 +83,7 @@ class Dialect:
         written: Format and options.
     """
 
-    written: Written
+    written: WriteFormat
 
     @property
     def separator(self) -> bytes:

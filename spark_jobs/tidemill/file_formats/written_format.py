@@ -8,7 +8,7 @@ from tidemill.spec.output import Output
 from tidemill.spec.sources.file import FileFormat
 
 
-class Written(BaseModel):
+class WriteFormat(BaseModel):
     """Format and options of the file sink.
 
     Attributes:
@@ -27,9 +27,9 @@ class Written(BaseModel):
         return given.get(name.lower(), default)
 
 
-PARQUET = Written()
+PARQUET = WriteFormat()
 
 
-def written_by(output: Output) -> Written:
+def written_by(output: Output) -> WriteFormat:
     """How a query with this output writes."""
-    return Written(format=output.format, options=output.writer_options)
+    return WriteFormat(format=output.format, options=output.writer_options)

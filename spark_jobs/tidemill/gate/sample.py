@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tidemill.file_formats.written_format import PARQUET, Written
+from tidemill.file_formats.written_format import PARQUET, WriteFormat
 from tidemill.gate.columns import Column, parse_columns
 
 
@@ -25,7 +25,7 @@ class SampleFile:
     path: Path
     sink: Path
     partition: Mapping[str, str | None]
-    written: Written = PARQUET
+    written: WriteFormat = PARQUET
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ class ExecutionChanged(Refused):
     """A checkpoint would go from batches to continuous or back; carries `born` and `asked`."""
 
 
-def prove_execution(generation: Generation, *, continuous: bool) -> None:
+def verify_execution(generation: Generation, *, continuous: bool) -> None:
     """Compare how a query is to run with how its checkpoint was made.
 
     Args:

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tidemill.compatibility.fingerprint import inherit_fingerprint
+from tidemill.compatibility.creation_snapshot import inherit_fingerprint
 from tidemill.generations.verify import Generation, GenerationUnbound
 from tidemill.ledger.flushes import Flush, flushes
-from tidemill.ledger.generation_note import Note, hash_of_file, hash_of_spec
+from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
 from tidemill.ledger.manifests import Manifest, put_manifest
 from tidemill.ledger.source_record import kafka_sources
 from tidemill.sources.kafka.accepted_loss import PassedLoss
@@ -123,7 +123,7 @@ def _was_passed(folder: Path, path: Path, first: int) -> bool:
     return passed is not None and (passed.batch is None or passed.batch < first)
 
 
-def _begin_sink(generation: Generation, note: Note, to: Path, first: int) -> None:
+def _begin_sink(generation: Generation, note: GenerationNote, to: Path, first: int) -> None:
     """Let the sink go on at a batch: what came before is in its record, without a file."""
     if note.writes == "files":
         _begin_log(generation, to / METADATA_DIRECTORY, first)

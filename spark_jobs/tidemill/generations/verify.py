@@ -21,7 +21,7 @@ from tidemill.compatibility.binding_rules import (
 from tidemill.contract.errors import Refused
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.flushes import Flush, read_flush
-from tidemill.ledger.generation_note import Note, read_note
+from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.manifests import AttemptLog
 from tidemill.ledger.sink_reader import read_committed
@@ -29,7 +29,7 @@ from tidemill.sources.files.probe import inspect
 from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
 from tidemill.spark_logs.sink_contents import Committed
 from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.root_identity import prove_born_here
+from tidemill.storage.root_identity import verify_born_here
 
 
 class CheckpointLost(Refused):
@@ -88,7 +88,7 @@ class Generation:
     """
 
     name: str
-    note: Note | None
+    note: GenerationNote | None
     checkpoint: Checkpoint
     log: Committed
     ledger: Ledger
@@ -165,7 +165,7 @@ def _read(pipeline: Pipeline, name: str) -> Generation:
             now=sink,
         )
     if note is not None:
-        prove_born_here(layout, note.root, layout.note(name))
+        verify_born_here(layout, note.root, layout.note(name))
     ledger = Ledger(layout, name, partial(inspect, pipeline.spec))
     return Generation(name, note, checkpoint, read_committed(note, sink), ledger)
 
@@ -216,7 +216,7 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
             found=found,
         )
     if isinstance(log, AttemptLog):
-        log.prove_planned(generation.checkpoint.offsets)
+        log.verify_planned(generation.checkpoint.offsets)
     if known > committed:
         raise LedgerAhead(
             f"{place} ends at batch {committed}, the ledger at {known}: a commit was lost, or the "
@@ -247,7 +247,7 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         )
 
 
-def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
+def _prove_intervals(pipeline: Pipeline, note: GenerationNote) -> None:
     born, today = bound_by(note), bound_today(pipeline.spec)
     changes = interval_changes(judge_of(note, pipeline.name), born, today)
     if changes:
@@ -259,7 +259,7 @@ def _prove_intervals(pipeline: Pipeline, note: Note) -> None:
         )
 
 
-def _prove_output(pipeline: Pipeline, note: Note) -> None:
+def _prove_output(pipeline: Pipeline, note: GenerationNote) -> None:
     born, today = bound_by(note), bound_today(pipeline.spec)
     judge = judge_of(note, pipeline.name)
     changes = format_changes(judge, born, today)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
-from tidemill.journal.recomputation import Made
+from tidemill.journal.recomputation import Recomputation
 from tidemill.journal.takeovers import births
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.source_record import kafka_sources
@@ -72,7 +72,7 @@ def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
     return Excluded(frozenset(files), {name: tuple(read) for name, read in ranges.items()})
 
 
-def without(layout: Layout, made: Made) -> Excluded:
+def without(layout: Layout, made: Recomputation) -> Excluded:
     """What does not count in a computation.
 
     Args:

@@ -25,8 +25,8 @@ from tidemill.increments.records import (
     hash_of_files,
 )
 from tidemill.journal.journal import Journal
-from tidemill.journal.recomputation import Made, Place
-from tidemill.journal.takeovers import Birth, births
+from tidemill.journal.recomputation import BatchRange, Recomputation
+from tidemill.journal.takeovers import Takeover, births
 from tidemill.storage import documents
 from tidemill.storage.documents import AlreadyWritten
 
@@ -220,7 +220,7 @@ class Increments:
                 found.update([one.increment] if late else one.made.supersedes)
         return frozenset(found)
 
-    def _too_late(self, redo: Sealed, made: Made) -> bool:
+    def _too_late(self, redo: Sealed, made: Recomputation) -> bool:
         """Whether part of what a redo was to take the place of was published before it."""
         journal = Journal(self.folder.parent / "journal")
         # What was there when it was computed is none of that.
@@ -243,7 +243,7 @@ class Increments:
         )
 
 
-def _goes_on_without(birth: Birth, place: Place) -> bool:
+def _goes_on_without(birth: Takeover, place: BatchRange) -> bool:
     """Whether a fork has left batches behind, whoever sealed them and when."""
     return birth.kind == "fork" and place.generation == birth.of and place.last >= birth.first
 

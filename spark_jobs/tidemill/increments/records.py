@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.batch import Batch
 
 
@@ -55,23 +55,23 @@ class Sealed(BaseModel):
     rows: int
     rejected: int
     net: tuple[NetFile, ...] | None = None
-    made: Made | None = None
+    made: Recomputation | None = None
     run_id: str
     sealed: datetime
     epoch: int = 0
 
     @property
-    def place(self) -> Place:
+    def place(self) -> BatchRange:
         """Where its files lie."""
-        return Place(generation=self.generation, first=self.first, last=self.last)
+        return BatchRange(generation=self.generation, first=self.first, last=self.last)
 
     @property
-    def stands_for(self) -> Place:
+    def stands_for(self) -> BatchRange:
         """The live batches that it is, or takes the place of."""
         if self.made is None:
             return self.place
         made = self.made
-        return Place(generation=made.generation, first=made.first, last=made.last)
+        return BatchRange(generation=made.generation, first=made.first, last=made.last)
 
     @property
     def in_order(self) -> bool:

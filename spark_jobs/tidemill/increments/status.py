@@ -12,7 +12,7 @@ from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Applied, Journal
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import MadeBy, Place
+from tidemill.journal.recomputation import BatchRange, MadeBy
 
 IncrementState = Literal[
     "sealed", "passed", "held", "released", "rejected", "superseded", "published"
@@ -62,7 +62,7 @@ class IncrementStatus(BaseModel):
     release_reason: str | None
     made: MadeBy | None = None
     partitions: Partitions | None = None
-    place: Place
+    place: BatchRange
     decided_by: str | None = None
     os_user: str | None = None
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.recomputation import BatchRange, Recomputation
 
 EventKind = Literal["increment", "reject", "swap", "replace"]
 
@@ -35,8 +35,8 @@ class Event(BaseModel):
     generation: str
     first: int
     last: int
-    files: Place | None = None
-    made: Made | None = None
+    files: BatchRange | None = None
+    made: Recomputation | None = None
     rows: int
     rejected: int
     files_hash: str
@@ -48,9 +48,9 @@ class Event(BaseModel):
     epoch: int = 0
 
     @property
-    def place(self) -> Place:
+    def place(self) -> BatchRange:
         """Where its files lie."""
-        own = Place(generation=self.generation, first=self.first, last=self.last)
+        own = BatchRange(generation=self.generation, first=self.first, last=self.last)
         return self.files or own
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from tidemill.contract.layout import Layout
-from tidemill.file_formats.written_format import Written
+from tidemill.file_formats.written_format import WriteFormat
 from tidemill.journal.journal import EventKind
 from tidemill.storage import documents
 
@@ -33,7 +33,7 @@ class PublishedFile(BaseModel):
     rows: int
     batch: int
     partition: dict[str, str | None]
-    written: Written
+    written: WriteFormat
 
 
 class PublishedFiles(BaseModel):

@@ -12,7 +12,7 @@ from tidemill.ledger.input_file import InputFile
 MadeBy = Literal["backfill", "redo", "reinstate", "rebuild"]
 
 
-class Place(BaseModel):
+class BatchRange(BaseModel):
     """Where files lie: the sink and the ledger of a generation, and its batches.
 
     What was computed again has a generation of its own, such as `backfill-3f2a9c`, whose one batch
@@ -26,7 +26,7 @@ class Place(BaseModel):
     last: int
 
 
-class Made(BaseModel):
+class Recomputation(BaseModel):
     """Why a sealed set is no run of live batches, and what it does when it goes out.
 
     Attributes:

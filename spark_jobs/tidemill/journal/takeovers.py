@@ -19,7 +19,7 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
 
-class Birth(BaseModel):
+class Takeover(BaseModel):
     """That a generation takes over.
 
     Attributes:
@@ -54,17 +54,17 @@ class Birth(BaseModel):
     after: int | None = None
 
 
-def births(home: Path) -> list[Birth]:
+def births(home: Path) -> list[Takeover]:
     """Every takeover that counts, in order.
 
     Args:
         home: `Layout.home`.
     """
-    found = (documents.read(p, Birth) for _, p in documents.numbered(home / "generations"))
+    found = (documents.read(p, Takeover) for _, p in documents.numbered(home / "generations"))
     return [birth for birth in found if birth is not None and _counts(home, birth)]
 
 
-def put_birth(layout: Layout, birth: Birth) -> None:
+def put_takeover(layout: Layout, birth: Takeover) -> None:
     """Add a takeover; under the lease.
 
     Raises:
@@ -116,7 +116,7 @@ def next_generation(layout: Layout) -> str:
     return f"live-{max(taken, default=1) + 1:04d}"
 
 
-def _counts(home: Path, birth: Birth) -> bool:
+def _counts(home: Path, birth: Takeover) -> bool:
     journal = Journal(home / "journal")
     if birth.seq is None:
         return not _overtaken(journal, birth)
@@ -129,7 +129,7 @@ def _counts(home: Path, birth: Birth) -> bool:
     return not late or journal.is_published(event.seq)
 
 
-def _overtaken(journal: Journal, fork: Birth) -> bool:
+def _overtaken(journal: Journal, fork: Takeover) -> bool:
     """Whether a newer lease has let out what a fork was to go on without, before it was written."""
     if fork.after is None:
         return False

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tidemill.file_formats.written_format import Written
+from tidemill.file_formats.written_format import WriteFormat
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.output_file import OutputFile
 from tidemill.ledger.static_pins import StaticPin
@@ -42,7 +42,7 @@ class Start(BaseModel):
     table_schema: dict[str, Any]
     produced: int
     at: datetime
-    written: Written = Written()
+    written: WriteFormat = WriteFormat()
     hashed: tuple[str, ...] = ()
     cleans: tuple[str, ...] = ()
     planned: int = -1

@@ -24,7 +24,7 @@ from tidemill.storage import documents
 Writes = Literal["files", "attempts", "nothing"]
 
 
-class Note(BaseModel):
+class GenerationNote(BaseModel):
     """Written once, when a generation is born.
 
     Attributes:
@@ -72,8 +72,8 @@ class Note(BaseModel):
     root: str | None = None
 
 
-def read_note(layout: Layout, generation: str) -> Note | None:
-    return documents.read(layout.note(generation), Note)
+def read_note(layout: Layout, generation: str) -> GenerationNote | None:
+    return documents.read(layout.note(generation), GenerationNote)
 
 
 def writes_of(spec: Spec) -> Writes:

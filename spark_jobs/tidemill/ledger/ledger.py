@@ -15,7 +15,7 @@ from typing import Any
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
-from tidemill.file_formats.written_format import Written
+from tidemill.file_formats.written_format import WriteFormat
 from tidemill.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.input_file import taken_in
@@ -96,7 +96,7 @@ class Ledger:
         """The published columns when a batch was written, as Spark's JSON schema."""
         return next(s.table_schema for s in self.starts() if s.epoch == batch.start)
 
-    def written(self, batches: Iterable[Batch]) -> dict[int, Written]:
+    def written(self, batches: Iterable[Batch]) -> dict[int, WriteFormat]:
         """Batch -> how its files were written."""
         by_start = {start.epoch: start.written for start in self.starts()}
         return {batch.batch: by_start[batch.start] for batch in batches}

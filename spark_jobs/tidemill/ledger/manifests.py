@@ -113,14 +113,14 @@ class AttemptLog:
         """The rows that a batch read, as its writer counted them."""
         return self.manifest(batch).rows_in
 
-    def prove_planned(self, planned: Mapping[int, OffsetEntry]) -> None:
+    def verify_planned(self, planned: Mapping[int, OffsetEntry]) -> None:
         """Prove that the last batch was written from what the checkpoint has planned.
 
         Raises:
             ManifestForeign: it was not.
         """
         if self.latest is not None and self.latest in planned:
-            prove_planned(self.manifest(self.latest), planned[self.latest], self.sink)
+            verify_planned(self.manifest(self.latest), planned[self.latest], self.sink)
 
 
 def read_attempts(sink: Path) -> AttemptLog:
@@ -154,7 +154,7 @@ def put_manifest(sink: Path, manifest: Manifest) -> Manifest:
     return documents.put_if_absent(folder_of(sink, manifest.batch) / MANIFEST, manifest)
 
 
-def prove_planned(manifest: Manifest, planned: OffsetEntry, sink: Path) -> None:
+def verify_planned(manifest: Manifest, planned: OffsetEntry, sink: Path) -> None:
     """Prove that a batch was written from what the checkpoint has planned for it.
 
     Raises:

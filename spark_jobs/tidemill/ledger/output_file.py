@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tidemill.file_formats.parquet import read_footers
 from tidemill.file_formats.row_counts import count_rows
-from tidemill.file_formats.written_format import PARQUET, Written
+from tidemill.file_formats.written_format import PARQUET, WriteFormat
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import REJECTED
@@ -38,7 +38,7 @@ class OutputFile(BaseModel):
 
 
 def output_files(
-    files: Sequence[SinkFile], sink: Path, written: Written = PARQUET
+    files: Sequence[SinkFile], sink: Path, written: WriteFormat = PARQUET
 ) -> tuple[OutputFile, ...]:
     """What files of the sink hold, by their content and their directories.
 
@@ -63,7 +63,7 @@ def output_files(
     return tuple(outputs)
 
 
-def _counted(files: Sequence[SinkFile], written: Written) -> Iterator[tuple[int, int]]:
+def _counted(files: Sequence[SinkFile], written: WriteFormat) -> Iterator[tuple[int, int]]:
     """Rows and uncompressed bytes of each file."""
     if written.format == "parquet":
         for footer in read_footers([file.path for file in files]):

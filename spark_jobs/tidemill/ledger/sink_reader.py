@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from pathlib import Path
 
-from tidemill.ledger.generation_note import Note
+from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.manifests import read_attempts
 from tidemill.spark_logs.sink_contents import Committed
 from tidemill.spark_logs.sink_log import SinkFile, read_sink_log
@@ -31,7 +31,7 @@ class Nothing:
         return None
 
 
-def read_committed(note: Note | None, sink: Path) -> Committed:
+def read_committed(note: GenerationNote | None, sink: Path) -> Committed:
     """Read what a sink directory holds.
 
     Args:

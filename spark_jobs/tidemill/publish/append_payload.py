@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from tidemill.ledger.generation_note import Note
+from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.publish.audit import Audited
 from tidemill.publish.delta.table_schema import born_schema, check_file, together
@@ -19,7 +19,7 @@ def append_payload(
     audited: Sequence[Audited],
     *,
     generation: str,
-    note: Note,
+    note: GenerationNote,
     keys: tuple[str, ...],
 ) -> Payload:
     """What an event adds to every target.

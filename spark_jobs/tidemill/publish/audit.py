@@ -9,7 +9,7 @@ from pathlib import Path
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import Footer, read_footers
 from tidemill.file_formats.row_counts import count_rows
-from tidemill.file_formats.written_format import Written
+from tidemill.file_formats.written_format import WriteFormat
 from tidemill.increments.increments import NetFile, hash_of_files
 from tidemill.journal.journal import Event
 from tidemill.ledger.input_file import sha256_of
@@ -35,7 +35,7 @@ class Audited:
     batch: int
     file: OutputFile
     path: Path
-    written: Written
+    written: WriteFormat
     footer: Footer | None
 
 
@@ -43,7 +43,7 @@ def audit(
     event: Event,
     batches: Sequence[Batch],
     sink: Path,
-    written: Mapping[int, Written],
+    written: Mapping[int, WriteFormat],
     net: Sequence[NetFile] | None = None,
     folder: Path | None = None,
 ) -> list[Audited]:
@@ -92,7 +92,7 @@ def _audited(
     event: Event,
     batches: Sequence[Batch],
     sink: Path,
-    written: Mapping[int, Written],
+    written: Mapping[int, WriteFormat],
     *,
     merged: bool,
 ) -> list[Audited]:

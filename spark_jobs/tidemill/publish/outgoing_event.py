@@ -9,7 +9,7 @@ from pathlib import Path
 from tidemill.generations.verify import GenerationUnbound
 from tidemill.increments.increments import Increments, Sealed
 from tidemill.journal.journal import Event
-from tidemill.ledger.generation_note import Note, read_note
+from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.publish.append_payload import append_payload
 from tidemill.publish.audit import Audited, audit
@@ -103,7 +103,7 @@ class Outgoing:
         RejectedTable(self.pipeline.layout, self.epoch).drop_replaced(self.event)
 
     @property
-    def _note(self) -> Note:
+    def _note(self) -> GenerationNote:
         layout, generation = self.pipeline.layout, self.event.place.generation
         note = read_note(layout, generation)
         if note is None:
@@ -115,7 +115,7 @@ class Outgoing:
         return note
 
     def _given(
-        self, note: Note, batches: Sequence[Batch], files: tuple[PayloadFile, ...]
+        self, note: GenerationNote, batches: Sequence[Batch], files: tuple[PayloadFile, ...]
     ) -> Payload:
         return Payload(
             generation=self.event.generation,

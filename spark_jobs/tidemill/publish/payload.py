@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidemill.file_formats.parquet_rows import row_chunks
-from tidemill.file_formats.written_format import PARQUET, Written
+from tidemill.file_formats.written_format import PARQUET, WriteFormat
 from tidemill.spec.output import OutputMode
 
 
@@ -31,7 +31,7 @@ class PayloadFile:
     rows: int
     batch: int
     partition: Mapping[str, str | None]
-    written: Written = PARQUET
+    written: WriteFormat = PARQUET
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import Made
+from tidemill.journal.recomputation import Recomputation
 from tidemill.ledger.ledger import Ledger
 
 # What their text is in a directory's name is what Arrow makes of them too.
 PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_date, pa.types.is_integer)
 
 
-def rival(layout: Layout, made: Made, events: Iterable[Event]) -> Event | None:
+def conflicting_event(layout: Layout, made: Recomputation, events: Iterable[Event]) -> Event | None:
     """The first event that a swap would undo, None where it may take its place.
 
     Args:
@@ -62,7 +62,7 @@ def overtaken(layout: Layout, event: Event, events: Sequence[Event]) -> str | No
         if other is not None:
             return f"event {other.seq}, of increment {other.increment:06d}, has its batches"
     elif event.made is not None:
-        other = rival(layout, event.made, events)
+        other = conflicting_event(layout, event.made, events)
         if other is not None:
             return (
                 f"event {other.seq}, of increment {other.increment:06d}, came before it and "

@@ -17,7 +17,7 @@ from tidemill.journal.journal import Event, Journal
 from tidemill.journal.published_files import PublishedFiles
 from tidemill.publish.delta import commit
 from tidemill.publish.delta.log_head import LogHead, read_head
-from tidemill.publish.delta.position import Turn
+from tidemill.publish.delta.position import DeltaPosition
 from tidemill.spec import targets as given
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
@@ -49,7 +49,7 @@ class TargetHead:
     log: LogHead | None = None
 
 
-def prove_tables(pipeline: Pipeline) -> None:
+def verify_tables(pipeline: Pipeline) -> None:
     """Prove the targets that lie under the root: the newest entry of each log, names of lists.
 
     Raises:
@@ -60,10 +60,10 @@ def prove_tables(pipeline: Pipeline) -> None:
     for name in ([REJECTED] if names else []) + names:
         target = _given(pipeline, name)
         if target is None or not isinstance(target, given.DatabaseTarget):
-            prove_target(pipeline, name)
+            verify_target(pipeline, name)
 
 
-def prove_target(pipeline: Pipeline, name: str) -> None:
+def verify_target(pipeline: Pipeline, name: str) -> None:
     """Prove one target, or the rejected table.
 
     Args:
@@ -130,7 +130,11 @@ def _table_head(layout: Layout, table: Path, counted_by: str) -> TargetHead:
     journal = Journal(layout.journal)
     loaded = commit.load(table)
     upto = max(journal.applied_by(counted_by), default=0)
-    has = (event.seq for event in reversed(journal.events()) if Turn(layout, event).has(loaded))
+    has = (
+        event.seq
+        for event in reversed(journal.events())
+        if DeltaPosition(layout, event).has(loaded)
+    )
     return TargetHead(next((seq for seq in has if seq <= upto), 0), log=log)
 
 

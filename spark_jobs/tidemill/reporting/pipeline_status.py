@@ -18,7 +18,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Step
 from tidemill.file_formats.delta import Head, read_head
-from tidemill.generations.construction import being_built
+from tidemill.generations.build import being_built
 from tidemill.increments.increments import Increments
 from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.journal.journal import Journal

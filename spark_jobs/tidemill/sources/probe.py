@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from tidemill.ledger.ledger import Batch
 from tidemill.sources.files import probe as file_probe
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Source
 
 
-def looks(
+def probe_sources(
     pipeline: Pipeline, batches: Sequence[Batch], environ: Mapping[str, str] = os.environ
-) -> list[Look]:
+) -> list[ProbeResult]:
     """A look at every source of a pipeline.
 
     Args:
@@ -29,16 +29,18 @@ def looks(
         TransientError: a source cannot be reached.
     """
     sources = pipeline.spec.sources
-    return [look_at(name, source, pipeline, batches, environ) for name, source in sources.items()]
+    return [
+        probe_source(name, source, pipeline, batches, environ) for name, source in sources.items()
+    ]
 
 
-def look_at(
+def probe_source(
     name: str,
     source: Source,
     pipeline: Pipeline,
     batches: Sequence[Batch],
     environ: Mapping[str, str],
-) -> Look:
+) -> ProbeResult:
     """A look at one source."""
     if isinstance(source, FileSource):
         return file_probe.look(name, source, batches, pipeline.layout)
@@ -46,4 +48,4 @@ def look_at(
         from tidemill.sources.kafka import probe as kafka_probe
 
         return kafka_probe.look(name, source, pipeline, batches, environ)
-    return Look(name, new=None, unit="rows")
+    return ProbeResult(name, new=None, unit="rows")

@@ -25,7 +25,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Look:
+class ProbeResult:
     """A source as it is now, against what the ledger says was read of it.
 
     Args:

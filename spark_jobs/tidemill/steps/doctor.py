@@ -1,11 +1,11 @@
 """Doctor: may this run go on, and is there anything to do? No JVM, about a second.
 
 It writes its report, and once the root's identity. In this order it looks at: the root and who may
-read it (`ledger.root_identity`), the tables and lists (`publish.target_heads`), the lease
-(`steps.lease`), a driver that outlived its task, the parts of the generation (`ledger.generation`),
-the journal, files that are still to be published, changes of the spec (`ledger.changes`), every
-source (`ledger.looks`), what there is to do (`steps.work`), the databases
-(`steps.database_looks`), and whether a feed is overdue (`steps.overdue`).
+read it (`storage.root_identity`), the tables and lists (`publish.target_heads`), the lease
+(`storage.lease`), a driver that outlived its task, the parts of the generation (`generations.verify`),
+the journal, files that are still to be published, changes of the spec (`compatibility.compare`), every
+source (`sources.probe`), what there is to do (`steps.parts.pending_work`), the databases
+(`steps.parts.database_heads`), and whether a feed is overdue (`steps.parts.overdue`).
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.compatibility.compare import refuse_changes
-from tidemill.compatibility.source_identity import prove_sources
+from tidemill.compatibility.source_identity import verify_sources
 from tidemill.contract.errors import Refused
 from tidemill.contract.file_mode import open_to_others
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
-from tidemill.generations.execution import prove_execution
+from tidemill.generations.execution import verify_execution
 from tidemill.generations.verify import Generation, open_generation
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
 from tidemill.ledger.ledger import Batch
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
-from tidemill.publish.target_heads import prove_tables
-from tidemill.sources.probe import looks
-from tidemill.sources.probe_result import Look
+from tidemill.publish.target_heads import verify_tables
+from tidemill.sources.probe import probe_sources
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.sources.base import Rating
 from tidemill.steps.decisions.check_request import asked
 from tidemill.steps.decisions.repair_lease import refuse_lease_set_back
-from tidemill.steps.parts.database_heads import prove_databases
+from tidemill.steps.parts.database_heads import verify_databases
 from tidemill.steps.parts.overdue import check_overdue
 from tidemill.steps.parts.pending_work import find_work
 from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import end_outlived
-from tidemill.storage.root_identity import prove_pipeline, prove_root
+from tidemill.storage.root_identity import verify_pipeline, verify_root
 
 
 class RootUnusable(Refused):
@@ -72,7 +72,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
         run.say(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
     request = read_request(layout.run(run.run_id))
     if request.role != "rebuild":
-        prove_tables(pipeline)
+        verify_tables(pipeline)
     refuse_lease_set_back(layout)
     if request.role == "rebuild":
         # Just what a live generation refuses may be what is rebuilt for.
@@ -80,7 +80,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     generation = open_generation(pipeline)
     if request.role != "live":
         return asked(run, request, generation)
-    prove_execution(generation, continuous=continuous)
+    verify_execution(generation, continuous=continuous)
     batches = generation.ledger.batches()
     increments = Increments(layout.increments)
     journal = Journal(layout.journal)
@@ -89,9 +89,9 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     published = {event.increment for event in journal.events() if event.seq in visible}
     first = _first_unpublished(increments, generation.name, published)
     _check_unpublished_files(generation, batches, first)
-    prove_sources(layout, generation.name, pipeline.spec, batches)
+    verify_sources(layout, generation.name, pipeline.spec, batches)
     refuse_changes(pipeline, generation.note)
-    found = looks(pipeline, batches)
+    found = probe_sources(pipeline, batches)
     for look in found:
         _rate_problems(run, look)
     facts: dict[str, Any] = {
@@ -109,7 +109,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
         targets=[target.name for target in pipeline.spec.publish],
         published=pipeline.spec.published,
     )
-    prove_databases(run, due=bool(work))
+    verify_databases(run, due=bool(work))
     if work:
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
@@ -131,10 +131,10 @@ def _check_root(run: Run) -> None:
             remedy="Mount its disk, or correct TIDEMILL_ROOT. A new root is made by: tidemill init",
             root=root,
         )
-    warning = prove_root(root)
+    warning = verify_root(root)
     if warning is not None:
         run.say(f"warning: {warning}")
-    prove_pipeline(layout)
+    verify_pipeline(layout)
 
 
 def _warn_of_readers(run: Run) -> None:
@@ -188,7 +188,7 @@ def _open_own(layout: Layout, run_id: str) -> int | None:
     return own
 
 
-def _rate_problems(run: Run, look: Look) -> None:
+def _rate_problems(run: Run, look: ProbeResult) -> None:
     """Say what the spec rates `warn`, and raise the first that it rates `hold`."""
     for problem in look.problems:
         if problem.rating is Rating.WARN:
@@ -198,7 +198,7 @@ def _rate_problems(run: Run, look: Look) -> None:
             raise problem.error
 
 
-def _backlog_bytes(found: list[Look]) -> int | None:
+def _backlog_bytes(found: list[ProbeResult]) -> int | None:
     """Of all sources together; None where one of them cannot tell."""
     sizes = [look.backlog_bytes for look in found]
     known = [size for size in sizes if size is not None]

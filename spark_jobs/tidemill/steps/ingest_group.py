@@ -75,7 +75,7 @@ def _refuse_other_applications(pipelines: Sequence[Pipeline]) -> None:
 
 def _ingest(run: Run, shared: SparkSession, leaving: threading.Event) -> Ended:
     from tidemill.engine.run import ingest as engine
-    from tidemill.engine.run.options import Manner
+    from tidemill.engine.run.options import RunOptions
     from tidemill.engine.session import session_within
 
     pipeline, lost = run.pipeline, list[LeaseLost]()
@@ -85,7 +85,7 @@ def _ingest(run: Run, shared: SparkSession, leaving: threading.Event) -> Ended:
             return "its lease is lost"
         return "the process is to end" if leaving.is_set() else None
 
-    manner = Manner(stop=stop)
+    manner = RunOptions(stop=stop)
     # To leave the process, as an ingest of its own does, would end the others too.
     with hold(
         pipeline.layout.lease, step="ingest", run_id=run.run_id, on_loss=lost.append

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidemill.contract.errors import UsageError
-from tidemill.engine.run.options import Manner
+from tidemill.engine.run.options import RunOptions
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, refuse_unsupported
@@ -25,7 +25,7 @@ class NothingToShow(UsageError):
     """The rows of a continuous query cannot be shown; carries `sink`."""
 
 
-def stream(run: Run, manner: Manner) -> Ended:
+def stream(run: Run, manner: RunOptions) -> Ended:
     """Run a pipeline's query until it ends or is stopped.
 
     Args:

@@ -68,7 +68,7 @@ def memory_file(root: Path) -> Path:
     return root.parent / f".{root.name}.tidemill.json"
 
 
-def prove_root(root: Path, environ: Mapping[str, str] = os.environ) -> str | None:
+def verify_root(root: Path, environ: Mapping[str, str] = os.environ) -> str | None:
     """Prove that a folder is the root that it was; one that nobody knows gets an identity.
 
     Args:
@@ -136,7 +136,7 @@ def initialise(
     return own
 
 
-def prove_pipeline(layout: Layout) -> None:
+def verify_pipeline(layout: Layout) -> None:
     """Prove that a pipeline that was born here is still here; list it where it is new.
 
     Raises:
@@ -154,7 +154,7 @@ def prove_pipeline(layout: Layout) -> None:
         )
 
 
-def prove_born_here(layout: Layout, root_id: str | None, note: Path) -> None:
+def verify_born_here(layout: Layout, root_id: str | None, note: Path) -> None:
     """Prove that a generation was born in this root, and not copied from another one.
 
     Args:

@@ -40,7 +40,7 @@ from tidemill.engine.sources.read import read_stream
 from tidemill.engine.sources.reread import InputGone, read_again
 from tidemill.engine.sources.static_inputs import Statics, read_statics
 from tidemill.engine.spark_errors import of_spark
-from tidemill.generations.construction import left_out
+from tidemill.generations.build import left_out
 from tidemill.increments.exclusions import Excluded
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec

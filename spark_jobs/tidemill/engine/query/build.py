@@ -23,7 +23,7 @@ from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.sources.exclusions import leave_out
 from tidemill.engine.sources.read import read_stream
 from tidemill.engine.sources.static_inputs import Statics
-from tidemill.generations.construction import left_out
+from tidemill.generations.build import left_out
 from tidemill.spec.pipeline import Pipeline
 
 if TYPE_CHECKING:

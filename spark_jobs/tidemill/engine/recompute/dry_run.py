@@ -22,10 +22,10 @@ from tidemill.engine.recompute.recompute import Computed, compute
 from tidemill.engine.spark_errors import of_spark
 from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.delta_log import has_table
-from tidemill.file_formats.written_format import PARQUET, Written, written_by
+from tidemill.file_formats.written_format import PARQUET, WriteFormat, written_by
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.published_files import files_now
-from tidemill.journal.recomputation import Made
+from tidemill.journal.recomputation import Recomputation
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
@@ -69,7 +69,12 @@ class DryRun:
 
 
 def dry_run(
-    session: SparkSession, pipeline: Pipeline, made: Made, extent: Extent, run_id: str, say: Say
+    session: SparkSession,
+    pipeline: Pipeline,
+    made: Recomputation,
+    extent: Extent,
+    run_id: str,
+    say: Say,
 ) -> DryRun:
     """Compute what a backfill would, compare it with what is published, and leave nothing behind.
 
@@ -202,11 +207,14 @@ def _in(schema: pa.Schema, partitions: Partitions) -> ds.Expression | None:
 
 
 def _of_sinks(
-    session: SparkSession, pipeline: Pipeline, done: Computed, files: Iterable[tuple[Path, Written]]
+    session: SparkSession,
+    pipeline: Pipeline,
+    done: Computed,
+    files: Iterable[tuple[Path, WriteFormat]],
 ) -> DataFrame:
     """The good rows of files of sinks, with the partitions that their directories name."""
     table = pipeline.layout.table
-    parts: dict[tuple[Path, str], tuple[Written, list[str]]] = {}
+    parts: dict[tuple[Path, str], tuple[WriteFormat, list[str]]] = {}
     for path, written in files:
         root = table / path.relative_to(table).parts[0]
         parts.setdefault((root, repr(written)), (written, []))[1].append(str(path))
@@ -223,7 +231,7 @@ def _read(
     pipeline: Pipeline,
     schema: StructType,
     root: Path,
-    written: Written,
+    written: WriteFormat,
     paths: list[str],
 ) -> DataFrame:
     partitions = pipeline.spec.output.partition_by

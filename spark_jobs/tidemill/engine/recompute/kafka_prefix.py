@@ -13,7 +13,7 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.engine.sources import kafka as kafka_source
 from tidemill.sources.kafka.broker import Broker
-from tidemill.sources.kafka.topics import prove_topics, records_of
+from tidemill.sources.kafka.topics import records_of, verify_topics
 from tidemill.spark_logs.offset_ranges import Range
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
@@ -26,7 +26,7 @@ class RecordsReplaced(Refused):
     """A topic keeps the last record of each key only; carries `source` and `topics`."""
 
 
-def prove_records(
+def verify_records(
     layout: Layout,
     generation: str,
     name: str,
@@ -67,7 +67,7 @@ def prove_records(
             source=name,
             topics=compacted,
         )
-    prove_topics(layout, generation, name, found, {})
+    verify_topics(layout, generation, name, found, {})
     places: dict[str, set[int]] = {}
     for one in ranges:
         if one.topic in found:

@@ -25,12 +25,12 @@ from tidemill.engine.recompute.moved_rows import moved
 from tidemill.engine.recompute.partition_filter import keeping
 from tidemill.engine.recompute.past_static_inputs import StaticsOf, statics_then
 from tidemill.engine.recompute.published_input import Inputs, Read, inputs_of, read_prefix, reads_of
-from tidemill.engine.recompute.scratch_generation import files_in, scratch, write_down, write_rows
-from tidemill.engine.recompute.strategy import goes_by_batch
+from tidemill.engine.recompute.scratch_generation import files_in, record_batch, scratch, write_rows
+from tidemill.engine.recompute.strategy import can_recompute_in_batch
 from tidemill.engine.spark_errors import of_spark
 from tidemill.increments.exclusions import without
 from tidemill.journal.journal import Journal
-from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger, OutputFile
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
@@ -57,8 +57,8 @@ class Recomputed:
         skipped: Inputs that the lateness bound let it pass over.
     """
 
-    place: Place
-    made: Made
+    place: BatchRange
+    made: Recomputation
     rows: int
     rejected: int
     inputs: int
@@ -70,7 +70,7 @@ class Recomputed:
 def recompute(
     session: SparkSession,
     pipeline: Pipeline,
-    made: Made,
+    made: Recomputation,
     extent: Extent | None,
     run_id: str,
     epoch: int,
@@ -93,7 +93,7 @@ def recompute(
         QueryFailed: the same error will come again.
     """
     done = compute(session, pipeline, made, extent, say)
-    batch = write_down(pipeline, done.planned, made, done.place, done.inputs.reads, run_id, epoch)
+    batch = record_batch(pipeline, done.planned, made, done.place, done.inputs.reads, run_id, epoch)
     return Recomputed(
         place=done.place,
         made=made.model_copy(update={"forgets": done.forgets}),
@@ -119,7 +119,7 @@ class Computed:
         files: What lies there.
     """
 
-    place: Place
+    place: BatchRange
     planned: Plan
     inputs: Inputs
     skipped: int
@@ -136,7 +136,7 @@ class Computed:
 
 
 def compute(
-    session: SparkSession, pipeline: Pipeline, made: Made, extent: Extent | None, say: Say
+    session: SparkSession, pipeline: Pipeline, made: Recomputation, extent: Extent | None, say: Say
 ) -> Computed:
     """Compute the rows, without any document that names them; as for `recompute`."""
     place = scratch(made)
@@ -156,15 +156,15 @@ def compute(
 def _compute(
     session: SparkSession,
     pipeline: Pipeline,
-    made: Made,
+    made: Recomputation,
     extent: Extent | None,
     reads: Sequence[Read],
-    place: Place,
+    place: BatchRange,
     statics: StaticsOf,
     say: Say,
 ) -> Computed:
     planned = plan(session, pipeline, statics({}))
-    by_batch = goes_by_batch(pipeline, planned, reads, extent)
+    by_batch = can_recompute_in_batch(pipeline, planned, reads, extent)
     skipped = 0
     if by_batch and extent is not None:
         reads, skipped = _within_bound(pipeline, planned, reads, extent, say)
@@ -224,9 +224,9 @@ def _prove_records(pipeline: Pipeline, generation: str, inputs: Inputs) -> None:
     for name, source in pipeline.spec.sources.items():
         ranges = [one for read in inputs.reads for one in read.ranges.get(name, ())]
         if ranges and isinstance(source, KafkaSource):
-            from tidemill.engine.recompute.kafka_prefix import prove_records
+            from tidemill.engine.recompute.kafka_prefix import verify_records
 
-            prove_records(pipeline.layout, generation, name, source, ranges)
+            verify_records(pipeline.layout, generation, name, source, ranges)
 
 
 def _refuse_outside(pipeline: Pipeline, extent: Extent) -> None:

@@ -34,7 +34,7 @@ from tidemill.engine.recompute.replay_segments import MOST_BATCHES, Step, segmen
 from tidemill.engine.sources.static_inputs import kept
 from tidemill.engine.spark_errors import of_spark, query_error
 from tidemill.increments.exclusions import without
-from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
 from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spark_logs.commit_log import put_watermark
@@ -55,7 +55,12 @@ class NotPartly(Refused):
 
 
 def replay(
-    session: SparkSession, pipeline: Pipeline, made: Made, place: Place, keep: Keep, say: Say
+    session: SparkSession,
+    pipeline: Pipeline,
+    made: Recomputation,
+    place: BatchRange,
+    keep: Keep,
+    say: Say,
 ) -> None:
     """Leave what batches 0 to `made.last` give out as files of a scratch generation's sink.
 

@@ -20,7 +20,7 @@ from tidemill.engine.recompute.scratch_generation import write_rows
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable
 from tidemill.engine.spark_errors import of_spark
 from tidemill.file_formats.keyed_rows import KeyedFile
-from tidemill.journal.recomputation import Place
+from tidemill.journal.recomputation import BatchRange
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
@@ -47,7 +47,7 @@ class ReplayOutput:
 
     session: SparkSession
     pipeline: Pipeline
-    place: Place
+    place: BatchRange
     stage: Path
     keep: Keep
 

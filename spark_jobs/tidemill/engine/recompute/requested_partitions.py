@@ -28,7 +28,7 @@ class PartitionUntimed(Refused):
     """A partition's value is no day and no time, so nobody knows when it is; carries `value`."""
 
 
-def extent_wanted(session: SparkSession, pipeline: Pipeline, request: RunRequest) -> Extent:
+def resolve_partitions(session: SparkSession, pipeline: Pipeline, request: RunRequest) -> Extent:
     """The whole partitions that a request means, and the times they cover.
 
     Args:

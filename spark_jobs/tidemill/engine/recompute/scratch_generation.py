@@ -14,9 +14,9 @@ from tidemill.engine.recompute.published_input import Read
 from tidemill.engine.sinks.output_format import in_format
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable
 from tidemill.file_formats.keyed_rows import KeyedFile
-from tidemill.file_formats.written_format import PARQUET, Written, written_by
-from tidemill.journal.recomputation import Made, Place
-from tidemill.ledger.generation_note import Note, keys_of, writes_of
+from tidemill.file_formats.written_format import PARQUET, WriteFormat, written_by
+from tidemill.journal.recomputation import BatchRange, Recomputation
+from tidemill.ledger.generation_note import GenerationNote, keys_of, writes_of
 from tidemill.ledger.ledger import Batch, Ledger, OutputFile, Start
 from tidemill.ledger.output_file import output_files
 from tidemill.ledger.source_reading import readings_of
@@ -30,13 +30,13 @@ from tidemill.storage.sync import sync
 LETTERS = 8
 
 
-def scratch(made: Made) -> Place:
+def scratch(made: Recomputation) -> BatchRange:
     """A new place for what is computed again, such as `backfill-3f2a9c01`."""
     name = f"{made.by_way_of}-{uuid.uuid4().hex[:LETTERS]}"
-    return Place(generation=name, first=made.last, last=made.last)
+    return BatchRange(generation=name, first=made.last, last=made.last)
 
 
-def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: Place) -> None:
+def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: BatchRange) -> None:
     """Write good and rejected rows as the stream's sink would, beside others of the same place.
 
     Args:
@@ -60,11 +60,11 @@ def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: Place)
     )
 
 
-def write_down(
+def record_batch(
     pipeline: Pipeline,
     planned: Plan,
-    made: Made,
-    place: Place,
+    made: Recomputation,
+    place: BatchRange,
     reads: Sequence[Read],
     run_id: str,
     epoch: int,
@@ -132,7 +132,7 @@ def write_down(
     return documents.put_if_absent(ledger.folder / f"{place.last:06d}.json", batch)
 
 
-def files_in(pipeline: Pipeline, place: Place) -> tuple[OutputFile, ...]:
+def files_in(pipeline: Pipeline, place: BatchRange) -> tuple[OutputFile, ...]:
     """What lies in a scratch generation's sink, with the rows in it."""
     sink = pipeline.layout.sink(place.generation)
     found = sorted(path for path in sink.rglob("*") if path.is_file() and _is_data(path, sink))
@@ -140,9 +140,9 @@ def files_in(pipeline: Pipeline, place: Place) -> tuple[OutputFile, ...]:
     return output_files(files, sink, _written(pipeline))
 
 
-def _note(pipeline: Pipeline, planned: Plan, generation: str, start: Start) -> Note:
+def _note(pipeline: Pipeline, planned: Plan, generation: str, start: Start) -> GenerationNote:
     layout, spec = pipeline.layout, pipeline.spec
-    return Note(
+    return GenerationNote(
         generation=generation,
         query_id=str(uuid.uuid4()),
         checkpoint=layout.checkpoint(generation),
@@ -167,6 +167,6 @@ def _is_data(path: Path, sink: Path) -> bool:
     return not path.name.startswith((".", "_")) and all("=" in name for name in folders)
 
 
-def _written(pipeline: Pipeline) -> Written:
+def _written(pipeline: Pipeline) -> WriteFormat:
     output = pipeline.spec.output
     return written_by(output) if output.mode is OutputMode.APPEND else PARQUET

@@ -22,7 +22,7 @@ class KeepsState(Refused):
     """Batches of a pipeline with state cannot be computed again alone; carries `pipeline`."""
 
 
-def goes_by_batch(
+def can_recompute_in_batch(
     pipeline: Pipeline, planned: Plan, reads: Sequence[Read], extent: Extent | None
 ) -> bool:
     """Whether one batch job gives the same rows as the stream; else it has to be replayed.

@@ -8,14 +8,14 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-from tidemill.compatibility.fingerprint import put_fingerprint
+from tidemill.compatibility.creation_snapshot import put_fingerprint
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.sources.static_inputs import Pins
 from tidemill.file_formats.written_format import written_by
 from tidemill.generations.verify import Generation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import (
-    Note,
+    GenerationNote,
     hash_of_file,
     hash_of_spec,
     keys_of,
@@ -36,7 +36,7 @@ from tidemill.toolchain.spark_conf import SHUFFLE_PARTITIONS, STATE_ENCODING
 
 def bind(
     pipeline: Pipeline, generation: Generation, planned: Plan, *, continuous: bool = False
-) -> Note:
+) -> GenerationNote:
     """The generation's note; written, with the checkpoint's id, before a first query starts.
 
     The session is set to as many partitions as the generation was born with.
@@ -51,7 +51,7 @@ def bind(
     conf = planned.rows.sparkSession.conf
     note = generation.note
     if note is None:
-        note = Note(
+        note = GenerationNote(
             generation=generation.name,
             query_id=str(uuid.uuid4()),
             checkpoint=layout.checkpoint(generation.name),

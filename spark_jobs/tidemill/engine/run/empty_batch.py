@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tidemill.generations.verify import Generation
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spark_logs.offset_log import plan_empty
 
 
-def plan_due(generation: Generation, found: Sequence[Look]) -> int | None:
+def plan_due(generation: Generation, found: Sequence[ProbeResult]) -> int | None:
     """Plan a batch for what is due, where Spark would not.
 
     Args:

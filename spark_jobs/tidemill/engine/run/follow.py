@@ -14,7 +14,7 @@ from pyspark.sql.streaming import StreamingQuery
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.budget import Spending
 from tidemill.engine.run.graceful_stop import Brake, Due, at_work
-from tidemill.engine.run.options import Manner
+from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.progress import Progress
 from tidemill.engine.run.running_query import Register
 from tidemill.engine.run.sample_rows import shown_rows
@@ -50,7 +50,7 @@ class Following:
     planned: Plan
     query: StreamingQuery
     trigger: StreamTrigger
-    manner: Manner
+    manner: RunOptions
     ledger: Ledger
     progress: Progress
     stopped: str | None = field(default=None, init=False)

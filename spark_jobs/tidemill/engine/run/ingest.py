@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tidemill.compatibility.source_identity import prove_sources
+from tidemill.compatibility.source_identity import verify_sources
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.late.count import Lateness, earliest_ms
@@ -21,14 +21,14 @@ from tidemill.engine.query.ungated import begins_anew
 from tidemill.engine.run.bind import bind, forget, start_of
 from tidemill.engine.run.cores import refuse_few_cores
 from tidemill.engine.run.empty_batch import plan_due
-from tidemill.engine.run.kafka_ready import make_ready, prove_unchanged
-from tidemill.engine.run.options import Manner
+from tidemill.engine.run.kafka_ready import make_ready, verify_unchanged
+from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.query_run import QueryRun, Ran
 from tidemill.engine.run.state_metrics import StateFigures, state_figures
 from tidemill.engine.shape.birth_comparison import refuse_changed_plan
 from tidemill.engine.sources.static_inputs import Pins, Statics, pin_statics, read_statics
 from tidemill.engine.spark_errors import of_spark
-from tidemill.generations.execution import prove_execution
+from tidemill.generations.execution import verify_execution
 from tidemill.generations.verify import Generation, open_generation
 from tidemill.ledger.late_rows import LateRows
 from tidemill.ledger.ledger import Batch, Ledger
@@ -36,8 +36,8 @@ from tidemill.ledger.running_queries import clear_dead
 from tidemill.ledger.source_record import bind_sources
 from tidemill.ledger.static_pins import StaticPin, keep_copies
 from tidemill.sources.files.report import refuse_held_files, report_files
-from tidemill.sources.probe import looks
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe import probe_sources
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
@@ -67,8 +67,8 @@ class Ingested:
     query_id: str
     query_run_id: str
     stopped: str | None = None
-    left: tuple[Look, ...] = ()
-    files: tuple[Look, ...] = ()
+    left: tuple[ProbeResult, ...] = ()
+    files: tuple[ProbeResult, ...] = ()
     observed: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     late: tuple[LateRows, ...] = ()
     state: StateFigures | None = None
@@ -80,7 +80,7 @@ def ingest(
     lease: Lease,
     run_id: str,
     say: Say,
-    manner: Manner | None = None,
+    manner: RunOptions | None = None,
 ) -> Ingested:
     """Run one pipeline's query, over what is there now unless its manner says otherwise.
 
@@ -97,13 +97,13 @@ def ingest(
         QueryFailed: the same error will come again.
         QueryInterrupted: a retry may help.
     """
-    manner = manner or Manner()
+    manner = manner or RunOptions()
     trigger = manner.trigger_of(pipeline.spec.trigger)
     clear_dead(pipeline.layout)
     if begins_anew(pipeline.spec):
         forget(pipeline)
     generation = open_generation(pipeline)
-    prove_execution(generation, continuous=trigger.continuous)
+    verify_execution(generation, continuous=trigger.continuous)
     if not trigger.by_batch:
         refuse_few_cores(session, pipeline, trigger)
     pins = pin_statics(pipeline)
@@ -111,8 +111,8 @@ def ingest(
     refuse_changed_plan(session, pipeline, generation.note)
     written = _bound(pipeline, generation, planned, trigger, say)
     batches = generation.ledger.batches()
-    prove_sources(pipeline.layout, generation.name, pipeline.spec, batches)
-    found = looks(pipeline, batches)
+    verify_sources(pipeline.layout, generation.name, pipeline.spec, batches)
+    found = probe_sources(pipeline, batches)
     refuse_held_files(pipeline.spec, found)
     lease.check()
     generation.ledger.start(start_of(pipeline, generation, planned, pins, lease, run_id))
@@ -135,7 +135,7 @@ def ingest(
                 lateness.count(say)
         raise
     written += [*(again.batches if again else ()), *ran.batches]
-    prove_unchanged(pipeline, generation.name)
+    verify_unchanged(pipeline, generation.name)
     reports = {**(again.reports if again else {}), **ran.reports}
     late += lateness.count(say, earliest_ms(reports, planned.rows)) if lateness else []
     mine = {batch.batch for batch in written}
@@ -161,9 +161,9 @@ def ingest(
 def _run_again(
     run: QueryRun,
     today: Pins,
-    manner: Manner,
+    manner: RunOptions,
     trigger: StreamTrigger,
-    backlog: Mapping[str, Look],
+    backlog: Mapping[str, ProbeResult],
 ) -> Ran | None:
     """Run a batch that was planned and not committed with the static inputs it was planned with.
 
@@ -212,11 +212,11 @@ def _forget_copies(generation: Generation, pins: Pins, batches: Sequence[Batch])
 
 def _left(
     pipeline: Pipeline, generation: Generation, stopped: str | None
-) -> tuple[str | None, tuple[Look, ...]]:
+) -> tuple[str | None, tuple[ProbeResult, ...]]:
     """Why a query was stopped, and what it left; a budget that was just enough stopped nothing."""
     if stopped is None or not stopped.startswith("budget."):
         return stopped, ()
-    left = tuple(looks(pipeline, generation.ledger.batches()))
+    left = tuple(probe_sources(pipeline, generation.ledger.batches()))
     return (None, ()) if all(look.new == 0 for look in left) else (stopped, left)
 
 
@@ -224,7 +224,7 @@ def _planned(
     session: SparkSession,
     pipeline: Pipeline,
     pins: Pins,
-    manner: Manner,
+    manner: RunOptions,
     trigger: StreamTrigger,
 ) -> tuple[Plan, Statics]:
     """The query, and what it is joined with."""

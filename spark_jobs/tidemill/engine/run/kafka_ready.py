@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.engine.sources.static_inputs import Statics
-from tidemill.sources.probe import looks
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe import probe_sources
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.storage.lease import Lease
@@ -19,12 +19,12 @@ def make_ready(
     session: SparkSession,
     pipeline: Pipeline,
     generation: str,
-    found: list[Look],
+    found: list[ProbeResult],
     statics: Statics,
     lease: Lease,
     run_id: str,
     say: Callable[[str], None],
-) -> list[Look]:
+) -> list[ProbeResult]:
     """Before a query starts: pass over what was accepted, write down what will be read.
 
     Args:
@@ -50,13 +50,13 @@ def make_ready(
 
     kafka = kafka_looks(found)
     if pass_over(session, pipeline, kafka, statics, lease, run_id, say):
-        found = looks(pipeline, ())
+        found = probe_sources(pipeline, ())
         kafka = kafka_looks(found)
     record(pipeline, generation, kafka, lease.epoch)
     return found
 
 
-def prove_unchanged(pipeline: Pipeline, generation: str) -> None:
+def verify_unchanged(pipeline: Pipeline, generation: str) -> None:
     """After a query has ended: the topics it read are those it began with.
 
     Raises:
@@ -65,9 +65,9 @@ def prove_unchanged(pipeline: Pipeline, generation: str) -> None:
         BrokerUnreachable: no answer in time.
     """
     if _reads_kafka(pipeline):
-        from tidemill.sources.kafka.query_guard import prove_same_topics
+        from tidemill.sources.kafka.query_guard import verify_same_topics
 
-        prove_same_topics(pipeline, generation)
+        verify_same_topics(pipeline, generation)
 
 
 def explained(pipeline: Pipeline, failure: TidemillError) -> TidemillError:
@@ -82,7 +82,7 @@ def explained(pipeline: Pipeline, failure: TidemillError) -> TidemillError:
     from tidemill.sources.kafka.query_guard import kafka_looks
 
     try:
-        kafka_looks(looks(pipeline, ()))
+        kafka_looks(probe_sources(pipeline, ()))
     except TidemillError as error:
         error.__cause__ = failure
         return error

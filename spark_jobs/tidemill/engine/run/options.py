@@ -18,7 +18,7 @@ def never() -> None:
 
 
 @dataclass(frozen=True)
-class Manner:
+class RunOptions:
     """How a query is run.
 
     Args:

@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 def pass_over(
     session: SparkSession,
     pipeline: Pipeline,
-    looks: Sequence[KafkaLook],
+    probes: Sequence[KafkaLook],
     statics: Statics,
     lease: Lease,
     run_id: str,
@@ -61,9 +61,9 @@ def pass_over(
     Returns:
         Whether anything was passed over: what the caller knows of the sources is then out of date.
     """
-    for look in looks:
+    for look in probes:
         _note_late(pipeline, look, run_id)
-    accepted = [look for look in looks if look.accepted is not None]
+    accepted = [look for look in probes if look.accepted is not None]
     for look in accepted:
         _pass_over(session, pipeline, look, statics, lease, run_id, say)
     return bool(accepted)

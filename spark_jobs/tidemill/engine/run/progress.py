@@ -12,7 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 from tidemill.engine.query.metrics import OBSERVED, as_values
 from tidemill.engine.query.planned_query import ROWS_OUT, ROWS_READ, SAMPLE
 from tidemill.ledger.batch import Batch, Counts
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spark_logs.offset_ranges import as_offsets, between, records_in
 
 
@@ -31,7 +31,7 @@ class Progress:
         observed: Batch -> the spec's own metrics of it.
     """
 
-    backlog: Mapping[str, Look]
+    backlog: Mapping[str, ProbeResult]
     written: int = -1
     rows_in: dict[int, int] = field(default_factory=dict)
     counts: dict[int, Counts] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Progress:
         rows = self._last.get(batch, {}).get("processedRowsPerSecond")
         return None if rows is None else float(rows)
 
-    def _left(self, look: Look, batch: Batch) -> str:
+    def _left(self, look: ProbeResult, batch: Batch) -> str:
         """What one source still has of what was there at the start."""
         if look.new is None:
             return ""

@@ -16,7 +16,7 @@ from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.follow import Following, Say
 from tidemill.engine.run.kafka_ready import explained
 from tidemill.engine.run.listeners import listening
-from tidemill.engine.run.options import Manner
+from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.progress import Progress
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Statics, kept
@@ -24,7 +24,7 @@ from tidemill.engine.spark_errors import QueryInterrupted, of_spark, query_error
 from tidemill.engine.state_damage import explain_state
 from tidemill.generations.verify import Generation
 from tidemill.ledger.ledger import Batch
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
 from tidemill.storage.disk_errors import named
@@ -81,8 +81,8 @@ class QueryRun:
         planned: Plan,
         statics: Statics,
         trigger: StreamTrigger,
-        manner: Manner,
-        backlog: Mapping[str, Look],
+        manner: RunOptions,
+        backlog: Mapping[str, ProbeResult],
     ) -> Ran:
         """Start it, and stay with it to its end.
 

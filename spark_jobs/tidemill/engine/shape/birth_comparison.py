@@ -11,17 +11,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidemill.compatibility.change import Change, refuse
-from tidemill.compatibility.compare import Born, born_of, has_passed, put_passed
+from tidemill.compatibility.compare import Born, born_of, has_passed, record_compatible
 from tidemill.compatibility.plan_changes import plan_changes
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.project import Project
 from tidemill.engine.shape.transform_shape import shape_today, table_schema
 from tidemill.engine.spark_errors import of_spark
-from tidemill.ledger.generation_note import Note
+from tidemill.ledger.generation_note import GenerationNote
 from tidemill.spec.pipeline import Pipeline
 
 
-def refuse_changed_plan(session: SparkSession, pipeline: Pipeline, note: Note | None) -> None:
+def refuse_changed_plan(
+    session: SparkSession, pipeline: Pipeline, note: GenerationNote | None
+) -> None:
     """Refuse spec and code with which a generation cannot go on; under the lease.
 
     Args:
@@ -43,7 +45,7 @@ def refuse_changed_plan(session: SparkSession, pipeline: Pipeline, note: Note | 
     refuse(changes, note.generation, pipeline.spec_file)
     changes += changes_of_plan(session, born)
     refuse(changes, note.generation, pipeline.spec_file)
-    put_passed(pipeline, note.generation, changes)
+    record_compatible(pipeline, note.generation, changes)
 
 
 def changes_of_plan(session: SparkSession, born: Born) -> list[Change]:

@@ -28,9 +28,9 @@ from tidemill.ledger.manifests import (
     Manifest,
     folder_of,
     new_attempt,
-    prove_planned,
     put_manifest,
     read_manifest,
+    verify_planned,
 )
 from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
@@ -131,13 +131,13 @@ class Attempts:
         self.lease.check()
         manifest = self._manifest(planned, attempt, files)
         # If another driver was faster with the same input: which of the two, is all the same.
-        prove_planned(put_manifest(self.sink, manifest), planned, self.sink)
+        verify_planned(put_manifest(self.sink, manifest), planned, self.sink)
 
     def _prove(self, batch: int, planned: OffsetEntry) -> bool:
         """Whether a batch is written; refused if that was from other input."""
         written = read_manifest(self.sink, batch)
         if written is not None:
-            prove_planned(written, planned, self.sink)
+            verify_planned(written, planned, self.sink)
         return written is not None
 
     def _manifest(

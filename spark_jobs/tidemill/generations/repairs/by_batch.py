@@ -10,7 +10,7 @@ from typing import Any
 
 from tidemill.generations.repairs.repair import Repair, unknown
 from tidemill.ledger.batch import Batch
-from tidemill.ledger.generation_note import Note
+from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.checkpoint_fork import state_missing
 from tidemill.spark_logs.commit_log import read_commit
@@ -30,7 +30,7 @@ class KnownBatches:
     """
 
     ledger: Ledger
-    note: Note
+    note: GenerationNote
 
     @property
     def checkpoint(self) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.generations.repairs.repair import EntryUnknown, Repair, unknown
-from tidemill.ledger.generation_note import Note
+from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.compactible_log import COMPACT, CompactibleLog, compactible_log
 from tidemill.spark_logs.metadata_log import TornLogEntry, read_log_file
@@ -23,7 +23,7 @@ Lines = list[str]
 BLOCK_SIZE = 33_554_432
 
 
-def file_repairs(ledger: Ledger, note: Note) -> Iterator[Repair]:
+def file_repairs(ledger: Ledger, note: GenerationNote) -> Iterator[Repair]:
     """What is torn or missing of entries that committed batches have written or read.
 
     Args:

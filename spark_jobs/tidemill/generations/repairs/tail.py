@@ -16,7 +16,7 @@ from typing import Any, Literal
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import read_footers
 from tidemill.generations.repairs.repair import Repair, unknown
-from tidemill.ledger.generation_note import Note
+from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.manifests import MANIFEST, folder_of
 from tidemill.spark_logs.commit_log import read_commit
@@ -43,7 +43,7 @@ class Tail:
     """
 
     ledger: Ledger
-    note: Note
+    note: GenerationNote
     file_sources: Collection[str]
 
     def repairs(self) -> Iterator[Repair]:

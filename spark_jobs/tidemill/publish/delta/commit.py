@@ -15,7 +15,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from tidemill.contract.errors import TransientError
 from tidemill.file_formats.delta_log import has_table, put_aside, torn_first_entry
-from tidemill.publish.delta.position import Turn
+from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.table_sync import sync_table
 from tidemill.publish.fence import fenced_out
 
@@ -80,7 +80,7 @@ def fence(path: Path, epoch: int) -> None:
 
 def compare_and_commit(
     path: Path,
-    turn: Turn,
+    turn: DeltaPosition,
     epoch: int,
     commit: Callable[[DeltaTable | None], None],
 ) -> bool:
@@ -119,7 +119,7 @@ def compare_and_commit(
 
 def _once(
     path: Path,
-    turn: Turn,
+    turn: DeltaPosition,
     epoch: int,
     commit: Callable[[DeltaTable | None], None],
 ) -> bool:

@@ -25,7 +25,7 @@ TAKEN_BACK = "tidemill.taken_back"
 
 
 @dataclass(frozen=True)
-class Turn:
+class DeltaPosition:
     """Where an event stands to a Delta table.
 
     Args:
@@ -83,7 +83,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class TurnToReplace(Turn):
+class TurnToReplace(DeltaPosition):
     """Where the rejected rows that an event takes the place of stand: they go after it is seen."""
 
     def has(self, table: DeltaTable | None) -> bool:
@@ -98,7 +98,7 @@ class TurnToReplace(Turn):
 
 
 @dataclass(frozen=True)
-class TurnToTakeBack(Turn):
+class TurnToTakeBack(DeltaPosition):
     """Where an event stands whose rejected rows were copied and that will not be seen."""
 
     def has(self, table: DeltaTable | None) -> bool:

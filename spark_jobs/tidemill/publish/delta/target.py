@@ -19,7 +19,7 @@ from tidemill.file_formats.parquet import read_footers
 from tidemill.journal.journal import Event
 from tidemill.publish.delta import commit
 from tidemill.publish.delta.live_files import live_files
-from tidemill.publish.delta.position import Turn
+from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.replace import replace_all
 from tidemill.publish.delta.rewrite import Rewrite, rewrite
 from tidemill.publish.delta.statistics import delta_statistics
@@ -60,8 +60,8 @@ class DeltaTarget:
         commit.compare_and_commit(self.layout.table, self._turn(event), self.epoch, publish)
         return self._version(event)
 
-    def _turn(self, event: Event) -> Turn:
-        return Turn(self.layout, event)
+    def _turn(self, event: Event) -> DeltaPosition:
+        return DeltaPosition(self.layout, event)
 
     def _version(self, event: Event) -> int:
         """The version in which an event became visible.

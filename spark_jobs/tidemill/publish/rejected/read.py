@@ -17,7 +17,7 @@ from pyarrow import orc
 
 from tidemill.file_formats.avro import avro_texts
 from tidemill.file_formats.text import Dialect, csv_rows, whole_lines
-from tidemill.file_formats.written_format import Written
+from tidemill.file_formats.written_format import WriteFormat
 
 COLUMN = "_reject"
 SAID = pa.struct(
@@ -30,7 +30,7 @@ SAID = pa.struct(
 )
 
 
-def reject_rows(path: Path, written: Written) -> pa.StructArray:
+def reject_rows(path: Path, written: WriteFormat) -> pa.StructArray:
     """Why each row of a file was rejected, and what it was.
 
     Args:
@@ -45,7 +45,7 @@ def reject_rows(path: Path, written: Written) -> pa.StructArray:
     return pa.array([_typed(said) for said in _said(path, written)], SAID)
 
 
-def _said(path: Path, written: Written) -> Iterator[Any]:
+def _said(path: Path, written: WriteFormat) -> Iterator[Any]:
     if written.format == "avro":
         for text in avro_texts(path, COLUMN):
             yield None if text is None else json.loads(text)

@@ -14,7 +14,7 @@ from deltalake.transaction import RemoveAction
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import Made
+from tidemill.journal.recomputation import Recomputation
 from tidemill.publish.delta.live_files import live_files
 
 COLUMNS = pa.schema(
@@ -96,7 +96,7 @@ class _Replaced:
     increments: frozenset[int]
 
     @classmethod
-    def by(cls, made: Made, events: Sequence[Event]) -> _Replaced:
+    def by(cls, made: Recomputation, events: Sequence[Event]) -> _Replaced:
         known = frozenset(event.increment for event in events if event.seq <= made.seq)
         return cls(made.partitions, frozenset(made.forgets or ()), known)
 

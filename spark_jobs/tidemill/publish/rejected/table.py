@@ -28,7 +28,7 @@ from tidemill.publish.delta.position import (
     ADDED,
     REPLACED,
     TAKEN_BACK,
-    Turn,
+    DeltaPosition,
     TurnToReplace,
     TurnToTakeBack,
 )
@@ -59,7 +59,7 @@ class RejectedTable:
     def add(self, event: Event, audited: Sequence[Audited]) -> None:
         """Copy an event's rejected rows, once; before consumers see its good rows."""
         rejected = [one for one in audited if one.file.rejected and one.file.rows]
-        turn = Turn(self.layout, event)
+        turn = DeltaPosition(self.layout, event)
 
         def copy(table: DeltaTable | None) -> None:
             rows = (_rows(one, event) for one in rejected)
@@ -102,7 +102,7 @@ class RejectedTable:
     def _commit(
         self,
         table: DeltaTable | None,
-        turn: Turn,
+        turn: DeltaPosition,
         what: str,
         adds: Sequence[AddAction],
         removes: Sequence[RemoveAction] = (),

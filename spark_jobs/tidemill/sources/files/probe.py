@@ -15,7 +15,7 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.sources.files.problems import problems_of_content, problems_of_scan
 from tidemill.sources.files.scan import Scan, scan
 from tidemill.sources.files.vanished import problems_of_vanished
-from tidemill.sources.probe_result import Look, refuse_held
+from tidemill.sources.probe_result import ProbeResult, refuse_held
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
@@ -23,7 +23,7 @@ from tidemill.spec.spec import Spec
 NAMED = 10
 
 
-def look(name: str, source: FileSource, batches: Sequence[Batch], layout: Layout) -> Look:
+def look(name: str, source: FileSource, batches: Sequence[Batch], layout: Layout) -> ProbeResult:
     """What waits in a source's directory, and what Spark would pass over or misread there.
 
     Args:
@@ -39,7 +39,7 @@ def look(name: str, source: FileSource, batches: Sequence[Batch], layout: Layout
     problems = problems_of_vanished(name, source, found, layout)
     problems += problems_of_scan(name, source, found)
     problems += problems_of_content(name, source, [file.path for file in found.new])
-    return Look(
+    return ProbeResult(
         name,
         new=len(found.new),
         unit="files",

@@ -10,27 +10,27 @@ from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.sources.files.probe import NAMED, look
 from tidemill.sources.files.problems import InputChanged, InputRedelivered
-from tidemill.sources.probe_result import Look, refuse_held
+from tidemill.sources.probe_result import ProbeResult, refuse_held
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
 
-def refuse_held_files(spec: Spec, looks: Sequence[Look]) -> None:
+def refuse_held_files(spec: Spec, probes: Sequence[ProbeResult]) -> None:
     """Before a query starts: stop at what it would misread or pass over.
 
     Raises:
         Refused: a file is not what the spec says, and the spec rates that `hold`.
     """
-    for found in looks:
+    for found in probes:
         if isinstance(spec.sources[found.source], FileSource):
             refuse_held(found.problems)
 
 
 def report_files(
     pipeline: Pipeline, before: Sequence[Batch], run: Sequence[Batch], say: Callable[[str], None]
-) -> list[Look]:
+) -> list[ProbeResult]:
     """After a query: what it read of every file source, and what is there now.
 
     Args:
@@ -60,7 +60,7 @@ def report_files(
 
 def report(
     name: str, source: FileSource, layout: Layout, before: Sequence[Batch], run: Sequence[Batch]
-) -> Look:
+) -> ProbeResult:
     """What a run made of a source's files, and what is there after it.
 
     Args:

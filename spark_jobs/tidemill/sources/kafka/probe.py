@@ -21,8 +21,8 @@ from tidemill.sources.kafka.lag import Arrivals, behind, falls_behind, last_arri
 from tidemill.sources.kafka.position import Position, position_of
 from tidemill.sources.kafka.sample import Sample, sample
 from tidemill.sources.kafka.starting_offsets import beginning_of
-from tidemill.sources.kafka.topics import prove_topics, topics_today, unprotected
-from tidemill.sources.probe_result import Look, Problem
+from tidemill.sources.kafka.topics import topics_today, unprotected, verify_topics
+from tidemill.sources.probe_result import ProbeResult, Problem
 from tidemill.spark_logs.offset_ranges import Range, between, merged, records_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
@@ -45,7 +45,7 @@ class RecordsNearExpiry(Refused):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KafkaLook(Look):
+class KafkaLook(ProbeResult):
     """A Kafka source as it is now.
 
     Args:
@@ -91,7 +91,7 @@ def look(
     broker = Broker(kafka, reads_committed=source.reads_committed)
     today = topics_today(name, source, broker)
     read = position_of(layout, generation, name, batches)
-    prove_topics(layout, generation, name, today, read.offsets if read else {})
+    verify_topics(layout, generation, name, today, read.offsets if read else {})
     partitions = {topic.name: topic.partitions for topic in today.values()}
     begin = broker.offsets(partitions, "earliest")
     ends = broker.offsets(partitions, "latest")

@@ -12,28 +12,28 @@ from tidemill.contract.connections.airflow import connection
 from tidemill.sources.kafka.broker import Broker
 from tidemill.sources.kafka.lag import record_arrivals
 from tidemill.sources.kafka.probe import KafkaLook
-from tidemill.sources.kafka.topics import prove_topics, record_topics, topics_today
-from tidemill.sources.probe_result import Look
+from tidemill.sources.kafka.topics import record_topics, topics_today, verify_topics
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource
 
 
-def kafka_looks(found: Iterable[Look]) -> list[KafkaLook]:
+def kafka_looks(found: Iterable[ProbeResult]) -> list[KafkaLook]:
     """Those at Kafka sources.
 
     Raises:
         Refused: the spec rates what one of them saw `hold`; the doctor may have looked before.
     """
-    looks = [look for look in found if isinstance(look, KafkaLook)]
-    for look in looks:
+    probes = [look for look in found if isinstance(look, KafkaLook)]
+    for look in probes:
         for problem in look.problems:
             if problem.rating is Rating.HOLD:
                 raise problem.error
-    return looks
+    return probes
 
 
-def record(pipeline: Pipeline, generation: str, looks: Iterable[KafkaLook], epoch: int) -> None:
+def record(pipeline: Pipeline, generation: str, probes: Iterable[KafkaLook], epoch: int) -> None:
     """Write down which topics a query is about to read, and how far they are.
 
     Args:
@@ -42,13 +42,13 @@ def record(pipeline: Pipeline, generation: str, looks: Iterable[KafkaLook], epoc
         looks: At its Kafka sources.
         epoch: Of the query's start.
     """
-    for look in looks:
+    for look in probes:
         record_topics(pipeline.layout, generation, look.source, look.today)
         seen = look.seen.model_copy(update={"epoch": epoch})
         record_arrivals(pipeline.layout, generation, look.source, seen)
 
 
-def prove_same_topics(
+def verify_same_topics(
     pipeline: Pipeline, generation: str, environ: Mapping[str, str] = os.environ
 ) -> None:
     """After a query: no topic was made anew while it read.
@@ -63,4 +63,4 @@ def prove_same_topics(
     for name, source in pipeline.spec.sources.items():
         if isinstance(source, KafkaSource):
             today = topics_today(name, source, Broker(connection(source.conn_id, environ)))
-            prove_topics(pipeline.layout, generation, name, today, {})
+            verify_topics(pipeline.layout, generation, name, today, {})

@@ -80,7 +80,7 @@ def topics_today(name: str, source: KafkaSource, broker: Broker) -> dict[str, To
     return {t: replace(found[t], partitions=ns) for t, ns in source.assign.items()}
 
 
-def prove_topics(
+def verify_topics(
     layout: Layout,
     generation: str,
     name: str,

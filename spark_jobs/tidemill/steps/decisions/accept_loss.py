@@ -36,12 +36,12 @@ def find_losses(pipeline: Pipeline, environ: Mapping[str, str] = os.environ) -> 
         BrokerUnreachable: no answer in time.
     """
     batches = Ledger(pipeline.layout, generation_of(pipeline)).batches()
-    looks = [
+    probes = [
         look(name, source, pipeline, batches, environ)
         for name, source in pipeline.spec.sources.items()
         if isinstance(source, KafkaSource)
     ]
-    found = [one for one in looks if one.gone and one.accepted is None]
+    found = [one for one in probes if one.gone and one.accepted is None]
     if not found:
         raise NothingLost(
             f"No unread records of {pipeline.name} are gone that were not accepted already.",

@@ -9,7 +9,7 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Event, Journal
-from tidemill.journal.recomputation import Made
+from tidemill.journal.recomputation import Recomputation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
 from tidemill.ledger.run_increment import read_run_increment
@@ -49,16 +49,16 @@ def backfill(
         Refused: it is not possible, or not now; the remedy says what is.
     """
     pipeline = run.pipeline
-    prove_interval(pipeline, request)
+    verify_interval(pipeline, request)
     own = read_run_increment(pipeline.layout.run(run.run_id))
     if own is not None and not anew:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     from tidemill.engine.recompute.recompute import recompute
-    from tidemill.engine.recompute.requested_partitions import extent_wanted
+    from tidemill.engine.recompute.requested_partitions import resolve_partitions
     from tidemill.engine.session import open_session
 
     session = open_session(pipeline, "backfill")
-    extent = extent_wanted(session, pipeline, request)
+    extent = resolve_partitions(session, pipeline, request)
     made = _made(pipeline, request, extent)
     if request.dry_run:
         from tidemill.engine.recompute.dry_run import dry_run
@@ -76,7 +76,7 @@ def backfill(
     return _ended(number, found, extent)
 
 
-def prove_interval(pipeline: Pipeline, request: RunRequest) -> None:
+def verify_interval(pipeline: Pipeline, request: RunRequest) -> None:
     """Prove that a request says what is to be computed again.
 
     Raises:
@@ -96,11 +96,11 @@ def prove_interval(pipeline: Pipeline, request: RunRequest) -> None:
         )
 
 
-def _made(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Made:
+def _made(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Recomputation:
     generation = generation_of(pipeline)
     # First the event: what is published after it is beyond P whatever the last batch is then.
     seq = last_event(pipeline)
-    return Made(
+    return Recomputation(
         by_way_of="backfill",
         generation=generation,
         first=0,
@@ -115,7 +115,7 @@ def _made(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Made:
     )
 
 
-def _there_already(pipeline: Pipeline, made: Made) -> int | None:
+def _there_already(pipeline: Pipeline, made: Recomputation) -> int | None:
     """An increment that holds what would be computed: published and untouched, or on its way."""
     layout = pipeline.layout
     if made.partitions is None:
@@ -140,14 +140,14 @@ def _there_already(pipeline: Pipeline, made: Made) -> int | None:
     )
 
 
-def _late_since(pipeline: Pipeline, last: Event, made: Made) -> bool:
+def _late_since(pipeline: Pipeline, last: Event, made: Recomputation) -> bool:
     """Whether late rows may have come since: they are in no event, and forgiven by a backfill."""
     note_of = read_note(pipeline.layout, made.generation)
     keeps = note_of is not None and note_of.pipeline_class is not PipelineClass.MAP
     return keeps and last.last != made.last
 
 
-def _alike(one: Made, other: Made) -> bool:
+def _alike(one: Recomputation, other: Recomputation) -> bool:
     return (one.by_way_of, one.partitions, one.code_hash, one.spec_hash) == (
         other.by_way_of,
         other.partitions,

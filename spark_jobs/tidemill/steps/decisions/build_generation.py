@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidemill.generations.construction import Construction, lease_of
+from tidemill.generations.build import GenerationBuild, lease_of
 from tidemill.generations.verify import open_generation
 from tidemill.increments.exclusions import excluded
 from tidemill.journal.takeovers import current, generation_of
@@ -17,7 +17,7 @@ from tidemill.steps.parts.run import Run
 from tidemill.storage.lease import hold
 
 
-def take_in(run: Run, built: Construction) -> None:
+def take_in(run: Run, built: GenerationBuild) -> None:
     """Let the new generation read what is there, under a lease of its own.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
-from tidemill.generations.construction import born_of
+from tidemill.generations.build import born_of
 from tidemill.generations.verify import Generation
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
@@ -15,7 +15,7 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_support import refuse_backfill
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.decisions.backfill import prove_interval
+from tidemill.steps.decisions.backfill import verify_interval
 from tidemill.steps.decisions.recomputed import last_published
 from tidemill.steps.decisions.reject import must_be_rejected, reject
 from tidemill.steps.decisions.release import must_say_why, release
@@ -106,7 +106,7 @@ def _sentence(request: RunRequest) -> str:
 
 def _prove_interval(pipeline: Pipeline, request: RunRequest, generation: Generation) -> None:
     """Whatever can be said without Spark; the rest is said before anything is computed."""
-    prove_interval(pipeline, request)
+    verify_interval(pipeline, request)
     last_published(pipeline, generation.name)
     note = generation.note
     kind = PipelineClass.MAP if note is None else note.pipeline_class

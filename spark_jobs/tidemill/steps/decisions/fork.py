@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from tidemill.compatibility.compare import plan_asked_for, refuse_changes
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
-from tidemill.generations.construction import born_of, clear_away, construct
+from tidemill.generations.build import born_of, clear_away, construct
 from tidemill.generations.fork import dropped_flushes, fork_off
 from tidemill.generations.verify import Generation, open_generation
-from tidemill.journal.takeovers import Birth, last_published, put_birth
+from tidemill.journal.takeovers import Takeover, last_published, put_takeover
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
@@ -59,7 +59,7 @@ def fork(run: Run, request: RunRequest) -> Ended:
     return Ended(Outcome.DONE, f"{reason}, in the place of {supersedes}", facts)
 
 
-def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
+def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Takeover:
     """The generation that a run forks off: built and born now, or at an earlier try.
 
     Args:
@@ -88,7 +88,7 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
     open_generation(pipeline, built.generation)
     for flush in dropped_flushes(generation, first):
         run.say(f"the flush by {flush.by} to {flush.watermark_ms} is not repeated: ask again")
-    birth = Birth(
+    birth = Takeover(
         generation=built.generation,
         kind="fork",
         of=generation.name,
@@ -103,7 +103,7 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Birth:
         after=after,
     )
     lease.check()
-    put_birth(layout, birth)
+    put_takeover(layout, birth)
     return birth
 
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
-from tidemill.generations.construction import (
-    Construction,
+from tidemill.generations.build import (
+    GenerationBuild,
     construct,
     own_construction,
 )
 from tidemill.increments.exclusions import excluded
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import Made
+from tidemill.journal.recomputation import Recomputation
 from tidemill.journal.takeovers import current
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
@@ -92,7 +92,7 @@ def rebuild(
         return Ended(Outcome.DONE, reason, {**facts, "lost": lost.as_dict()})
 
 
-def _built(run: Run, request: RunRequest) -> tuple[Construction, Part]:
+def _built(run: Run, request: RunRequest) -> tuple[GenerationBuild, Part]:
     """The run's generation, after it has taken in what is there, and what is there no longer."""
     pipeline = run.pipeline
     built = own_construction(pipeline, "rebuild", run.run_id)
@@ -106,7 +106,7 @@ def _built(run: Run, request: RunRequest) -> tuple[Construction, Part]:
     return built, lost
 
 
-def _prove_covered(run: Run, request: RunRequest, built: Construction) -> Part:
+def _prove_covered(run: Run, request: RunRequest, built: GenerationBuild) -> Part:
     """Prove under the lease that it has read what was published; what of that is gone by now."""
     pipeline = run.pipeline
     missing = _missing(pipeline, built.excludes, built)
@@ -131,7 +131,7 @@ def _excludes(pipeline: Pipeline, request: RunRequest) -> tuple[InputFile, ...]:
 
 
 def _missing(
-    pipeline: Pipeline, excludes: tuple[InputFile, ...], built: Construction | None
+    pipeline: Pipeline, excludes: tuple[InputFile, ...], built: GenerationBuild | None
 ) -> Part:
     """What was published and a new generation has not read; all of it of one that is not there."""
     layout = pipeline.layout
@@ -142,7 +142,7 @@ def _missing(
     return published if built is None else unread(layout, built.generation, published)
 
 
-def _seal(run: Run, request: RunRequest, built: Construction, lease: Lease) -> tuple[int, int]:
+def _seal(run: Run, request: RunRequest, built: GenerationBuild, lease: Lease) -> tuple[int, int]:
     """Seal all of a generation as what replaces the table; its number and rows."""
     pipeline, layout = run.pipeline, run.pipeline.layout
     batches = Ledger(layout, built.generation).batches()
@@ -153,7 +153,7 @@ def _seal(run: Run, request: RunRequest, built: Construction, lease: Lease) -> t
             pipeline=pipeline.name,
         )
     own = read_run_increment(layout.run(run.run_id))
-    made = Made(
+    made = Recomputation(
         by_way_of="rebuild",
         generation=built.generation,
         first=0,

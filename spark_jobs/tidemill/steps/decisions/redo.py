@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
-from tidemill.generations.construction import born_of
+from tidemill.generations.build import born_of
 from tidemill.increments.increments import Increment
-from tidemill.journal.recomputation import Made
+from tidemill.journal.recomputation import Recomputation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
 from tidemill.ledger.run_increment import read_run_increment
@@ -78,10 +78,10 @@ def redo(run: Run, request: RunRequest) -> Ended:
     )
 
 
-def _made(pipeline: Pipeline, request: RunRequest, tail: Sequence[Increment]) -> Made:
+def _made(pipeline: Pipeline, request: RunRequest, tail: Sequence[Increment]) -> Recomputation:
     first = min(one.sealed.stands_for.first for one in tail)
     last = max(one.sealed.stands_for.last for one in tail)
-    return Made(
+    return Recomputation(
         by_way_of="redo",
         generation=generation_of(pipeline),
         first=first,

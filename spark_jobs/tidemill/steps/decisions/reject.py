@@ -10,7 +10,7 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Increments, Rejection, State
 from tidemill.journal.journal import Journal
-from tidemill.journal.recomputation import Made, Place
+from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
 from tidemill.ledger.run_increment import read_run_increment, remember
@@ -112,7 +112,7 @@ def reinstate(
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     number = request.increment or 0
     place = must_be_rejected(pipeline, number)
-    made = Made(
+    made = Recomputation(
         by_way_of="reinstate",
         generation=place.generation,
         first=place.first,
@@ -142,7 +142,7 @@ def reinstate(
     )
 
 
-def must_be_rejected(pipeline: Pipeline, number: int) -> Place:
+def must_be_rejected(pipeline: Pipeline, number: int) -> BatchRange:
     """The batches of a rejected increment that was passed over.
 
     Raises:

@@ -22,7 +22,7 @@ from tidemill.publish.target_heads import (
     REJECTED,
     TargetBehindJournal,
     head_of,
-    prove_target,
+    verify_target,
 )
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
@@ -83,7 +83,7 @@ def plan_repair(pipeline: Pipeline, target: str) -> Repair:
             known=known,
         )
     try:
-        prove_target(pipeline, target)
+        verify_target(pipeline, target)
     except TargetBehindJournal as error:
         problem = error.what
     else:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from tidemill.contract.errors import TransientError, UsageError
 from tidemill.contract.layout import Layout
-from tidemill.publish.target_heads import prove_target
+from tidemill.publish.target_heads import verify_target
 from tidemill.spec.targets import DatabaseTarget
 from tidemill.steps.parts.run import Run
 
 IDLE_SECONDS = 3600.0
 
 
-def prove_databases(run: Run, *, due: bool) -> None:
+def verify_databases(run: Run, *, due: bool) -> None:
     """Prove every database target; while there is nothing to do, once an hour.
 
     One that does not answer is no reason to stop: ingest and gate need no target, and publish says
@@ -33,7 +33,7 @@ def prove_databases(run: Run, *, due: bool) -> None:
         if not isinstance(target, DatabaseTarget) or not (due or _is_old(looked)):
             continue
         try:
-            prove_target(run.pipeline, target.name)
+            verify_target(run.pipeline, target.name)
         except (TransientError, UsageError) as error:
             run.say(f"warning: nobody knows how far {target.name} is: {error}")
             continue

@@ -65,7 +65,7 @@ class Entries:
             if made is None or made.in_order or increment.number in gone_out:
                 continue
             if increment.may_go_out:
-                faster = swap_order.rival(layout, made, self.events)
+                faster = swap_order.conflicting_event(layout, made, self.events)
                 if faster is None:
                     self._append(increment)
                 elif increment.number == own:

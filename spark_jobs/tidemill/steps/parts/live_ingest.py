@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import late_total
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import hold
 
@@ -69,7 +69,7 @@ def ended(found: Ingested) -> Ended:
     return Ended(Outcome.DONE, reason, facts)
 
 
-def _left(look: Look) -> dict[str, Any]:
+def _left(look: ProbeResult) -> dict[str, Any]:
     return {"new": look.new, "unit": look.unit, "bytes": look.backlog_bytes}
 
 

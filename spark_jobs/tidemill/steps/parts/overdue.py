@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import TidemillError
 from tidemill.ledger.ledger import Batch
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.steps.parts.run import Run
 
 
@@ -15,7 +15,7 @@ class FeedOverdue(TidemillError):
     """Nothing arrived for longer than the spec's `expect` allows; carries `last_arrival`."""
 
 
-def check_overdue(run: Run, found: list[Look], batches: list[Batch], now: datetime) -> None:
+def check_overdue(run: Run, found: list[ProbeResult], batches: list[Batch], now: datetime) -> None:
     """Hold every source's last arrival against the spec's `expect`.
 
     Raises:

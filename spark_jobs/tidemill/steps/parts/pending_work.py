@@ -9,7 +9,7 @@ from typing import Any, Literal
 from tidemill.generations.verify import Generation
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
-from tidemill.sources.probe_result import Look
+from tidemill.sources.probe_result import ProbeResult
 
 Kind = Literal["ingest", "finish", "wake", "seal", "judge", "publish", "apply", "judge_again"]
 
@@ -39,7 +39,7 @@ class Work:
 
 def find_work(
     generation: Generation,
-    found: Sequence[Look],
+    found: Sequence[ProbeResult],
     increments: Increments,
     journal: Journal,
     own: int | None,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidemill.increments.increments import Increments, NetFile, Sealed, hash_of_files
-from tidemill.journal.recomputation import Made
+from tidemill.journal.recomputation import Recomputation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.generation_note import read_note
@@ -35,7 +35,11 @@ def seal(pipeline: Pipeline, lease: Lease, run_id: str) -> int | None:
 
 
 def seal_batches(
-    pipeline: Pipeline, batches: list[Batch], lease: Lease, run_id: str, made: Made | None = None
+    pipeline: Pipeline,
+    batches: list[Batch],
+    lease: Lease,
+    run_id: str,
+    made: Recomputation | None = None,
 ) -> int:
     """Seal some batches as one increment.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
-from tidemill.generations.construction import (
+from tidemill.generations.build import (
     constructions,
     hash_of_excluded,
 )
 from tidemill.increments.exclusions import excluded
 from tidemill.increments.increments import Increment
-from tidemill.journal.takeovers import Birth, current, put_birth
+from tidemill.journal.takeovers import Takeover, current, put_takeover
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.unpublished import unpublished
 from tidemill.storage.lease import Lease
@@ -47,9 +47,9 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) 
             remedy=f"Rebuild again: tidemill rebuild {pipeline.name} --reason TEXT.",
             increment=increment.number,
         )
-    put_birth(
+    put_takeover(
         layout,
-        Birth(
+        Takeover(
             generation=made.generation,
             kind="rebuild",
             of=current(layout),

@@ -16,10 +16,10 @@ from tidemill.compatibility.binding_rules import (
 )
 from tidemill.compatibility.change import Change, Verdict
 from tidemill.compatibility.compare import Born, born_of
-from tidemill.compatibility.fingerprint import as_born
+from tidemill.compatibility.creation_snapshot import as_born
 from tidemill.compatibility.source_identity import bound_source_changes
 from tidemill.journal.takeovers import generation_of
-from tidemill.ledger.generation_note import Note, read_note
+from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline
 
@@ -92,7 +92,7 @@ def plan(pipeline: Pipeline) -> Planned:
     )
 
 
-def _of_note(pipeline: Pipeline, note: Note) -> Iterator[Change]:
+def _of_note(pipeline: Pipeline, note: GenerationNote) -> Iterator[Change]:
     judge = judge_of(note, pipeline.name)
     was, now = bound_by(note), bound_today(pipeline.spec)
     yield from _of_root(pipeline, note)
@@ -100,7 +100,7 @@ def _of_note(pipeline: Pipeline, note: Note) -> Iterator[Change]:
         yield from rule(judge, was, now)
 
 
-def _of_root(pipeline: Pipeline, note: Note) -> Iterator[Change]:
+def _of_root(pipeline: Pipeline, note: GenerationNote) -> Iterator[Change]:
     """Whether the files lie where they were written: Spark's guide, parameters of the sink."""
     now = pipeline.layout.sink(note.generation)
     if note.sink != now:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.increments.exclusions import Excluded, excluded
-from tidemill.journal.takeovers import Birth, births, generation_of, next_generation
+from tidemill.journal.takeovers import Takeover, births, generation_of, next_generation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
 from tidemill.spec.pipeline import Pipeline
@@ -25,7 +25,7 @@ from tidemill.storage import documents
 LIVE = "live-"
 
 
-class Construction(BaseModel):
+class GenerationBuild(BaseModel):
     """A generation that a run builds.
 
     Attributes:
@@ -52,26 +52,26 @@ class Construction(BaseModel):
     epoch: int = 0
 
 
-def constructions(layout: Layout) -> list[Construction]:
+def constructions(layout: Layout) -> list[GenerationBuild]:
     """Every generation but the first that somebody began to build, in order."""
     paths = sorted(layout.generations.glob(f"{LIVE}*.json"))
-    found = (documents.read(path, Construction) for path in paths)
+    found = (documents.read(path, GenerationBuild) for path in paths)
     return [one for one in found if one is not None]
 
 
-def unfinished(layout: Layout) -> list[Construction]:
+def unfinished(layout: Layout) -> list[GenerationBuild]:
     """Those that were not born, or not yet."""
     born = {birth.generation for birth in births(layout.home)}
     return [one for one in constructions(layout) if one.generation not in born]
 
 
-def being_built(layout: Layout) -> list[Construction]:
+def being_built(layout: Layout) -> list[GenerationBuild]:
     """What each run has begun last, where that is not born: nobody goes on with what was before."""
     last = {one.run_id: one for one in constructions(layout)}
     return [one for one in unfinished(layout) if one in last.values()]
 
 
-def born_of(layout: Layout, run_id: str) -> Birth | None:
+def born_of(layout: Layout, run_id: str) -> Takeover | None:
     """The generation that a run has brought already."""
     built = {one.generation for one in constructions(layout) if one.run_id == run_id}
     return next((birth for birth in births(layout.home) if birth.generation in built), None)
@@ -83,7 +83,7 @@ def construct(
     run_id: str,
     excludes: Sequence[InputFile] = (),
     epoch: int = 0,
-) -> Construction:
+) -> GenerationBuild:
     """What a run builds: what it began at an earlier try with the same code, or a new name.
 
     Args:
@@ -98,7 +98,7 @@ def construct(
         own = own_construction(pipeline, kind, run_id)
         if own is not None:
             return own
-        began = Construction(
+        began = GenerationBuild(
             generation=next_generation(layout),
             kind=kind,
             run_id=run_id,
@@ -114,7 +114,7 @@ def construct(
 
 def own_construction(
     pipeline: Pipeline, kind: Literal["fork", "rebuild"], run_id: str
-) -> Construction | None:
+) -> GenerationBuild | None:
     """What a run has begun to build with today's spec and code, of what counts today."""
     own = [
         one for one in constructions(pipeline.layout) if (one.kind, one.run_id) == (kind, run_id)
@@ -138,12 +138,12 @@ def hash_of_excluded(found: Excluded) -> str:
     return hashlib.sha256("\n".join([*files, *ranges]).encode()).hexdigest()
 
 
-def lease_of(layout: Layout, built: Construction) -> Path:
+def lease_of(layout: Layout, built: GenerationBuild) -> Path:
     """The lease of whoever builds it, beside which live runs go on under the pipeline's own."""
     return layout.generations / f"{built.generation}.lease"
 
 
-def clear_away(layout: Layout, built: Construction) -> None:
+def clear_away(layout: Layout, built: GenerationBuild) -> None:
     """Remove what an earlier try left of a generation that was not born; under the lease."""
     if built not in unfinished(layout):
         return

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tidemill.compatibility.code_hash import OF_THE_TRANSFORM, hash_of_code
 from tidemill.contract.layout import Layout
 from tidemill.ledger.generation_note import (
-    Note,
+    GenerationNote,
     Writes,
     hash_of_file,
     hash_of_spec,
@@ -55,7 +55,7 @@ class SourcePrint(BaseModel):
     fields: dict[str, Any]
 
 
-class SpecPrint(BaseModel):
+class SpecSnapshot(BaseModel):
     """A spec, as far as it says what the query does.
 
     Attributes:
@@ -85,7 +85,7 @@ class SpecPrint(BaseModel):
     sink_code: str | None
 
 
-class Fingerprint(BaseModel):
+class CreationSnapshot(BaseModel):
     """Written once, when a generation is born, beside its note.
 
     A fork has that of the generation it comes from, whose state it goes on with.
@@ -117,22 +117,22 @@ class Fingerprint(BaseModel):
             return None
 
 
-def read_fingerprint(layout: Layout, generation: str) -> Fingerprint | None:
-    return documents.read(layout.fingerprint(generation), Fingerprint)
+def read_fingerprint(layout: Layout, generation: str) -> CreationSnapshot | None:
+    return documents.read(layout.fingerprint(generation), CreationSnapshot)
 
 
-def as_born(pipeline: Pipeline, note: Note) -> bool:
+def as_born(pipeline: Pipeline, note: GenerationNote) -> bool:
     """Whether spec and code are those that a generation was born with."""
     code = hash_of_file(pipeline.transform_file)
     return (note.spec_hash, note.code_hash) == (hash_of_spec(pipeline.spec), code)
 
 
-def put_fingerprint(pipeline: Pipeline, note: Note) -> None:
+def put_fingerprint(pipeline: Pipeline, note: GenerationNote) -> None:
     """Put down what a generation is, unless spec and code are others by now; under the lease."""
     path = pipeline.transform_file
     if pipeline.layout.fingerprint(note.generation).exists() or not as_born(pipeline, note):
         return
-    fingerprint = Fingerprint(
+    fingerprint = CreationSnapshot(
         generation=note.generation,
         query_id=note.query_id,
         spec_hash=note.spec_hash,
@@ -144,7 +144,7 @@ def put_fingerprint(pipeline: Pipeline, note: Note) -> None:
     documents.put_if_absent(pipeline.layout.fingerprint(note.generation), fingerprint)
 
 
-def inherit_fingerprint(layout: Layout, of: str, note: Note) -> None:
+def inherit_fingerprint(layout: Layout, of: str, note: GenerationNote) -> None:
     """Put down for a fork what the generation was that it comes from, as far as that is known."""
     found = read_fingerprint(layout, of)
     if found is not None:
@@ -152,7 +152,7 @@ def inherit_fingerprint(layout: Layout, of: str, note: Note) -> None:
         documents.put_if_absent(layout.fingerprint(note.generation), found.model_copy(update=own))
 
 
-def print_of(spec: Spec, code: bytes, suffix: str) -> SpecPrint:
+def print_of(spec: Spec, code: bytes, suffix: str) -> SpecSnapshot:
     """The part of a spec that matters to its query.
 
     Args:
@@ -162,7 +162,7 @@ def print_of(spec: Spec, code: bytes, suffix: str) -> SpecPrint:
     """
     own_sink = spec.sink
     called = own_sink is not None and own_sink.kind in ("foreach", "foreach_batch")
-    return SpecPrint(
+    return SpecSnapshot(
         sources={name: _source(spec, name, source) for name, source in spec.sources.items()},
         statics={
             name: static.model_dump(mode="json", by_alias=True, exclude_none=True)
