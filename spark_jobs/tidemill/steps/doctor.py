@@ -2,10 +2,11 @@
 
 It writes its report, and once the root's identity. In this order it looks at: the root and who may
 read it (`storage.root_identity`), the tables and lists (`publish.target_heads`), the lease
-(`storage.lease`), a driver that outlived its task, the parts of the generation (`generations.verify`),
-the journal, files that are still to be published, changes of the spec (`compatibility.compare`), every
-source (`sources.probe`), what there is to do (`steps.parts.pending_work`), the databases
-(`steps.parts.database_heads`), and whether a feed is overdue (`steps.parts.overdue`).
+(`storage.lease`), a driver that outlived its task, the parts of the generation
+(`generations.verify`), the journal, files that are still to be published, changes of the spec
+(`compatibility.compare`), every source (`sources.probe`), what there is to do
+(`steps.parts.pending_work`), the databases (`steps.parts.database_heads`), and whether a feed is
+overdue (`steps.parts.overdue`).
 """
 
 from __future__ import annotations
