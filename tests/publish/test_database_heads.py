@@ -9,7 +9,7 @@ import pytest
 
 from tests.histories import History, rows
 from tests.publish.warehouse import Warehouse
-from tests.steps.probe_sources import look, refused
+from tests.steps.looks import look, refused
 from tidemill.contract.report import Outcome
 from tidemill.publish.database.session import BATCH
 from tidemill.steps.decisions.repair_target import repair_target

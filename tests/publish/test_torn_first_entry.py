@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.histories import History, reject, rows
-from tests.steps.probe_sources import look
+from tests.steps.looks import look
 from tidemill.contract.report import Outcome
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.histories import NAME, History, reject, rows, tree
 from tests.ledger.spark_logs import write_commit, write_named_offsets
-from tests.steps.probe_sources import look, refused, work
+from tests.steps.looks import look, refused, work
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import open_pipeline

@@ -8,7 +8,7 @@ import pytest
 
 from tests.histories import History
 from tests.processes import child
-from tests.steps.probe_sources import look, work
+from tests.steps.looks import look, work
 from tidemill.contract.report import Outcome
 from tidemill.storage import documents
 from tidemill.storage.lease import Holder

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.histories import History, rows
-from tests.steps.probe_sources import look
+from tests.steps.looks import look
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.steps.doctor import doctor

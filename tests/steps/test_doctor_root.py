@@ -8,7 +8,7 @@ import os
 import pytest
 
 from tests.histories import History
-from tests.steps.probe_sources import refused
+from tests.steps.looks import refused
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.histories import History, rows
-from tests.steps.probe_sources import refused
+from tests.steps.looks import refused
 from tidemill.contract.report import Outcome
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import Run, perform

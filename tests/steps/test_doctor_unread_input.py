@@ -8,7 +8,7 @@ import pytest
 
 from tests.file_modes import modes_count
 from tests.histories import History, rows
-from tests.steps.probe_sources import look, refused
+from tests.steps.looks import look, refused
 from tidemill.contract.report import Outcome
 
 

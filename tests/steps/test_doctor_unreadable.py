@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.file_modes import modes_count
 from tests.histories import History
-from tests.steps.probe_sources import refused
+from tests.steps.looks import refused
 
 
 def test_each_folder_that_a_run_depends_on_is_named_where_it_cannot_be_read(

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from tests.histories import History, reject, rows
 from tests.publish.again import days, made_again
-from tests.steps.probe_sources import look, refused
+from tests.steps.looks import look, refused
 from tidemill.contract.errors import ExitCode, Refused, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.publish.target_heads import TargetAheadOfJournal, verify_tables
