@@ -61,7 +61,7 @@ class History(Seen):
 
     Args:
         home: An empty directory.
-        columns: Of the transform's result, without partitions.
+        columns: The columns of the transform's result, without partitions.
         partitions: Partition column -> type; none means a sink without partitions of its own.
         more: Text at the end of the spec.
         source: Text at the end of the source, such as `, maxFileAge: 1 day`.

@@ -55,7 +55,7 @@ class Ended:
     """How a block ended.
 
     Args:
-        exit_code: Of the block.
+        exit_code: The exit code of the block.
         commands: Exit code and name of each `tidemill` command in it, in order.
         output: What it printed.
     """

@@ -89,7 +89,6 @@ def build_dag(name: str, spec: Spec, path: Path) -> DAG:
 
     Args:
         name: The pipeline's, which becomes the DAG's.
-        spec: What to run.
         path: The spec's file, for messages and the DAG's page.
 
     Raises:

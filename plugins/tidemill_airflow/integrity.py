@@ -38,7 +38,6 @@ class Problem:
     Args:
         file: The spec, or the DAG file.
         what: One sentence.
-        remedy: What to do.
         line: In the file, from 1, where one is known.
     """
 

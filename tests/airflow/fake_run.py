@@ -27,7 +27,7 @@ def context_of(
         params: As whoever started it gave them.
         interval: Its data interval.
         by: Who started it.
-        **more: Of the context.
+        **more: The more of the context.
     """
     start, end = interval
     run = DagRun(

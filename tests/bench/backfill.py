@@ -19,8 +19,8 @@ class BackfillSides(Sides):
     """A history of days, a file each that arrived on its day, and a pipeline that has taken it in.
 
     Args:
-        home: Of its own.
-        days: Of the history.
+        home: The home of its own.
+        days: The days of the history.
         megabytes: A day.
         bound: Whether the spec says how late rows come.
     """

@@ -52,8 +52,8 @@ def write_project(home: Path, name: str = NAME, **fields: Any) -> None:
 
     Args:
         home: The folder.
-        name: Of the pipeline.
-        fields: Of its spec, over those of `SPEC`.
+        name: The name of the pipeline.
+        fields: The fields of its spec, over those of `SPEC`.
     """
     suite = {
         "name": name,
@@ -84,9 +84,9 @@ def write_input(
 
     Args:
         folder: Where they go.
-        megabytes: Of all files.
+        megabytes: The megabytes of all files.
         files: How many.
-        day: Of the event times.
+        day: The day of the event times.
         first: The number of the first file.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ class AirflowUI:
 
     Args:
         browser: It opens there.
-        url: Of Airflow.
+        url: The url of Airflow.
         pictures: Where screenshots are kept, in the order they were taken.
     """
 

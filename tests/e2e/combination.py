@@ -51,13 +51,13 @@ class Combination:
 
     Args:
         home: An empty folder.
-        sources: Of its spec.
+        sources: The sources of its spec.
         trigger: As the matrix names it.
         mode: Output mode; update and complete count the words.
         output: Further fields of `output`.
-        sink: Of its spec; published to a table where not given.
+        sink: The sink of its spec; published to a table where not given.
         publish: Its targets, where they are not the default.
-        column: Of the source, that holds the words.
+        column: The column of the source, that holds the words.
     """
 
     home: Path

@@ -42,8 +42,8 @@ class Flow:
         sources: Source -> its columns, as Spark DDL; files of JSON, one a batch.
         spec: Its further fields, over `sources` where it has them.
         transform: Python code.
-        suite: Of the gate.
-        name: Of the pipeline.
+        suite: The suite of the gate.
+        name: The name of the pipeline.
     """
 
     home: Path

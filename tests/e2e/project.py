@@ -15,8 +15,8 @@ def write_pipeline(
 
     Args:
         project: Laid out like this repository.
-        name: Of the pipeline.
-        spec: Of the same.
+        name: The name of the pipeline.
+        spec: The spec of the same.
         transform: Python code.
         suite: A Great Expectations suite; it gets the pipeline's name.
     """

@@ -84,7 +84,7 @@ def assert_as_told(row: dict[str, Any], rows: DataFrame, streams: Streams) -> No
     """What runs is let through, and what does not is refused by us, and by Spark where it says so.
 
     Args:
-        row: Of the matrix.
+        row: The row of the matrix.
         rows: What it speaks of.
         streams: Their makers.
     """

@@ -60,7 +60,7 @@ class Sample:
         generator: Writes them.
         rows: Published ones.
         rejected: Rows.
-        column: Of the published table.
+        column: The column of the published table.
         total: What its values add up to; of those that are no numbers, how many there are.
     """
 

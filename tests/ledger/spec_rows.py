@@ -41,8 +41,8 @@ class Row:
         was: Fields of the source before.
         now: The same after.
         spec: Fields of the spec on both sides.
-        spec_was: Of the spec before.
-        spec_now: Of the spec after.
+        spec_was: The spec was of the spec before.
+        spec_now: The spec now of the spec after.
         of: The class of the pipeline.
     """
 

@@ -35,7 +35,7 @@ def asking(name: str, home: Path, events: Iterable[Any], *, once: bool = False) 
     """A shipped pipeline after a history of wishes.
 
     Args:
-        name: Of its case.
+        name: The name of its case.
         home: An empty folder.
         events: The history.
         once: Whether each run is one batch, of all that is there.

@@ -20,7 +20,7 @@ class Case:
 
     Args:
         model: In plain Python.
-        kind: Of its histories.
+        kind: The kind of its histories.
         pipeline: Its name, where the case has another.
         kafka: Whether its input comes from a topic instead of files.
     """

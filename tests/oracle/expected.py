@@ -64,7 +64,7 @@ def expected(taken: Sequence[Taken], upto: int, model: Model, given: Given) -> E
     Args:
         taken: The committed batches.
         upto: P.
-        model: Of the pipeline.
+        model: The model of the pipeline.
         given: What it was given, and what was asked of it.
     """
     reads = read(taken, given, given.version(model), given.left_out)
@@ -111,10 +111,10 @@ def fed(
     """What the code takes of that.
 
     Args:
-        reads: Of batches, from the first on.
-        version: Of each batch.
+        reads: The reads of batches, from the first on.
+        version: The version of each batch.
         given: For the static inputs.
-        marks: Of each batch up to when rows are late, and what is final.
+        marks: The marks of each batch up to when rows are late, and what is final.
     """
     return [
         Fed(

@@ -34,8 +34,8 @@ class Slots:
     """The partitions of a pipeline's rows: hours, as the text that names them.
 
     Args:
-        column: Of the published table.
-        time: Of the rows read, where these have partitions.
+        column: The column of the published table.
+        time: The time of the rows read, where these have partitions.
         result: Where else the time lies in a row of the result.
         read: The time of rows read, where only those of the result have partitions: by it rejected
             rows go.
@@ -132,7 +132,7 @@ class Reinstated:
 
     Args:
         inputs: Each with the static inputs as they were when it was read.
-        model: Of the version.
+        model: The model of the version.
     """
 
     inputs: Mapping[Input, Statics]

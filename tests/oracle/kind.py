@@ -43,7 +43,7 @@ class Kind:
     """Of a pipeline's histories.
 
     Args:
-        rows: Of a source: dicts, with `Minute` for times, or texts that are no rows.
+        rows: The rows of a source: dicts, with `Minute` for times, or texts that are no rows.
         sources: Their names.
         step: Minutes by which each round is later than the one before.
         span: Minutes over which the rows of one round are spread.

@@ -40,14 +40,14 @@ class Play:
 
     Args:
         flow: The pipeline, with nothing in it yet.
-        kind: Of its histories.
-        model: Of the same pipeline.
+        kind: The kind of its histories.
+        model: The model of the same pipeline.
 
     Attributes:
         met: Which kinds of event truly happened, and how often.
         found: The checks, in order.
         given: What the pipeline was given so far.
-        version: Of its code and rules, where it is another than the model's.
+        version: The version of its code and rules, where it is another than the model's.
     """
 
     flow: Shipped

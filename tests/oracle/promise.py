@@ -56,7 +56,7 @@ def check(home: Path, model: Model, given: Given) -> Found:
 
     Args:
         home: The pipeline's, under the root.
-        model: Of the pipeline.
+        model: The model of the pipeline.
         given: What it was given.
 
     Raises:

@@ -45,7 +45,7 @@ class JsonModel:
     """A pipeline that reads JSON.
 
     Args:
-        columns: Of the published table.
+        columns: The columns of the published table.
         rules: In the order of the spec.
         result: From the batches to the published rows.
         watermarks: None without one.
@@ -93,8 +93,8 @@ class CsvModel:
     """A pipeline that reads CSV with a header.
 
     Args:
-        columns: Of the published table.
-        header: Of the files.
+        columns: The columns of the published table.
+        header: The header of the files.
         rules: In the order of the spec.
         numbers: Columns that are numbers, or nothing.
         time: The column of the event time.

@@ -32,8 +32,7 @@ class Wish:
     """A run that a person asked for, and how far it has come.
 
     Args:
-        event: Of the history.
-        run_id: Of the run.
+        event: The event of the history.
         left: Its steps that have still to be done.
         model: The version by which it was computed.
         statics: The static inputs as they were then.

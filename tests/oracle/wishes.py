@@ -27,7 +27,7 @@ class Ask:
 
     Args:
         role: What it does; a decision is about the first increment that it can be about.
-        start: Of a backfill's interval, as a minute of the history.
+        start: The start of a backfill's interval, as a minute of the history.
         end: The minute that is no part of it any more.
         dry: Whether a backfill only says what would come of it.
         steps: How many of its four steps it comes to now; `Resume` goes on with it.
@@ -72,7 +72,7 @@ def wishful(
         draw: Hypothesis's.
         kind: What they are made of.
         asked: What people ask for.
-        rounds: Of arrivals.
+        rounds: The rounds of arrivals.
     """
     events: list[Any] = []
     for number in range(rounds):

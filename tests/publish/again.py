@@ -48,12 +48,12 @@ def made_again(
     """Rows that were computed again, sealed and passed; they go out with their run's publish.
 
     Args:
-        history: Of the pipeline.
+        history: The history of the pipeline.
         good: The rows.
         rejected: The rejected ones.
         by_way_of: As in `Made`.
-        run_id: Of the run that computed them.
-        **changes: Of `Made`, over a backfill of nothing as of now.
+        run_id: The run id of the run that computed them.
+        **changes: The changes of `Made`, over a backfill of nothing as of now.
     """
     live = history.ledger
     given: dict[str, Any] = {
@@ -148,8 +148,8 @@ def rebuilt(
     Args:
         history: Of the pipeline; its `columns` and `partitions` are the new generation's.
         *batches: The good rows of each batch.
-        rejected: Of the last batch.
-        **changes: Of the note.
+        rejected: The rejected of the last batch.
+        **changes: The changes of the note.
     """
     ledger = Ledger(history.layout, "live-0002")
     last = len(batches) - 1

@@ -92,7 +92,7 @@ class Broker(KafkaClient, Server):
 
     Args:
         home: Where its data lies; where not given, a new folder that goes with it.
-        ports: Of its listeners; free ones where not given.
+        ports: The ports of its listeners; free ones where not given.
         password: Of the user `tidemill` where it asks for one; made up where not given.
 
     Attributes:

@@ -54,7 +54,7 @@ class MariaDB(Server):
 
     Args:
         user: Who may do everything.
-        password: Of that user; made up where not given.
+        password: The password of that user; made up where not given.
 
     Attributes:
         trusted: The certificate that clients trust, a PEM file, where they want TLS.

@@ -34,7 +34,7 @@ class Postgres(Server):
 
     Args:
         user: Who may do everything.
-        password: Of that user; made up where not given.
+        password: The password of that user; made up where not given.
 
     Attributes:
         trusted: The certificate that clients trust, a PEM file, where they want TLS.

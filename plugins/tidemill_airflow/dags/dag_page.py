@@ -28,7 +28,6 @@ def dag_page(name: str, spec: Spec, path: Path, root: str) -> str:
 
     Args:
         name: The pipeline's.
-        spec: What it runs.
         path: The spec's file.
         root: `TIDEMILL_ROOT`, or its name where nobody knows it.
     """

@@ -22,7 +22,7 @@ def backfill_form(timezone: str) -> dict[str, Param]:
     """The parameters of a pipeline's DAG.
 
     Args:
-        timezone: Of the spec: that of times which name no other.
+        timezone: The timezone of the spec: that of times which name no other.
     """
 
     def moment(title: str, what: str) -> Param:

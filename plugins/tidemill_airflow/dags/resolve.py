@@ -105,7 +105,6 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
 
     Args:
         name: The pipeline's.
-        spec: What it runs.
         path: The spec's file, for messages.
 
     Raises:

@@ -41,7 +41,7 @@ def tasks(
         spec: Its spec.
         notice: Tells a person of changes of its state.
         ingest: What stands between doctor and gate.
-        doctor: Which doctor it is.
+        doctor: The doctor's task.
     """
     told = callbacks(spec, notice)
     told.pop("on_success_callback", None)

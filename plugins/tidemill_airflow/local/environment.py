@@ -69,7 +69,7 @@ def airflow_environment(
     Args:
         home: AIRFLOW_HOME: database, logs.
         root: TIDEMILL_ROOT.
-        port: Of the API server, on the loopback interface only.
+        port: The port of the API server, on the loopback interface only.
         master: Spark's, for the connection `tidemill_spark`.
         environ: What is kept beside it.
     """

@@ -19,8 +19,7 @@ class ChildStep:
     """One step of one run.
 
     Args:
-        step: Which of the four.
-        pipeline: What runs.
+        step: The step's name.
         run_id: Airflow's.
         secrets: Its connections, as `connection_variables` gives them.
         command: Gives the command line for step, pipeline's name and run id.

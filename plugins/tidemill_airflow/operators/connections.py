@@ -50,7 +50,7 @@ def connection_variables(spec: Spec, *, only: Collection[str] | None = None) -> 
     """Fetch a spec's connections, mask what is secret in them, and give them as variables.
 
     Args:
-        spec: Whose inputs, targets and sink name connections.
+        spec: The spec; its inputs, targets and sink name connections.
         only: The ids of those that are needed; all where not given.
 
     Returns:

@@ -21,7 +21,7 @@ class ReportWatch:
 
     Args:
         run_folder: `Layout.run(run_id)`.
-        step: Which of the four.
+        step: The step's name.
     """
 
     def __init__(self, run_folder: Path, step: Step) -> None:
@@ -48,9 +48,9 @@ def conclude(step: Step, report: Report | None, exit_code: int | None) -> dict[s
     """End the task as the report says.
 
     Args:
-        step: Which of the four.
+        step: The step's name.
         report: What it left, or None where it left nothing.
-        exit_code: Of its process; None where nobody knows it.
+        exit_code: The exit code of its process; None where it is unknown.
 
     Returns:
         What the task pushes as its result.

@@ -34,7 +34,6 @@ def request_of(spec: Spec, context: Context) -> RunRequest:
 
     Args:
         spec: The pipeline's.
-        context: Of a task of the run.
 
     Raises:
         RequestRefused: the parameters contradict each other.
@@ -69,7 +68,6 @@ def resolution_of(context: Context, by: str | None = None) -> RunRequest:
     """What a run of a resolve DAG is to do.
 
     Args:
-        context: Of a task of the run.
         by: Who approved it; who started the run, where nobody was asked.
 
     Raises:
@@ -116,8 +114,7 @@ def in_words(request: RunRequest, timezone: str) -> str:
     """What a run is to do, for its log and for whoever approves it.
 
     Args:
-        request: Of the run.
-        timezone: Of the spec.
+        timezone: The timezone of the spec.
     """
     said = f"dry run of a {request.role}" if request.dry_run else str(request.role)
     if request.increment is not None:

@@ -31,7 +31,7 @@ class Change(BaseModel):
     """One thing that is not as it was.
 
     Attributes:
-        field: Of the spec, or `transform` with the part of its plan.
+        field: The field of the spec, or `transform` with the part of its plan.
         was: When the generation was born; None where it was not there.
         now: Today; None where it is gone.
         verdict: Whether the generation may go on.
@@ -94,7 +94,7 @@ class Judge:
         """A change that needs a new generation.
 
         Args:
-            field: Of the spec or the plan.
+            field: The field of the spec or the plan.
             was: When the generation was born.
             now: Today.
             means: What would come of it.

@@ -33,9 +33,8 @@ class Born:
 
     Args:
         pipeline: Today's.
-        note: Of the generation.
-        fingerprint: Of the same.
-        spec: Of the fingerprint.
+        fingerprint: The snapshot of the same.
+        spec: The spec of the fingerprint.
     """
 
     pipeline: Pipeline
@@ -115,7 +114,7 @@ def refuse_changes(pipeline: Pipeline, note: GenerationNote | None) -> None:
 
     Args:
         pipeline: Today's.
-        note: Of the generation; None before its birth.
+        note: The note of the generation; None before its birth.
 
     Raises:
         QueryChanged: something has changed that may not.

@@ -92,8 +92,8 @@ class CreationSnapshot(BaseModel):
 
     Attributes:
         query_id: As in the note that it belongs to.
-        spec_hash: Of the whole spec.
-        code_hash: Of the transform's file.
+        spec_hash: The spec hash of the whole spec.
+        code_hash: The hash of the transform's code.
         spec: With its variables replaced, without what is at its default.
         code: The transform's file.
         suffix: `.py` or `.sql`.
@@ -156,7 +156,6 @@ def print_of(spec: Spec, code: bytes, suffix: str) -> SpecSnapshot:
     """The part of a spec that matters to its query.
 
     Args:
-        spec: Of the pipeline.
         code: The transform's file, which may hold what a sink calls.
         suffix: Its suffix.
     """

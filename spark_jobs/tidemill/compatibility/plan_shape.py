@@ -51,7 +51,7 @@ class StateVariable(Part):
 
     Attributes:
         kind: `value`, `list` or `map`.
-        key: Of a map.
+        key: The key of a map.
         ttl: Whether it is forgotten after a time.
     """
 
@@ -66,11 +66,11 @@ class Operator(Part):
     """An operator with state.
 
     Attributes:
-        kind: Of Spark's logical plan, such as `Aggregate`.
+        kind: The kind of Spark's logical plan, such as `Aggregate`.
         keys: By which its state is found: groups, keys of a deduplication or of a join.
         join_type: Such as `LeftOuter`.
-        condition: Of a join, beside its keys.
-        sides: Of a join, the columns that each side keeps.
+        condition: The condition of a join, beside its keys.
+        sides: The columns that each side of a join keeps.
         state: The schema of a state of one's own (`applyInPandasWithState`).
         variables: Those of `transformWithState`; None where they are not known.
         time: Timeout or time mode.
@@ -95,7 +95,7 @@ class PlanShape(Part):
     Attributes:
         operators: Those with state, in the order in which rows pass them.
         filters: What rows must hold.
-        columns: Of the result.
+        columns: The columns of the result.
         others: All else that has no state, such as unions and joins with static inputs.
         functions: Python functions by name, with the hashes of their code.
     """

@@ -26,7 +26,6 @@ def verify_sources(layout: Layout, generation: str, spec: Spec, batches: Sequenc
     """Compare the spec's sources with those that were read.
 
     Args:
-        layout: Of the pipeline.
         generation: Such as `live-0001`.
         spec: Today's.
         batches: All of the generation, in order.

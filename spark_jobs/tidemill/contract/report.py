@@ -34,7 +34,7 @@ class Report(BaseModel):
     Attributes:
         pipeline: Its name.
         run_id: Airflow's run id, or the one `tidemill run` made.
-        step: Which of the four.
+        step: The step's name.
         outcome: How it ended; `waiting` is a passed increment behind a held one,
             `needs_spark` a gate that was told to start no JVM.
         reason: One sentence for the task log.

@@ -59,9 +59,9 @@ def infer(
 
     Args:
         session: Any.
-        format: Of the files.
+        format: The format of the files.
         options: For Spark's reader.
-        paths: Of the files.
+        paths: The paths of the files.
     """
     given = {name.lower() for name in options}
     if format == "csv" and "inferschema" not in given:

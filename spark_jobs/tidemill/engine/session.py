@@ -22,7 +22,7 @@ def open_group_session(pipelines: Sequence[Pipeline], backlog_bytes: int | None)
     """The session that those of several pipelines are made from, with the jars of all of them.
 
     Args:
-        pipelines: Whose queries share one Spark application; each in a pool of its own.
+        pipelines: The pipelines that share one Spark application, each in its own pool.
         backlog_bytes: What waits to be read by all of them; None if unknown.
     """
     jars = (session_conf(pipeline.spec).get(JARS, "") for pipeline in pipelines)
@@ -36,7 +36,7 @@ def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
 
     Args:
         shared: From `open_group_session`.
-        pipeline: Whose settings it gets; what cannot be set any more is the application's.
+        pipeline: The pipeline with the settings; those that cannot change any more stay.
     """
     session = shared.newSession()
     for key, value in session_conf(pipeline.spec).items():

@@ -65,7 +65,7 @@ def read_rows(path: Path, limit: int, version: int | None = None) -> Rows:
     Args:
         path: The table's root.
         limit: Most rows to return.
-        version: Of the table; the newest where not given.
+        version: The version of the table; the newest where not given.
 
     Raises:
         NoSuchVersion: the table has no such version.

@@ -33,8 +33,8 @@ class Footer:
 
     Args:
         rows: In the file.
-        size: Of the file, in bytes.
-        uncompressed_bytes: Of all its row groups.
+        size: The size of the file, in bytes.
+        uncompressed_bytes: The uncompressed bytes of all its row groups.
         schema: As Arrow.
         null_counts: Flat column -> its nulls, None where a row group does not say. Columns inside
             structs, lists and maps are in none of these three.

@@ -27,7 +27,7 @@ def count_rows(path: Path, written: WriteFormat) -> int:
     """The rows of a file in any of the sink's formats but Parquet.
 
     Args:
-        path: Of the file.
+        path: The file's path.
         written: How Spark wrote it.
 
     Raises:

@@ -12,8 +12,8 @@ class WriteFormat(BaseModel):
     """Format and options of the file sink.
 
     Attributes:
-        format: Of the files.
-        options: Of Spark's writer, as text.
+        format: The format of the files.
+        options: The options of Spark's writer, as text.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -27,7 +27,7 @@ def reasons_from_counts(
         sealed: The increment.
         batches: Its batches.
         before: The batch before them, if there is one.
-        kind: Of the pipeline. With state, what a batch reads may come out of a later one.
+        kind: The pipeline's class. With state, a later batch may emit what this one reads.
     """
     # Rows may all be late, or wait for others; only totals that never close change with each row.
     totals = sealed.net is not None and kind is PipelineClass.UNBOUNDED

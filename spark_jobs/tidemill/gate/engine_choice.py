@@ -54,11 +54,11 @@ def choose_engine(
     """In-process where the rows fit and pandas is proven to agree with Spark.
 
     Args:
-        uncompressed_bytes: Of all files that are judged, by their footers.
+        uncompressed_bytes: The uncompressed bytes of all files that are judged, by their footers.
         limit: The spec's `gate.in_process_max`, in bytes.
         suite: What is judged.
         columns: The good table's schema, as Spark's JSON.
-        formats: Of the files; what Spark wrote in any other than Parquet, Spark reads.
+        formats: The formats of the files; what Spark wrote in any other than Parquet, Spark reads.
     """
     other = next((format for format in formats if format != "parquet"), None)
     if other is not None:

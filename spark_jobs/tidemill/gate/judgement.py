@@ -32,7 +32,7 @@ class ExpectationOutcome(BaseModel):
         scope: `table` was judged with the published rows of the partitions the increment touches.
         observed_value: What aggregates saw; None for row-by-row expectations.
         unexpected_count: Rows that broke it; None for aggregates.
-        unexpected_percent: Of the rows that are not null, 0 to 100.
+        unexpected_percent: The unexpected percent of the rows that are not null, 0 to 100.
         samples: Values that broke it, at most `gate.samples`.
     """
 
@@ -62,7 +62,7 @@ class Judgement(BaseModel):
     """The verdict on a list of files.
 
     Attributes:
-        engine: Which engine judged.
+        engine: The engine that judged.
         rows: Rows of the increment.
         table_rows: Rows that table-wide expectations saw, 0 where the suite has none.
         success: No critical expectation failed, and there were rows.

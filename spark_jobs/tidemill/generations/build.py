@@ -30,10 +30,10 @@ class GenerationBuild(BaseModel):
 
     Attributes:
         generation: Its name, which no other has or had.
-        run_id: Of the run; its retries go on with it.
+        run_id: The run id of the run; its retries go on with it.
         excludes: Files that it leaves out beside those that do not count already.
-        spec_hash: Of the spec that all of it is made with.
-        code_hash: Of the transform's file.
+        spec_hash: The spec hash of the spec that all of it is made with.
+        code_hash: The hash of the transform's code.
         left_out: The hash of what did not count already; with another it is another generation,
             for what it has read it cannot give back.
         epoch: Epoch of the pipeline's lease; 0 where its writer did not hold it.
@@ -88,7 +88,7 @@ def construct(
 
     Args:
         pipeline: Whose, with today's spec and code.
-        kind: Of the generation.
+        kind: The kind of the generation.
         run_id: The run's id.
         excludes: Files to leave out; those of the first try stay.
         epoch: Epoch of the pipeline's lease; 0 where the run does not hold it.
@@ -160,7 +160,7 @@ def left_out(pipeline: Pipeline) -> Excluded:
     meet it again.
 
     Args:
-        pipeline: Whose query; of a generation under construction with what that leaves out too.
+        pipeline: The pipeline.
     """
     generation = generation_of(pipeline)
     if generation == FIRST_GENERATION or not generation.startswith(LIVE):

@@ -39,7 +39,7 @@ def fork_off(pipeline: Pipeline, generation: Generation, name: str, first: int) 
     Args:
         pipeline: Whose, with today's spec and code.
         generation: The one to go on from, whose parts agree.
-        name: Of the new one, of which nothing is there.
+        name: The new generation's name; it has no files yet.
         first: The batch that is next.
 
     Raises:

@@ -136,8 +136,7 @@ def open_generation(pipeline: Pipeline, name: str | None = None) -> Generation:
     the next belong to two moments and prove nothing: then they are read again.
 
     Args:
-        pipeline: Whose.
-        name: Of the generation; by default the one that steps work on.
+        name: The name of the generation; by default the one that steps work on.
 
     Raises:
         Refused: they don't; the class says how, the remedy what to do.

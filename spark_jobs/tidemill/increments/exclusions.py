@@ -48,7 +48,6 @@ def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
     """What does not count.
 
     Args:
-        layout: Of the pipeline.
         but: The rejected increments that are about to be taken back.
     """
     increments = Increments(layout.increments).all()
@@ -76,7 +75,6 @@ def without(layout: Layout, made: Recomputation) -> Excluded:
     """What does not count in a computation.
 
     Args:
-        layout: Of the pipeline.
         made: What it excludes is out, and what it reinstates is not.
     """
     known = excluded(layout, made.reinstates)

@@ -20,8 +20,8 @@ class NetFile(BaseModel):
         path: Relative to the increment's folder.
         size: In bytes.
         rows: In it.
-        uncompressed_bytes: Of all its row groups.
-        sha256: Of its content.
+        uncompressed_bytes: The uncompressed bytes of all its row groups.
+        sha256: The sha256 of its content.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -140,7 +140,7 @@ def hash_of_files(batches: Iterable[Batch], net: Iterable[NetFile] | None = None
     """Of what was written: path, size and rows of every file, in a fixed order.
 
     Args:
-        batches: Of the increment.
+        batches: The batches of the increment.
         net: What their rows were merged into, with the hash of its content.
     """
     lines = sorted(

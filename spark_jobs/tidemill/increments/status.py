@@ -25,17 +25,17 @@ class IncrementStatus(BaseModel):
     Attributes:
         state: `passed` and `released` mean: not yet published.
         since: When it came into this state, UTC.
-        version: Of the published table; None until it is published.
+        version: The version of the published table; None until it is published.
         verdict: The last one; None until it is judged.
-        engine: Which one judged.
+        engine: The engine that judged.
         reasons: Why it was held.
         behind: The increment that must go out before this one can; None if none is in the way.
-        run_id: Of the run that sealed it.
+        run_id: The run id of the run that sealed it.
         released_by: Who released it, None where nobody did.
         release_reason: Why.
         place: Where its files lie: elsewhere, if it was computed again.
         made: By way of what it was computed again; None of live batches.
-        partitions: Which it replaces; None where it replaces none.
+        partitions: The partitions it replaces; None where it replaces none.
         decided_by: Who had it computed again, rejected or released it, as they say; None where
             nobody did.
         os_user: Operating-system user of that process; None in older documents.

@@ -43,9 +43,9 @@ class PublishedFiles(BaseModel):
         seq: Its number in the journal.
         kind: How the files stand to earlier ones.
         removes: The paths of earlier lists' files that do not count any more.
-        files_hash: Of the event.
+        files_hash: The files hash of the event.
         table_schema: The columns with the partitions, as Spark's JSON schema.
-        epoch: Of the lease it was written under.
+        epoch: The epoch of the lease it was written under.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -35,9 +35,9 @@ class Recomputation(BaseModel):
             of a rejected increment; `rebuild` replaces the whole table.
         generation: The live generation whose batches these are.
         seq: The last event of the journal when `last` was fixed (rule S); 0 for none.
-        partitions: What is removed when it goes out; None for nothing.
-        code_hash: Of the transform's file.
-        spec_hash: Of the spec.
+        partitions: The partitions that are removed when it goes out; None for none.
+        code_hash: The hash of the transform's code.
+        spec_hash: The spec hash of the spec.
         forgets: Origins (files, or topic/partition/offset) whose rejected rows without a partition
             are replaced too; None where such rows stay as they are.
         by: The person, as they say.

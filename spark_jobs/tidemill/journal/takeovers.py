@@ -26,7 +26,7 @@ class Takeover(BaseModel):
         of: The generation before it.
         first: The first batch of its own: 0 of a rebuild, the one after the last published of a
             fork, whose batches before are those of `of`.
-        seq: Of the event in the journal that brings it; None of a fork, which needs none.
+        seq: The seq of the event in the journal that brings it; None of a fork, which needs none.
         supersedes: The increments of `of` that it takes the place of.
         excludes: Files that do not count any more from then on.
         by: The person, as they say.

@@ -21,7 +21,7 @@ class Start(BaseModel):
     """One start of the query: which code, spec and columns its batches were made with.
 
     Attributes:
-        epoch: Of the lease it ran under, or a greater number if that had one already.
+        epoch: The epoch of the lease it ran under, or a greater number if that had one already.
         produced: The last batch in the sink's log when it started; later ones are its own.
         written: How its batches' files are written.
         hashed: The sources whose files are known by their content.

@@ -19,8 +19,8 @@ class Flush(BaseModel):
     """One of them.
 
     Attributes:
-        batch: Which carries it out; it reads nothing.
-        watermark_ms: Of that batch, in milliseconds since the epoch.
+        batch: The batch that carries it out; it reads nothing.
+        watermark_ms: The watermark of that batch, in milliseconds since the epoch.
         by: Who asked, as they say.
         os_user: Operating-system user of that process; None in older documents.
     """

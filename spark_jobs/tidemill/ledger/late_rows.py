@@ -116,7 +116,6 @@ class LateLog:
         """Late rows of some batches, in the order of these.
 
         Args:
-            batches: Whose.
             limit: Most rows to return.
 
         Returns:

@@ -24,14 +24,14 @@ class RunRequest(BaseModel):
 
     Attributes:
         role: `live` takes in what is new; the others are what a person asked for.
-        start: Of the interval to backfill, inclusive.
+        start: The start of the interval to backfill, inclusive.
         end: Exclusive.
         partitions: To backfill instead of an interval: column -> value as in directories' names.
         rejected: To backfill instead of an interval: the partitions that rejected rows would have.
         dry_run: Whether to say what would come of it, and change nothing.
         increment: The one that is released, rejected or reinstated; of a redo the held one.
-        exclude: Of a redo or a rebuild: files whose input is not to count any more.
-        accept_loss: Of a rebuild: that it goes on without what the sources no longer hold.
+        exclude: Files whose input a redo or rebuild leaves out from now on.
+        accept_loss: A rebuild continues without input that the sources no longer hold.
         by: The person, as they or Airflow say.
         os_user: User of the asking process; None for live runs and in older documents.
         reason: Why, for the table's history.

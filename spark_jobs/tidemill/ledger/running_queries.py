@@ -26,7 +26,7 @@ class RunningQuery(BaseModel):
 
     Attributes:
         pipeline: Its name.
-        run_id: Of the run that started it.
+        run_id: The run id of the run that started it.
         query_id: Spark's, which stays with the checkpoint.
         query_run_id: Spark's, of this start.
         process: Where it runs.
@@ -34,7 +34,7 @@ class RunningQuery(BaseModel):
         trigger: As it is written on the command line.
         last_batch: The last that is in the ledger, -1 for none.
         batches: Written by this start.
-        rows: Of these batches, without rejected ones.
+        rows: The rows of these batches, without rejected ones.
         rows_per_second: Read in the last batch; None where Spark reports none (continuous).
         status: Spark's own: message, isDataAvailable, isTriggerActive.
         last_progress: Spark's last report.

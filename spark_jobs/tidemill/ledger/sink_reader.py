@@ -35,7 +35,7 @@ def read_committed(note: GenerationNote | None, sink: Path) -> Committed:
     """Read what a sink directory holds.
 
     Args:
-        note: Of the generation; None before its first start.
+        note: The note of the generation; None before its first start.
         sink: The directory.
 
     Raises:

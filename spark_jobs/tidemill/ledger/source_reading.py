@@ -31,7 +31,7 @@ def spec_as_read(spec: Spec, readings: dict[str, Reading]) -> Spec:
 
     Args:
         spec: Today's.
-        readings: Of a start, by source; a source that they do not name is read as today.
+        readings: How a start read each source; a source that is missing is read as today.
     """
     sources = {
         name: _as_read(source, readings[name]) if name in readings else source

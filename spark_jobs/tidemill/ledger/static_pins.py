@@ -45,10 +45,10 @@ class StaticPin(BaseModel):
     """One static input at one moment.
 
     Attributes:
-        kind: Of the static input, as in the spec.
+        kind: The kind of the static input, as in the spec.
         identity: The name of the copy's folder: the same for the same content.
-        files: Of the copy.
-        version: Of a Delta table.
+        files: The files of the copy.
+        version: The version of a Delta table.
         rows: Where they were counted.
         table_schema: Of the copy as Spark's JSON schema, where the spec names no columns.
     """
@@ -108,7 +108,7 @@ def keep_copies(place: Path, pins: Iterable[StaticPin]) -> None:
 
     Args:
         place: Where the copies of one static input lie.
-        pins: Of the batches in the ledger, of the one that is planned, and of the run.
+        pins: The pins of the ledger's batches, of the planned batch and of the run.
     """
     kept = {pin.identity for pin in pins}
     for folder in place.iterdir() if place.is_dir() else ():

@@ -25,11 +25,10 @@ def append_payload(
     """What an event adds to every target.
 
     Args:
-        ledger: Of the generation.
-        batches: Of the event.
+        batches: The batches of the event.
         audited: All their files.
-        generation: Whose rows they are.
-        note: Of the generation that wrote them.
+        generation: The generation that the rows belong to.
+        note: The note of the generation that wrote them.
         keys: `output.keys`.
 
     Raises:

@@ -29,7 +29,7 @@ class Audited:
         file: As the ledger has it.
         path: On disk.
         written: How Spark wrote it.
-        footer: Of a Parquet file; None of any other.
+        footer: The footer of a Parquet file; None of any other.
     """
 
     batch: int
@@ -57,7 +57,7 @@ def audit(
         sink: The generation's sink directory.
         written: Batch -> how its files were written.
         net: What the good rows were merged into, in modes `update` and `complete`.
-        folder: Of the increment, where those files lie.
+        folder: The folder of the increment, where those files lie.
 
     Returns:
         The batches' files; only the rejected ones where the good rows were merged.

@@ -28,7 +28,7 @@ class CatchUp:
     Args:
         pipeline: The pipeline of the journal.
         targets: The head target first.
-        epoch: Of the lease.
+        epoch: The epoch of the writer's lease.
         run_id: The run's id.
         say: Gets lines for the task log.
     """

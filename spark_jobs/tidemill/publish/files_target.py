@@ -31,7 +31,7 @@ class FilesTarget:
 
     Args:
         layout: The pipeline's layout.
-        epoch: Of the lease.
+        epoch: The epoch of the writer's lease.
     """
 
     layout: Layout

@@ -46,13 +46,13 @@ def write_net_payload(
 
     Args:
         ledger: The generation's ledger.
-        batches: Of the increment, in order.
+        batches: The batches of the increment, in order.
         folder: Of the increment; the files lie in a directory of their own in it, which nothing
             reads before `sealed.json` names it.
         mode: `update` or `complete`.
         keys: By which a row replaces another, in mode `update`.
         partition_by: The partition columns, which the files hold like any other.
-        epoch: Of the lease.
+        epoch: The epoch of the writer's lease.
 
     Returns:
         The files, each whole on disk; none where no row changed.

@@ -23,9 +23,8 @@ class Outgoing:
     """An event of the journal, ready to be applied.
 
     Args:
-        pipeline: Whose event it is.
         event: The event.
-        epoch: Of the lease.
+        epoch: The epoch of the writer's lease.
     """
 
     def __init__(self, pipeline: Pipeline, event: Event, epoch: int) -> None:

@@ -22,7 +22,7 @@ class PythonTarget:
     Args:
         given: The target in the spec.
         pipeline: The pipeline.
-        epoch: Of the lease.
+        epoch: The epoch of the writer's lease.
         say: Gets lines for the task log.
     """
 

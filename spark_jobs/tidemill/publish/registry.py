@@ -17,7 +17,7 @@ def targets_of(pipeline: Pipeline, epoch: int, say: Callable[[str], None]) -> li
 
     Args:
         pipeline: The pipeline.
-        epoch: Of the lease that its caller holds.
+        epoch: The epoch of the lease that its caller holds.
         say: Gets lines for the task log.
     """
     return [open_target(target, pipeline, epoch, say) for target in pipeline.spec.publish]

@@ -59,7 +59,6 @@ def refuse_repeated_keys(pipeline: Pipeline, sealed: Sealed) -> None:
     Asked before it stands in the journal, since that target would stand still there for ever.
 
     Args:
-        pipeline: Whose rows.
         sealed: The set.
 
     Raises:

@@ -20,7 +20,6 @@ def probe_sources(
     """A look at every source of a pipeline.
 
     Args:
-        pipeline: Whose.
         batches: All batches of the live generation, in order.
         environ: For the connections.
 

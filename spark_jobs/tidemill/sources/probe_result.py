@@ -32,7 +32,7 @@ class ProbeResult:
         source: Its name in the spec.
         new: What the next run will read, in `unit`s; None where only a query can tell.
         unit: Such as `files`.
-        backlog_bytes: Of what is new; None where unknown.
+        backlog_bytes: The backlog bytes of what is new; None where unknown.
         last_arrival: When the newest of it arrived; None where nothing ever did.
         problems: In the order of their weight.
         facts: For the report.

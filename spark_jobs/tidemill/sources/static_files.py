@@ -33,7 +33,7 @@ def pin_files(name: str, static: FileStatic, place: Path) -> StaticPin:
 
     Args:
         name: The static input's, in the spec.
-        static: Which files.
+        static: The static input with the files.
         place: Where its copies lie.
 
     Raises:
@@ -63,7 +63,7 @@ def pin_table(name: str, static: TableStatic, root: Path, place: Path) -> Static
 
     Args:
         name: The static input's, in the spec.
-        static: Whose table.
+        static: The static input.
         root: `TIDEMILL_ROOT`.
         place: Where its copies lie.
 

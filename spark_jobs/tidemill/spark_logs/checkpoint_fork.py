@@ -31,10 +31,10 @@ def cut(checkpoint: Checkpoint, to: Path, first: int, query_id: str, kafka: set[
     """Copy what a checkpoint held when a batch was the next to be planned.
 
     Args:
-        checkpoint: Whose directory is only read.
+        checkpoint: The checkpoint; its directory is only read.
         to: The new directory.
         first: The batch that comes next there.
-        query_id: Of the query that goes on with it.
+        query_id: The query id of the query that goes on with it.
         kafka: The sources whose folder holds no more than where they begin.
 
     Raises:

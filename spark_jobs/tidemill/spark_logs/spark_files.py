@@ -17,7 +17,7 @@ def spark_files(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> I
     """What Spark needs to go on after some batches: the entries of its logs, and its state.
 
     Args:
-        checkpoint: Which has committed the batches.
+        checkpoint: The checkpoint that has committed the batches.
         sink: Its sink directory.
         batches: Batches of one run, in order.
     """

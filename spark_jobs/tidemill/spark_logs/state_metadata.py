@@ -36,7 +36,7 @@ class StateOperator(BaseModel):
         name: Spark's, such as `stateStoreSave`.
         stores: Each a store for every partition.
         partitions: Over which its keys are divided.
-        variables: Of `transformWithState`.
+        variables: The variables of `transformWithState`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,7 +52,6 @@ def state_operators(layout: Layout, generation: str) -> list[StateOperator]:
     """The operators of a generation, in the order of their numbers.
 
     Args:
-        layout: Of the pipeline.
         generation: Such as `live-0001`.
     """
     folder = layout.checkpoint(generation) / "state"

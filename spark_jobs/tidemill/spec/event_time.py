@@ -12,7 +12,7 @@ class EventTime(Model):
     """The column that says when a row happened; a row without it is a rejected row.
 
     Attributes:
-        column: Of the source's schema.
+        column: The column of the source's schema.
         watermark: How late a row may come; Spark's `withWatermark`.
     """
 

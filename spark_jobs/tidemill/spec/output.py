@@ -41,7 +41,7 @@ class Output(Model):
     """What the query writes.
 
     Attributes:
-        options: Of Spark's writer, by Spark's names.
+        options: The options of Spark's writer, by Spark's names.
         keys: The columns that tell rows apart, for `update` and for targets that upsert.
         max_rows: The most rows that a batch in mode `complete` may have.
     """

@@ -20,7 +20,6 @@ class Pipeline:
 
     Args:
         name: The stem of its spec's file.
-        spec: What to run.
         project: The folder its three files lie in.
         layout: Its paths under `TIDEMILL_ROOT`.
         generation: That steps work on, where it is not the live one.

@@ -29,7 +29,7 @@ class Budget(Model):
 
     Attributes:
         max_batches: Most batches of a run.
-        max_bytes: Of input files; the run ends with the batch that reaches it.
+        max_bytes: The max bytes of input files; the run ends with the batch that reaches it.
         max_minutes: Since the query's start; the batch at work then is finished.
     """
 

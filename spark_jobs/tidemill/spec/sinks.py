@@ -24,7 +24,7 @@ class KafkaSink(Model):
 
     Attributes:
         conn_id: The Airflow connection with brokers and secrets.
-        topic: Of all rows; without it the transform's column `topic` says.
+        topic: The topic of all rows; without it, the transform's column `topic` names it.
         options: `includeHeaders`, and settings of Kafka's producer with the prefix `kafka.`.
     """
 

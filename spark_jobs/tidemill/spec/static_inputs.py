@@ -41,7 +41,7 @@ class FileStatic(BaseStatic):
     Attributes:
         path: A directory, a file or a glob.
         schema_: The columns, as Spark DDL.
-        options: Of Spark's reader, by Spark's names.
+        options: The options of Spark's reader, by Spark's names.
     """
 
     kind: Literal["file"] = "file"
@@ -88,7 +88,7 @@ class TableStatic(BaseStatic):
     """The published table of another pipeline; its Delta version is the pin.
 
     Attributes:
-        pipeline: Whose table it is, under the same `TIDEMILL_ROOT`.
+        pipeline: The pipeline that publishes the table, under the same `TIDEMILL_ROOT`.
     """
 
     kind: Literal["table"]

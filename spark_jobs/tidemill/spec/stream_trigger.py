@@ -57,7 +57,7 @@ class StreamTrigger:
     """When a query takes its next batch.
 
     Args:
-        kind: Which of Spark's.
+        kind: Spark's name of the source.
         interval: Between batches, between checkpoints (continuous), or of a batch (real time).
     """
 
@@ -130,10 +130,6 @@ def _unknown(text: str, why: str) -> TriggerUnknown:
 
 def refuse_unsupported(trigger: StreamTrigger, spec: Spec) -> None:
     """Hold a trigger against what it would run.
-
-    Args:
-        trigger: Of the query.
-        spec: Of the pipeline.
 
     Raises:
         TriggerUnsupported: Spark refuses the combination, or would ignore a part of it.

@@ -90,7 +90,7 @@ class DatabaseTarget(Model):
         """Check that this target's table can equal the published rows.
 
         Args:
-            output: Of the spec.
+            output: The output of the spec.
             *at: Where in the spec this target is.
 
         Raises:

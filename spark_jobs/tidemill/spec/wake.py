@@ -63,7 +63,6 @@ class Wake(Model):
 
         Args:
             kind: `files` or `kafka`.
-            sources: Of the spec.
         """
         wanted = self.watches[kind].source
         of_kind = (n for n, s in sources.items() if getattr(s, "kind", None) == KINDS[kind])

@@ -152,7 +152,7 @@ def hold(
 
     Args:
         folder: `Layout.lease`.
-        step: Which step writes.
+        step: The step that writes.
         run_id: For which run.
         patience: Seconds to wait for a live holder on this host; one elsewhere is watched for at
             least `time_limit`.

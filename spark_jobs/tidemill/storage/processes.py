@@ -29,7 +29,7 @@ class ProcessId(BaseModel):
         host: Its name, which another machine may have too.
         machine: What tells its machine from every other, None where nothing does (or where an
             older version wrote this down).
-        boot: Which boot of the host.
+        boot: The id of the host's boot.
         namespace: In which pids are counted: containers on one host each have their own.
         pid: Within the namespace.
         started: Seconds since the boot where the system tells, else since the epoch. A date would

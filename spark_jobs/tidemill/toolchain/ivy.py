@@ -95,7 +95,7 @@ def closure(
     """Fetch jars with all that they need at run time.
 
     Args:
-        modules: What is asked for; these versions win over any that another one asks for.
+        modules: The requested modules; their versions win over those of dependencies.
         without: Names of jars to leave out, with what only they need, as `group:artifact` or
             `*:artifact`.
         folder: Where the jars are laid.

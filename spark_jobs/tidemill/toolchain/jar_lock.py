@@ -21,7 +21,7 @@ class Jar:
 
     Args:
         module: What Maven calls it.
-        sha256: Of the file.
+        sha256: The sha256 of the file.
         asked_for: Whether we name it; else it came along with one that we name.
     """
 
@@ -58,7 +58,7 @@ def lock_anew(text: str, sets: Iterable[str], environ: Mapping[str, str]) -> str
 
     Args:
         text: The lock as it is. Comments and what it names itself are kept.
-        sets: Which to do; the others stay as they are.
+        sets: The sets to do; the others stay as they are.
         environ: For JAVA_HOME and Ivy's settings.
 
     Raises:

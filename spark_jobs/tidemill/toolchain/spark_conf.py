@@ -84,7 +84,6 @@ def session_conf(spec: Spec, environ: Mapping[str, str] = os.environ) -> Mapping
     What a session creates is kept from users outside the group, unless the spec says otherwise.
 
     Args:
-        spec: Of the pipeline.
         environ: For `TIDEMILL_JARS`, which is looked at where the pipeline needs jars.
 
     Raises:

@@ -135,7 +135,6 @@ def ask_for_partitions(
     """Have some partitions computed again, and leave with the exit code of that.
 
     Args:
-        pipeline: Whose.
         partitions: Column -> value; none of a table without partitions, which is done whole.
         by: The person; whoever runs this where not given.
         reason: For the table's history.

@@ -83,7 +83,6 @@ class Lateness:
 
     Args:
         session: To read with.
-        pipeline: Whose.
         ledger: The generation's ledger.
     """
 
@@ -185,8 +184,8 @@ def late_rows(transformed: DataFrame, rule: Rule, watermark_ms: int) -> DataFram
 
     Args:
         transformed: What the transform made of a batch's input, as a batch.
-        rule: Of the same transform's stream.
-        watermark_ms: Of the batch before.
+        rule: The rule of the same transform's stream.
+        watermark_ms: The watermark of the batch before.
 
     Raises:
         NotTellable: the transform makes something else of a batch than of a stream.

@@ -45,7 +45,7 @@ class Drop:
     """Where an operator passes over late rows.
 
     Args:
-        place: Of the operator among the `candidates`.
+        place: The place of the operator among the `candidates`.
         side: 0, or 1 for the right side of a join.
         column: Position of the event time or window among the columns that it is given.
         operator: For people, such as `Join 1`.
@@ -125,9 +125,8 @@ def without_state(plan: Any, rule: Rule, catalyst: Catalyst, places: Iterator[in
 
     Args:
         plan: The part.
-        rule: Of the stream.
-        catalyst: Of the session.
-        places: Of the candidates in the part, in order.
+        rule: The rule of the stream.
+        places: The places of the candidates in the part, in order.
     """
     below = candidates(plan)
     if not below:

@@ -40,7 +40,6 @@ def plan(
 
     Args:
         session: To read with.
-        pipeline: Whose.
         statics: Static input -> its rows, of a pipeline that has any.
         watch: What is observed on the way to a sink of Spark's own.
 

@@ -22,8 +22,7 @@ def observed(result: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The same rows, over which the spec's metrics are computed as they pass.
 
     Args:
-        result: Of the transform.
-        pipeline: Whose.
+        result: The result of the transform.
 
     Raises:
         MetricRefused: one of them is no aggregate of the result's columns.

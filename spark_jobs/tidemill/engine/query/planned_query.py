@@ -23,7 +23,7 @@ class Plan:
         rows: What the sink writes: good and rejected rows.
         table_schema: The published columns.
         pipeline_class: How the rows depend on the batches.
-        state_encoding: Of what is kept between them.
+        state_encoding: The encoding of the query's state.
     """
 
     rows: DataFrame

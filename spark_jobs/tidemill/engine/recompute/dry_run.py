@@ -44,9 +44,9 @@ class DryRun:
     """What would come of a backfill.
 
     Args:
-        extent: Of the partitions.
+        extent: The partitions.
         inputs: Files and ranges of records that were read.
-        input_bytes: Of the files.
+        input_bytes: The input bytes of the files.
         input_rows: Rows read; None where the ledger does not know.
         skipped: Inputs that the lateness bound let it pass over.
         rows: Good ones.
@@ -79,10 +79,8 @@ def dry_run(
     """Compute what a backfill would, compare it with what is published, and leave nothing behind.
 
     Args:
-        session: Of the pipeline.
-        pipeline: Whose rows.
         made: As for `recompute`.
-        extent: Of the partitions.
+        extent: The partitions.
         run_id: The run's id.
         say: Gets lines about progress.
 

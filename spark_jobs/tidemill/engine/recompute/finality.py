@@ -44,9 +44,9 @@ class Windows:
     """Windows in microseconds since the epoch.
 
     Args:
-        length: Of each.
+        length: The length of each.
         slide: From the start of one to that of the next.
-        offset: Of their starts.
+        offset: The offset of their starts.
     """
 
     length: int
@@ -84,8 +84,8 @@ def times_of_rows(extent: Extent, windows: list[Windows]) -> tuple[datetime, dat
     """The event times of the rows that go into some partitions; None where they are of all times.
 
     Args:
-        extent: Of the partitions.
-        windows: Of the transform.
+        extent: The partitions.
+        windows: The transform's windows.
     """
     if extent.start is None or extent.end is None:
         return None
@@ -103,9 +103,9 @@ def refuse_not_final(
 
     Args:
         pipeline: For the delay of its watermarks.
-        extent: Of the partitions.
-        windows: Of the transform.
-        watermark_ms: Of the last batch that counts, in milliseconds since the epoch.
+        extent: The partitions.
+        windows: The transform's windows.
+        watermark_ms: The watermark of the last batch that counts, in milliseconds since the epoch.
 
     Raises:
         NotFinal: a window of theirs ends after that.

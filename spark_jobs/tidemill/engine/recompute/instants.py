@@ -38,7 +38,7 @@ class Between(NamedTuple):
     """Partitions, and the stretch of time that they are.
 
     Args:
-        values: Of each.
+        values: The values of each.
         first: The first instant of it; None where they are no stretch, such as all Mondays.
         until: The first instant after it.
     """

@@ -56,7 +56,6 @@ def extent_of(session: SparkSession, pipeline: Pipeline, start: datetime, end: d
 
     Args:
         session: In the spec's time zone.
-        pipeline: Whose partitions.
         start: With a time zone, inclusive.
         end: With a time zone, exclusive.
 

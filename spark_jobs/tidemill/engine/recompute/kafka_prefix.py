@@ -37,10 +37,8 @@ def verify_records(
     """Prove that topics still hold what batches read of them.
 
     Args:
-        layout: Of the pipeline.
         generation: That read it.
-        name: Of the source.
-        source: Whose topics.
+        name: The name of the source.
         ranges: What was read.
         environ: For the connection.
 
@@ -102,8 +100,7 @@ def read_ranges(
 
     Args:
         session: With the Kafka jars.
-        source: Whose.
-        name: Of the source.
+        name: The name of the source.
         ranges: In the order in which they were read.
     """
     reads = [kafka_source.read_batch(session, source, *span) for span in _spans(ranges)]

@@ -20,7 +20,7 @@ class Arrived:
     """What has to be read.
 
     Args:
-        reads: Of all batches, each with what of it may hold rows that are wanted.
+        reads: The reads of all batches, each with what of it may hold rows that are wanted.
         skipped: Files and ranges of records that were left out.
         late: Batches that wrote wanted rows though nothing of them arrived within the bound.
     """
@@ -39,7 +39,7 @@ def arrived(
     """Leave out what arrived before some event times, or too long after them.
 
     Args:
-        reads: Of all batches.
+        reads: What all batches read.
         times: The event times of the rows that are wanted: inclusive, exclusive.
         lateness: The most between a row's event time and its arrival.
         partitions: Where the wanted rows lie: a batch that wrote into them is read whatever the

@@ -42,9 +42,8 @@ def moved(
 
     Args:
         session: To read with.
-        pipeline: Whose rows.
         inputs: All that is read.
-        extent: Of the partitions that are computed again.
+        extent: The extent of the partitions that are computed again.
 
     Returns:
         None where every row is read as it was.
@@ -94,9 +93,8 @@ def _settled(pipeline: Pipeline, last: int, extent: Extent) -> set[str]:
     """The partitions that hold what today's reading makes of all that was read otherwise.
 
     Args:
-        pipeline: Whose.
         last: The last batch that was read otherwise.
-        extent: Of the partitions that are computed again, which will hold it.
+        extent: The extent of the partitions that are computed again, which will hold it.
     """
     own = {WITHIN} if extent.of_windows else _named(extent.partitions)
     layout, today = pipeline.layout, readings_of(pipeline.spec)

@@ -30,7 +30,6 @@ def statics_then(
 
     Args:
         session: To read with.
-        pipeline: Whose.
         last: The last batch that counts.
         say: Gets a line where one is taken as it is now.
     """

@@ -63,11 +63,10 @@ def reads_of(
     """What batches read, by the ledger.
 
     Args:
-        layout: Of the pipeline.
-        generation: Whose batches; those before a fork are those of the generation that it left.
+        generation: The generation; for a fork, earlier batches are those of the generation it left.
         first: The first batch.
         last: The last.
-        without: What does not count.
+        without: The input that does not count.
     """
     found = []
     before: Batch | None = None
@@ -121,7 +120,7 @@ class Inputs:
     """Files and records that lie where they can be read.
 
     Args:
-        reads: Of batches.
+        reads: What the batches read.
         places: Source -> its files where they are now, each with how it was.
     """
 
@@ -182,7 +181,6 @@ def inputs_of(pipeline: Pipeline, reads: Sequence[Read]) -> Inputs:
     """Find what batches read.
 
     Args:
-        pipeline: Whose.
         reads: From `reads_of`.
 
     Raises:
@@ -224,7 +222,6 @@ def read_prefix(session: SparkSession, pipeline: Pipeline, inputs: Inputs) -> di
 
     Args:
         session: To read with.
-        pipeline: Whose.
         inputs: From `inputs_of`.
 
     Raises:
@@ -242,7 +239,6 @@ def read_source(
 
     Args:
         session: To read with.
-        pipeline: Whose.
         inputs: From `inputs_of`.
         name: The source's.
         source: How it is read, where that is not as the spec says today.

@@ -52,7 +52,7 @@ class Recomputed:
         rows: Good ones.
         rejected: Rejected ones.
         inputs: Files and ranges of records that were read.
-        input_bytes: Of the files.
+        input_bytes: The input bytes of the files.
         input_rows: Rows read; None where the ledger does not know.
         skipped: Inputs that the lateness bound let it pass over.
     """
@@ -79,13 +79,11 @@ def recompute(
     """Compute again what a person asked for.
 
     Args:
-        session: Of the pipeline.
-        pipeline: Whose rows.
         made: A backfill computes the rows of its partitions over the input of batches 0 to
             `made.last`; a redo or a reinstatement all rows of batches `made.first` to `made.last`.
-        extent: Of a backfill's partitions; None for whole batches.
+        extent: The extent of a backfill's partitions; None for whole batches.
         run_id: The run's id.
-        epoch: Of the lease, or 0 where the caller holds none.
+        epoch: The epoch of the lease, or 0 where the caller holds none.
         say: Gets lines about progress.
 
     Raises:

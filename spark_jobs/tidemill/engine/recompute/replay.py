@@ -68,7 +68,6 @@ def replay(
 
     Args:
         session: Opened with the pipeline's settings; they are afterwards what they were.
-        pipeline: Whose.
         made: What is made again, of which generation.
         place: The scratch generation, whose sink is emptied first.
         keep: A filter of good and rejected rows, as `plan_rows` gives them.
@@ -114,7 +113,6 @@ class _Replay:
 
     Args:
         session: To run it in.
-        pipeline: Whose.
         checkpoint: Where the query keeps its own.
         source: The input.
         output: What comes out.

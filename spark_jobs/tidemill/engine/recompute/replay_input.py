@@ -36,7 +36,6 @@ class ReplayInput:
 
     Args:
         session: To read and write with.
-        pipeline: Whose.
         folder: Gets a folder for each source.
     """
 

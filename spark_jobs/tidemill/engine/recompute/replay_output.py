@@ -39,7 +39,6 @@ class ReplayOutput:
 
     Args:
         session: To write with.
-        pipeline: Whose.
         place: The scratch generation, which is also the query's name.
         stage: Where the rows of each batch lie until the last has come.
         keep: A filter of good and rejected rows.

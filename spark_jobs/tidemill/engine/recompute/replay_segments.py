@@ -52,10 +52,9 @@ def steps_of(layout: Layout, generation: str, last: int, without: Excluded) -> l
     """Every batch of a generation up to one, those included that a fork has of another.
 
     Args:
-        layout: Of the pipeline.
-        generation: Whose batches.
+        generation: The generation that the batches belong to.
         last: The last one.
-        without: What does not count.
+        without: The input that does not count.
 
     Raises:
         LedgerGap: one of them is missing.

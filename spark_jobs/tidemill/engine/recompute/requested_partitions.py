@@ -32,8 +32,6 @@ def resolve_partitions(session: SparkSession, pipeline: Pipeline, request: RunRe
     """The whole partitions that a request means, and the times they cover.
 
     Args:
-        session: Of the pipeline.
-        pipeline: Whose.
         request: With an interval, with partitions, or for what was rejected.
 
     Raises:
@@ -52,8 +50,6 @@ def extent_of_partitions(
     """Some partitions by name, with the times they cover.
 
     Args:
-        session: Of the pipeline.
-        pipeline: Whose.
         wanted: Column -> value as it is in directories' names; columns that time does not decide
             are of no account.
 

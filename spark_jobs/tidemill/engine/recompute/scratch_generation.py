@@ -42,7 +42,6 @@ def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: BatchR
     Args:
         rows: As `plan_rows` gives them, cut to what is wanted.
         planned: What they were cut from.
-        pipeline: Whose.
         place: Where to.
     """
     output = pipeline.spec.output
@@ -72,13 +71,12 @@ def record_batch(
     """Give what lies in the sink a note, a start and a batch; only this last one makes it count.
 
     Args:
-        pipeline: Whose.
         planned: The query, for its columns and class.
         made: What was asked for.
         place: Where the files lie.
         reads: What was read; the last is of batch `made.last`.
         run_id: The run's id.
-        epoch: Of the lease, or 0.
+        epoch: The epoch of the lease, or 0.
 
     Raises:
         QueryFailed: in mode update, two rows have the same key, or one has none.

@@ -28,10 +28,9 @@ def can_recompute_in_batch(
     """Whether one batch job gives the same rows as the stream; else it has to be replayed.
 
     Args:
-        pipeline: Whose rows.
         planned: Its query as a stream.
         reads: What batches read.
-        extent: Of the partitions; None for all rows of these batches.
+        extent: The extent of the partitions; None for all rows of these batches.
 
     Raises:
         Unbounded: a rebuild is the only way.

@@ -42,7 +42,6 @@ def bind(
     The session is set to as many partitions as the generation was born with.
 
     Args:
-        pipeline: Whose.
         generation: That the query goes on with, or that begins with it.
         planned: The query.
         continuous: Whether it is a continuous one.

@@ -16,7 +16,7 @@ class Spending:
     """What one run took since its query started.
 
     Args:
-        budget: Of the spec.
+        budget: The budget of the spec.
         ledger: Of the generation, which is complete; whoever follows the query goes on writing it.
     """
 

@@ -27,7 +27,6 @@ def refuse_few_cores(session: SparkSession, pipeline: Pipeline, trigger: StreamT
 
     Args:
         session: That would run the query.
-        pipeline: Whose.
         trigger: Continuous or real time.
 
     Raises:

@@ -33,7 +33,6 @@ class Following:
 
     Args:
         session: The query's.
-        pipeline: Whose.
         planned: The query's plan.
         query: That runs.
         trigger: It was started with.
@@ -59,7 +58,6 @@ class Following:
         """Stay with the query.
 
         Args:
-            run_id: Of the run.
             say: Gets a line per batch.
 
         Returns:

@@ -86,9 +86,7 @@ def ingest(
 
     Args:
         session: Opened with `engine_conf`.
-        pipeline: What to run.
         lease: Held by the caller for as long as this runs.
-        run_id: Of the DAG run.
         say: Gets a line per batch, for the task log.
         manner: How, where that is not as the spec says.
 

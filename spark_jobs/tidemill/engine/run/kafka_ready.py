@@ -29,12 +29,10 @@ def make_ready(
 
     Args:
         session: To pass over an accepted loss with.
-        pipeline: Whose query.
         generation: Such as `live-0001`.
         found: A look at every source, under the lease.
         statics: Static input -> its rows.
         lease: Held by the caller, whose start of this epoch is in the ledger.
-        run_id: Of the DAG run.
         say: Gets a line per loss.
 
     Returns:

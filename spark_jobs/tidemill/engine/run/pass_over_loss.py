@@ -51,11 +51,9 @@ def pass_over(
 
     Args:
         session: To run the batch with.
-        pipeline: Whose.
         looks: At its Kafka sources, taken under the lease.
         statics: Static input -> its rows.
         lease: Held by the caller, whose start of this epoch is in the ledger already.
-        run_id: Of the DAG run.
         say: Gets a line per loss.
 
     Returns:

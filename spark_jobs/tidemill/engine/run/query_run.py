@@ -62,10 +62,8 @@ class QueryRun:
 
     Args:
         session: To run it in.
-        pipeline: Whose.
-        generation: Which is bound, and proved.
+        generation: The generation, already bound and verified.
         lease: Held by the caller for as long as this runs.
-        run_id: Of the DAG run.
         say: Gets a line per batch.
     """
 

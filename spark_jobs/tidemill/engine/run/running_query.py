@@ -28,9 +28,6 @@ class Register:
 
     Args:
         query: That was started.
-        pipeline: Whose.
-        run_id: Of the run.
-        trigger: Of the query.
         last_batch: In the ledger when it started.
     """
 

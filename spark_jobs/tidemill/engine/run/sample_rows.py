@@ -30,10 +30,8 @@ def shown_rows(
 
     Args:
         session: To read with.
-        plan: Of the query.
-        pipeline: Whose.
+        plan: The plan of the query.
         batch: In the ledger.
-        progress: Of the query.
         limit: Most rows.
     """
     spec = pipeline.spec

@@ -18,7 +18,7 @@ class OperatorFigures(BaseModel):
         name: Spark's, such as `stateStoreSave`.
         rows: That are kept.
         memory_bytes: That they take in the executors' memory.
-        disk_bytes: Of RocksDB's files; None with another store.
+        disk_bytes: The disk bytes of RocksDB's files; None with another store.
         partitions: Over which they are divided.
         numRowsDroppedByWatermark: Spark's own count over the run's batches, of what was left of
             late rows after a partial aggregation.
@@ -40,7 +40,7 @@ class StateFigures(BaseModel):
 
     Attributes:
         batch: The last one that was reported on.
-        watermark: Of it, as Spark writes it; None without event time.
+        watermark: The watermark of it, as Spark writes it; None without event time.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

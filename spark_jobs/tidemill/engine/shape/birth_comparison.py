@@ -29,7 +29,7 @@ def refuse_changed_plan(
     Args:
         session: With the pipeline's settings.
         pipeline: Today's.
-        note: Of the generation; None before its birth.
+        note: The note of the generation; None before its birth.
 
     Raises:
         QueryChanged: something has changed that may not.

@@ -22,9 +22,8 @@ def operator_of(node: Any, texts: Texts, catalyst: Catalyst) -> Operator:
     """The shape of an operator.
 
     Args:
-        node: Of an optimised plan.
-        texts: Which know what it is given.
-        catalyst: Of the session.
+        node: The node of an optimised plan.
+        texts: The expressions of its inputs.
     """
     if kind(node) == "Join":
         return _join(node, texts)

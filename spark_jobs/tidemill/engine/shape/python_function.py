@@ -15,7 +15,6 @@ def python_function(expression: Any, catalyst: Catalyst) -> Callable[..., Any] |
 
     Args:
         expression: The `PythonUDF`.
-        catalyst: Of its session.
     """
     command = expression.func().command()
     content = command.toArray(catalyst.jvm.scala.reflect.ClassTag.Byte())

@@ -58,7 +58,6 @@ def shape_today(session: SparkSession, pipeline: Pipeline) -> PlanShape:
 
     Args:
         session: With the pipeline's settings.
-        pipeline: Whose.
 
     Raises:
         SpecError: schema, expressions or transform do not fit together.
@@ -97,8 +96,8 @@ def bare(
 
     Args:
         session: To build it with.
-        name: Of the source or static input.
-        schema: Of its rows.
+        name: The name of the source or static input.
+        schema: The schema of its rows.
         streaming: Whether it is a source.
     """
     said = json.loads(schema.json())

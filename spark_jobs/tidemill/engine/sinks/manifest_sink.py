@@ -53,11 +53,9 @@ def write(
 
     Args:
         session: That the query is started in.
-        writer: Of the query.
-        pipeline: Whose query it is.
+        writer: The writer of the query.
         generation: Such as `live-0001`.
         lease: Held by the caller; it is looked at before a manifest is put.
-        run_id: Of the DAG run.
     """
     attempts = Attempts(session, pipeline, generation, lease, run_id)
     return writer.foreachBatch(attempts)
@@ -69,10 +67,8 @@ class Attempts:
 
     Args:
         session: That the query was started in; a batch comes with a copy of it.
-        pipeline: Whose query it is.
         generation: Such as `live-0001`.
         lease: Held for as long as the query runs.
-        run_id: Of the DAG run.
     """
 
     session: SparkSession

@@ -32,7 +32,7 @@ def refuse_irreplaceable(
 
     Args:
         files: That hold them.
-        schema: Of the batch.
+        schema: The schema of the batch.
         output: The spec's.
         batch: Its id, for messages.
 

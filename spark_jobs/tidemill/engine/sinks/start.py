@@ -27,10 +27,8 @@ def start(
 
     Args:
         plan: The rows.
-        pipeline: Whose they are.
         generation: Such as `live-0001`.
         lease: Held by the caller; what is written under it carries its epoch.
-        run_id: Of the DAG run.
         trigger: When it takes its batches.
     """
     # What an earlier query of this process left is not this one's error.

@@ -25,9 +25,7 @@ def write(writer: DataStreamWriter, pipeline: Pipeline, sink: Sink) -> DataStrea
     """The writer of a sink, without its trigger.
 
     Args:
-        writer: Of the planned rows, with mode and checkpoint.
-        pipeline: Whose.
-        sink: Of its spec.
+        writer: The writer of the planned rows, with mode and checkpoint.
 
     Raises:
         SpecError: the transform's file lacks the sink's functions.

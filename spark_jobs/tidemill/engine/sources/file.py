@@ -51,7 +51,7 @@ def read_batch(
 
     Args:
         session: To read with.
-        source: Whose files they are.
+        source: The source that the files belong to.
         paths: Theirs.
         base: The directory below which names such as `day=2026-03-01` are partition columns.
     """

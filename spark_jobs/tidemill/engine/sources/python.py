@@ -30,7 +30,7 @@ def stream(session: SparkSession, name: str, source: PythonSource, project: Proj
     Args:
         session: Gets the class registered.
         name: The source's, in the spec.
-        source: Which class, with which options.
+        source: The source with class and options.
         project: Where the class may have its file.
 
     Raises:
@@ -56,7 +56,7 @@ def load_data_source(named: str, project: Project, field: str) -> type[DataSourc
         named: As in the spec; a module of the project comes first, then one of this repository,
             then an installed one.
         project: The pipeline's.
-        field: Of the spec, for the message.
+        field: The field of the spec, for the message.
 
     Raises:
         SpecError: there is no such class, it does not import, or it is no `DataSource`.

@@ -49,7 +49,7 @@ def schema_of(ddl: str, field: str) -> StructType:
 
     Args:
         ddl: Spark DDL.
-        field: Of the spec, for the message.
+        field: The field of the spec, for the message.
 
     Raises:
         SpecError: Spark cannot parse it.

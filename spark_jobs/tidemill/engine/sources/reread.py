@@ -32,8 +32,6 @@ def read_again(
 
     Args:
         session: To read with.
-        pipeline: Whose.
-        ledger: Of the batch's generation.
         batch: Committed.
         before: The one before it; None for the first.
 
@@ -80,7 +78,7 @@ def of_files(session: SparkSession, source: FileSource, places: list[Path]) -> D
 
     Args:
         session: To read with.
-        source: Whose files they are.
+        source: The source that the files belong to.
         places: Where they lie now.
     """
     from tidemill.engine.sources.file import read_batch

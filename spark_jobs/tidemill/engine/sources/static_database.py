@@ -51,7 +51,7 @@ def pin_query(name: str, static: DatabaseStatic, place: Path) -> StaticPin:
 
     Args:
         name: The static input's, in the spec.
-        static: Which query.
+        static: The static input with the query.
         place: Where its copies lie.
 
     Raises:

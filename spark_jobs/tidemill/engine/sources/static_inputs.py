@@ -29,7 +29,6 @@ def pin_statics(pipeline: Pipeline, place: Path | None = None, root: Path | None
     """Every static input of a pipeline as it is now; the caller holds the lease.
 
     Args:
-        pipeline: Whose.
         place: Where the copies go; the pipeline's own folder where not given.
         root: Under which other pipelines' tables lie; the pipeline's own where not given.
 
@@ -49,7 +48,6 @@ def read_statics(
 
     Args:
         session: To read with.
-        pipeline: Whose.
         pins: One of every static input of its spec.
         place: Where the copies lie; the pipeline's own folder where not given.
 
@@ -69,7 +67,6 @@ def statics_now(session: SparkSession, pipeline: Pipeline) -> Iterator[Statics]:
 
     Args:
         session: To read with.
-        pipeline: Whose.
     """
     with TemporaryDirectory(prefix="tidemill-static-") as scratch:
         place = Path(scratch)

@@ -25,7 +25,7 @@ class KnownBatches:
     """What the entries of committed batches hold.
 
     Args:
-        ledger: Which knows the batches.
+        ledger: The ledger that holds the batches.
         note: The generation's note.
     """
 

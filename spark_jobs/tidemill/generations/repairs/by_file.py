@@ -27,7 +27,7 @@ def file_repairs(ledger: Ledger, note: GenerationNote) -> Iterator[Repair]:
     """What is torn or missing of entries that committed batches have written or read.
 
     Args:
-        ledger: Which knows the batches.
+        ledger: The ledger that holds the batches.
         note: The generation's note.
 
     Raises:

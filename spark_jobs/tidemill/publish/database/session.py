@@ -32,13 +32,12 @@ class Head:
     """How far a table is.
 
     Args:
-        pipeline: Whose rows it holds.
-        generation: Of the last batch.
+        generation: The generation of the last batch.
         last_batch: The last that is in the table, -1 for none.
-        seq: Of the last event, in the journal.
+        seq: The seq of the last event, in the journal.
         epoch: The newest that wrote.
-        files_hash: Of the last event.
-        run_id: Of the last event.
+        files_hash: The files hash of the last event.
+        run_id: The run id of the last event.
     """
 
     pipeline: str

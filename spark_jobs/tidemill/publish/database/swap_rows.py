@@ -20,7 +20,7 @@ def remove_partitions(
     Args:
         session: In a transaction.
         partitions: Column -> its value in each of them; no columns for the whole table.
-        generation: Of the batch; of other generations, which came before, all rows go.
+        generation: The batch's generation; all rows of earlier generations are removed.
         last: The batch.
     """
     kinds = {name: values.type for name, values in partitions.items()}

@@ -20,7 +20,6 @@ def changes(session: Session, head: Head, incoming: Incoming, anew: str) -> list
     """The statements that give the table the incoming columns; none where it has them.
 
     Args:
-        session: Of the table.
         head: Its head row.
         incoming: What comes.
         anew: How a person has the table filled anew.

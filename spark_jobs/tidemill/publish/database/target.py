@@ -47,7 +47,7 @@ class DatabaseTarget(ABC):
     Args:
         given: The target in the spec.
         layout: The pipeline's layout.
-        epoch: Of the lease.
+        epoch: The epoch of the writer's lease.
         say: Gets lines for the task log.
     """
 

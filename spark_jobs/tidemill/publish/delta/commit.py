@@ -45,7 +45,7 @@ def properties(
     """What every commit of ours carries: the lease's epoch, where it came from, and what counts it.
 
     Args:
-        epoch: Of the lease.
+        epoch: The epoch of the writer's lease.
         metadata: For the table's history.
         counted: The application transactions that count the event.
         exactly: Whether to commit on the loaded version or not at all. Else delta-rs commits on a
@@ -88,8 +88,8 @@ def compare_and_commit(
 
     Args:
         path: The table's root.
-        turn: Of the event to commit.
-        epoch: Of the lease that the writer holds.
+        turn: The turn of the event to commit.
+        epoch: The epoch of the lease that the writer holds.
         commit: Does it, on the very snapshot that was compared; raises `SnapshotStale` if it had
             to change the table first.
 

@@ -34,7 +34,6 @@ def replace_all(
         schema: From now on, with partition columns.
         partitions: The partition columns from now on.
         adds: The new files.
-        properties: Of the commit.
 
     Raises:
         SnapshotStale: somebody else has committed since the snapshot was taken.

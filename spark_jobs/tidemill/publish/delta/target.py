@@ -39,7 +39,7 @@ class DeltaTarget:
 
     Args:
         layout: The pipeline's layout.
-        epoch: Of the lease.
+        epoch: The epoch of the writer's lease.
     """
 
     layout: Layout

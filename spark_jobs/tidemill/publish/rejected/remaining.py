@@ -86,8 +86,8 @@ class _Replaced:
     """Tells the rows that a swap replaces.
 
     Args:
-        partitions: Whose rows; None for no partition's.
-        origins: Of rows without a partition.
+        partitions: The partitions of the rows; None for rows without one.
+        origins: The origins of rows without a partition.
         increments: That it was computed after.
     """
 

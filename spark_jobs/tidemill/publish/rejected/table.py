@@ -50,7 +50,7 @@ class RejectedTable:
 
     Args:
         layout: The pipeline's layout.
-        epoch: Of the lease.
+        epoch: The epoch of the writer's lease.
     """
 
     layout: Layout

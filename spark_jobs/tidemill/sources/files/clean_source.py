@@ -100,7 +100,6 @@ def clean_sources(pipeline: Pipeline, lease: Lease, say: Say) -> dict[str, int]:
     """Put away the input of every published batch.
 
     Args:
-        pipeline: Whose input it is.
         lease: Held by the caller; read again before each step that cannot be undone.
         say: Gets a line for each file that stays.
 
@@ -137,7 +136,6 @@ def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
     """Where a file that a batch read lies now; None if it is gone or is another.
 
     Args:
-        ledger: Of the batch's generation.
         batch: Its number.
         file: As the ledger has it.
     """

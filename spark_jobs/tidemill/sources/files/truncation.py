@@ -27,7 +27,7 @@ def part_read(path: Path, source: FileSource) -> str | None:
     """Why Spark would read only a part of a file; None where it reads all of it or says so.
 
     Args:
-        path: Of the file.
+        path: The file's path.
         source: How Spark reads it.
     """
     if path.stat().st_size == 0:

@@ -26,7 +26,7 @@ class AcceptedLoss(BaseModel):
     """A person's word that some ranges may be passed over.
 
     Attributes:
-        number: Of this source's losses, from 1.
+        number: The number of this source's losses, from 1.
         ranges: What was gone when it was given; no more and no less.
         by: Who gave it, as they say.
         os_user: Operating-system user of that process; None in older documents.

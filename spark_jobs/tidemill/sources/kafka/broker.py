@@ -39,7 +39,7 @@ class Topic:
 
     Args:
         name: Its name.
-        id: Which a topic made anew under the same name does not share; None from old brokers.
+        id: The topic's id, which changes if the topic is created again; None from old brokers.
         partitions: Their numbers.
         cleanup_policy: `delete`, `compact`, or both; empty where the login may not see it.
         retention_ms: After which a record may be deleted; None for never, or where unknown.

@@ -71,7 +71,6 @@ def translated(
     Args:
         error: What a call ended with; of a failed login that is only that the time was up.
         said: What the client said meanwhile.
-        servers: Of the connection.
     """
     refused = [one for one in said if one.code() in LOGIN_REFUSED]
     if refused or error.code() in NOT_ALLOWED:

@@ -36,7 +36,7 @@ class Arrivals(BaseModel):
     Attributes:
         ends: The offsets after the topics' last records.
         position: The offsets after what was read.
-        epoch: Of the start that saw it; None for a mere look.
+        epoch: The epoch of the start that saw it; None for a mere look.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

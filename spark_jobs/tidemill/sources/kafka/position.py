@@ -35,7 +35,6 @@ def position_of(
     """Where a source reads on; None where nothing says so yet but the spec.
 
     Args:
-        layout: Of the pipeline.
         generation: Such as `live-0001`.
         source: Its name in the spec.
         batches: All of the generation, in order.

@@ -74,8 +74,7 @@ def look(
 
     Args:
         name: The source's, in the spec.
-        source: Which topics.
-        pipeline: Whose.
+        source: The source with the topics.
         batches: All of the live generation, in order.
         environ: For the connection.
 

@@ -37,10 +37,9 @@ def record(pipeline: Pipeline, generation: str, probes: Iterable[KafkaLook], epo
     """Write down which topics a query is about to read, and how far they are.
 
     Args:
-        pipeline: Whose.
         generation: Such as `live-0001`.
         looks: At its Kafka sources.
-        epoch: Of the query's start.
+        epoch: The epoch of the query's start.
     """
     for look in probes:
         record_topics(pipeline.layout, generation, look.source, look.today)

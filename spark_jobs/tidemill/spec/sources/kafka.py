@@ -92,7 +92,7 @@ class KafkaSource(BaseSource):
         value: How a value becomes columns.
         include: Which of the record's own columns the transform sees beside them, as a list or
             with the name that each gets.
-        key_format: Of the column `key`, where it is asked for.
+        key_format: The key format of the column `key`, where it is asked for.
         startingOffsets: `earliest`, `latest`, or topic -> partition -> offset (-2 earliest,
             -1 latest); of a first run only, as later ones begin at the checkpoint.
         startingTimestamp: Milliseconds since the epoch, for all partitions.

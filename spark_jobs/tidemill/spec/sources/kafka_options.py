@@ -37,7 +37,7 @@ def check_options(options: dict[str, OptionValue], fields: Iterable[str]) -> Non
 
     Args:
         options: As in the spec.
-        fields: Of the source, which are given beside `options`.
+        fields: The source's fields that stand beside `options`.
 
     Raises:
         ValueError: one of them may not stand there.

@@ -22,7 +22,7 @@ class KafkaValue(Model):
     Attributes:
         format: `text` and `binary` make one column, `value`.
         schema_: Spark DDL for json and csv; the writer's schema as JSON for avro.
-        options: Of Spark's `from_json`, `from_csv` or `from_avro`.
+        options: The options of Spark's `from_json`, `from_csv` or `from_avro`.
     """
 
     format: Literal["json", "csv", "avro", "text", "binary"] = "json"

@@ -63,7 +63,6 @@ def accept_losses(
     """Record that exactly what was shown may be passed over; the next ingest does it.
 
     Args:
-        pipeline: Whose sources.
         shown: What the person has seen.
         by: The person.
         reason: Why, for whoever misses the records.

@@ -29,7 +29,6 @@ def flush(pipeline: Pipeline, to: datetime, *, by: str, reason: str, run_id: str
     """Write down that the next run raises the watermark; rows before it are late from then on.
 
     Args:
-        pipeline: Whose.
         to: The event time, with a zone.
         by: The person.
         reason: Why, for whoever misses rows that came later.

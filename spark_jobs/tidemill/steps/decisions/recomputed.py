@@ -32,7 +32,6 @@ def leased(run: Run, lease: Lease | None, step: str) -> Iterator[Lease]:
     """The lease: the one that the caller holds already, or one for as long as this lasts.
 
     Args:
-        run: Of the step.
         lease: Held by the caller; None where nobody holds it.
         step: That writes.
     """

@@ -32,7 +32,7 @@ def judge_increment(
     Args:
         run: The gate's run; its folder gets Great Expectations' own result.
         suite: What is expected.
-        choice: Which engine judges.
+        choice: The engine to judge with.
         columns: The published columns, as Spark's JSON schema.
         sealed: The increment.
         batches: Its batches.

@@ -22,8 +22,8 @@ class Work:
         kind: `finish` a planned batch, `wake` for what the watermark has passed, `apply` what is in
             the journal; the others as they say.
         reason: A phrase for the task log.
-        increment: Which one it is about, where it is about one.
-        target: Which one has to `apply`.
+        increment: The increment's number, where the message is about one.
+        target: The target that applies it.
     """
 
     kind: Kind
@@ -52,7 +52,6 @@ def find_work(
     Args:
         generation: The live one.
         found: A look at every source.
-        increments: Of the pipeline.
         journal: What went out, and what targets made of it.
         own: The increment that this run sealed at an earlier try.
         targets: The names of those that are published to.

@@ -28,7 +28,7 @@ def published_beside(
     Args:
         layout: The pipeline's layout.
         output: The spec's.
-        files: Of the increment, as they are judged.
+        files: The files of the increment, as they are judged.
 
     Yields:
         In mode `append` the published files; in mode `update` a file of the rows that the increment

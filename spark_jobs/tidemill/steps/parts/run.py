@@ -37,7 +37,6 @@ class Run:
     """One step of one run.
 
     Args:
-        pipeline: What runs.
         run_id: Airflow's, or the one `tidemill run` made.
         say: Gets lines for the task log.
         spark: Whether the step may start a JVM.

@@ -21,7 +21,6 @@ def seal(pipeline: Pipeline, lease: Lease, run_id: str) -> int | None:
     """Seal everything committed and not yet sealed.
 
     Args:
-        pipeline: Whose batches.
         lease: Held by the caller.
         run_id: The run's id.
 
@@ -44,7 +43,6 @@ def seal_batches(
     """Seal some batches as one increment.
 
     Args:
-        pipeline: Whose generation they are of.
         batches: In order; at least one.
         lease: Held by the caller.
         run_id: The run's id.

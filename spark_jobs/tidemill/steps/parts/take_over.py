@@ -28,8 +28,7 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) 
     the other has not published is superseded.
 
     Args:
-        pipeline: Whose.
-        increment: Of a rebuild.
+        increment: The increment of a rebuild.
         seq: The event's number.
         lease: Held by the caller.
 

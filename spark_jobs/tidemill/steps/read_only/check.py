@@ -51,7 +51,7 @@ def check(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) ->
     """Check pipelines: their specs, transforms and suites, and the editors' JSON Schema.
 
     Args:
-        names: Of the pipelines; all on the search path where none is given.
+        names: The pipelines; all on the search path where none is given.
         environ: As for `load_spec`.
 
     Raises:

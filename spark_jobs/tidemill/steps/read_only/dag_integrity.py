@@ -30,7 +30,7 @@ def check_dags(names: Sequence[str] = ()) -> list[Problem]:
     """What is wrong with the DAGs.
 
     Args:
-        names: Of the pipelines whose DAGs count; all where none is given.
+        names: The pipelines to check; all where none is given.
 
     Raises:
         IntegrityCheckBroke: it ended without an answer, which says nothing about the DAGs.

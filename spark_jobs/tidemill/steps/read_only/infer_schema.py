@@ -38,10 +38,10 @@ def infer(
 
     Args:
         given: The name of a pipeline, or files and folders.
-        format: Of the files; a pipeline says it itself.
+        format: The format of the files; a pipeline says it itself.
         options: For Spark's reader, over those of a pipeline's source.
-        source: Which of a pipeline's.
-        most_files: Of more, the newest are taken.
+        source: The source's name.
+        most_files: The most files to take, newest first.
         environ: Where pipelines are looked up.
 
     Returns:

@@ -31,7 +31,7 @@ class Compared(StrEnum):
 
     Attributes:
         NOTHING: The pipeline has never started.
-        NOTE: Of a generation without a fingerprint only what binds it for good is known.
+        NOTE: Only the frozen settings are known of a generation without a snapshot.
         FINGERPRINT: Everything.
     """
 

@@ -61,8 +61,8 @@ class Requalification(BaseModel):
     """The report on a published table.
 
     Attributes:
-        version: Of the table that was judged.
-        suite_hash: Of today's suite.
+        version: The version of the table that was judged.
+        suite_hash: The suite hash of today's suite.
         judged: UTC.
         found: By increment, in the order in which they went out.
     """
