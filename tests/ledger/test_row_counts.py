@@ -115,7 +115,7 @@ def test_orc_and_avro_say_themselves_how_many_rows_they_hold(tmp_path: Path, for
     if format == "orc":
         orc.write_table(pa.table({"id": list(range(70))}), str(path))
     else:
-        write_avro(path, {"id": "long"}, [{"id": number} for number in range(70)], block=32)
+        write_avro(path, {"id": "long"}, [{"id": number} for number in range(70)], block_bytes=32)
     written = WriteFormat.model_validate({"format": format})
     assert count_rows(path, written) == 70
     path.write_bytes(path.read_bytes()[:-5])

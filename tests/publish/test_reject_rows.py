@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from tests.avro import PACK, write_avro
+from tests.avro import CODECS, write_avro
 from tidemill.file_formats.avro import NotAvro, avro_texts
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.publish.rejected.read import SAID, reject_rows
@@ -94,13 +94,13 @@ def test_reasons_and_records_come_back_as_they_were(tmp_path: Path, way: WriteFo
     assert found.to_pylist() == expected
 
 
-@pytest.mark.parametrize("codec", PACK)
+@pytest.mark.parametrize("codec", CODECS)
 def test_a_column_of_text_is_read_whatever_packs_it(tmp_path: Path, codec: str) -> None:
     path = tmp_path / "part.avro"
     texts = [f"text {number} é" * number for number in range(50)]
     fields = {"id": ["null", "long"], "said": ["null", "string"]}
     rows = [{"id": None, "said": text or None} for text in texts]
-    write_avro(path, fields, rows, block=7, codec=codec)
+    write_avro(path, fields, rows, block_bytes=300, codec=codec)
     assert list(avro_texts(path, "said")) == [text or None for text in texts]
 
 
