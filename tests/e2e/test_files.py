@@ -152,23 +152,6 @@ def test_gzip_cut_short_fails_with_the_file_and_is_read_whole_once_it_is_mended(
     assert mill.step("doctor", "third").outcome is Outcome.SKIPPED
 
 
-def test_snappy_cut_short_which_spark_does_not_notice_is_refused_before_it_is_read(
-    tmp_path: Path, spark: Any
-) -> None:
-    mill = mill_of(tmp_path)
-    rows = spark.range(20_000).selectExpr("concat_ws(',', id, 1, '2026-03-01 00:00:00') AS value")
-    rows.coalesce(1).write.option("compression", "snappy").text(str(tmp_path / "packed"))
-    (packed,) = (tmp_path / "packed").glob("part-*")
-    torn = mill.input / "a.csv.snappy"
-    torn.write_bytes(packed.read_bytes()[:-9])
-    refused = ingest(mill, "first")
-    assert (refused.outcome, code(refused), files(refused)) == (
-        Outcome.REFUSED,
-        "InputPartRead",
-        ["a.csv.snappy"],
-    )
-
-
 COLUMNS = {
     "id": ["a"],
     "quantity": pa.array([1], pa.int32()),

@@ -44,28 +44,6 @@ def test_gzip_tells_by_itself(tmp_path: Path) -> None:
     assert part_read(file(tmp_path, "a.csv.gz", content), source("csv")) is None
 
 
-def snappy(*chunks: int) -> bytes:
-    """A block whose chunks say that they hold so much."""
-    packed = b"".join(
-        b"\0\0\0\4" + _varint(size) + b"." * (4 - len(_varint(size))) for size in chunks
-    )
-    return sum(chunks).to_bytes(4) + packed
-
-
-def _varint(value: int) -> bytes:
-    return bytes([value]) if value < 128 else bytes([value & 0x7F | 0x80, value >> 7])
-
-
-@pytest.mark.parametrize("content", [snappy(100), snappy(5) + snappy(300, 20), snappy(1, 1, 1)])
-def test_blocks_of_snappy_are_followed_to_their_end(tmp_path: Path, content: bytes) -> None:
-    whole = file(tmp_path, "a.snappy", content)
-    assert part_read(whole, source("text")) is None
-    for cut in range(1, len(content)):
-        if content[:cut] != snappy(5):
-            torn = file(tmp_path, "torn.snappy", content[:cut])
-            assert part_read(torn, source("text")) == "is cut short"
-
-
 def test_json_after_the_first_value_is_never_read(tmp_path: Path) -> None:
     several = file(tmp_path, "a.json", b'{"value": "a"}\n{"value": "b"}\n')
     assert part_read(several, source("json", multiLine=True)) is not None
@@ -94,23 +72,6 @@ def test_json_of_one_value_and_json_that_spark_calls_malformed_pass(
 ) -> None:
     one = file(tmp_path, "a.json", content.encode(encoding))
     assert part_read(one, source("json", multiLine=True, encoding=encoding)) is None
-
-
-@pytest.mark.jvm
-@pytest.mark.parametrize("codec", ["snappy", "lz4"])
-def test_what_spark_packed_is_whole_and_cut_anywhere_it_reads_a_part(
-    tmp_path: Path, spark: Any, codec: str
-) -> None:
-    rows = spark.range(60_000).selectExpr("concat('row ', id) AS value")
-    rows.coalesce(1).write.option("compression", codec).text(str(tmp_path / "out"))
-    (path,) = (tmp_path / "out").glob("part-*")
-    content = path.read_bytes()
-    assert part_read(path, source("text")) is None
-    for cut in (7, len(content) // 2, len(content) - 1):
-        (tmp_path / "torn").mkdir(exist_ok=True)
-        torn = file(tmp_path / "torn", path.name, content[:cut])
-        assert part_read(torn, source("text")) == "is cut short"
-        assert spark.read.text(str(tmp_path / "torn")).count() < 60_000
 
 
 @pytest.mark.jvm

@@ -1,9 +1,8 @@
-"""Files of which Spark would read a part only, without a word.
+"""Files of which Spark would silently read only a part.
 
-Hadoop's codecs for Snappy and LZ4 take the end of a file for the end of its content, wherever it
-is; of a multi-line JSON file Spark reads the first value and nothing after it; and it passes over
-an empty file, also where its format says that it cannot be one. (gzip, bzip2, deflate and zstd
-tell, and the query fails.)
+Spark reads the first value of a multi-line JSON file and nothing after it, and passes over an empty
+file even where its format has none. A text that is packed and cut short fails the query, but for
+Snappy and LZ4: Hadoop takes their end for the end of the content, and this is not detected.
 """
 
 from __future__ import annotations
@@ -12,14 +11,11 @@ import codecs
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from tidemill.file_formats.first_json_value import CHUNK_BYTES, is_followed_by_more
 from tidemill.spec.sources.file import SELF_DESCRIBING, FileSource
 
-_BLOCKS = frozenset({".snappy", ".lz4"})
-COMPRESSED = frozenset({*_BLOCKS, ".bz2", ".deflate", ".gz", ".zst"})
-_LZ4_BUFFER = 256 * 2**10
+COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"})
 _LENIENT = ("allowComments", "allowSingleQuotes", "allowUnquotedFieldNames")
 
 
@@ -35,48 +31,9 @@ def part_read(path: Path, source: FileSource) -> str | None:
         return "is empty, and no such file can be" if binary else None
     if source.format in SELF_DESCRIBING:
         return None
-    if path.suffix in _BLOCKS:
-        with path.open("rb") as content:
-            size, snappy = path.stat().st_size, path.suffix == ".snappy"
-            whole = _ends_with_a_block(content, size, snappy=snappy)
-            return None if whole else "is cut short"
     if source.format == "json" and source.is_on("multiLine") and path.suffix not in COMPRESSED:
         return _after_the_first_value(path, source)
     return None
-
-
-def _ends_with_a_block(content: IO[bytes], size: int, *, snappy: bool) -> bool:
-    """Walk Hadoop's blocks: a length before packing, then chunks, each after its packed length.
-
-    A file that was cut just between two blocks looks whole: nothing in it says how many there are.
-    """
-    position = 0
-    while position < size:
-        left, position = _number(content, position), position + 4
-        while left > 0:
-            packed, position = _number(content, position), position + 4
-            unpacked = _unpacked(content) if snappy else left
-            # Of LZ4 nobody knows how much of a block beyond its buffer is in one chunk.
-            if not snappy and left > _LZ4_BUFFER:
-                return True
-            left -= max(1, unpacked)
-            position += packed
-    return position == size
-
-
-def _number(content: IO[bytes], position: int) -> int:
-    content.seek(position)
-    return int.from_bytes(content.read(4))
-
-
-def _unpacked(content: IO[bytes]) -> int:
-    """How much a chunk of Snappy holds: the number of variable length that it begins with."""
-    return sum((byte & 0x7F) << (7 * at) for at, byte in enumerate(_varint(content.read(5))))
-
-
-def _varint(head: bytes) -> bytes:
-    length = next((at + 1 for at, byte in enumerate(head) if byte < 0x80), len(head))
-    return head[:length]
 
 
 def _after_the_first_value(path: Path, source: FileSource) -> str | None:

@@ -54,9 +54,9 @@ class FileSource(BaseSource):
         not_utf8: What to do when a file's name is not UTF-8, so that Spark does not see the file.
         other_schema: What to do when a file lacks a column or has another type for it, of which
             Spark would make nulls or other values (parquet, orc, avro).
-        part_read: What to do when Spark would read only a part of a file without a word: one that
-            was cut short (snappy, lz4), is empty and cannot be, or holds more than one JSON value
-            under `multiLine`.
+        part_read: What to do when Spark would silently read only a part of a file: one that is cut
+            short (parquet, orc, avro), is empty although its format has no empty files, or holds
+            more than one JSON value under `multiLine`.
         cleanSource: What becomes of a file whose rows are published.
         sourceArchiveDir: Where `archive` puts it, under its whole path, as Spark does.
     """
