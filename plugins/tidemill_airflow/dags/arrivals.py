@@ -24,13 +24,11 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.spec.sources.base import Rating
 from tidemill.spec.wake import Wake
 from tidemill_airflow.operators.connections import connection_variables
 
 if TYPE_CHECKING:
     from tidemill.ledger.ledger import Batch
-    from tidemill.sources.probe_result import ProbeResult
 
 # Of wake-ups of which nothing comes: a pipeline that fails is not started every few seconds.
 LONGEST_PAUSE = 3600.0
@@ -175,7 +173,8 @@ class ArrivalTrigger(BaseEventTrigger):
         return Seen(
             new={look.source: look.new for look in probes if look.new != 0},
             committed=len(self._batches),
-            trouble=next((trouble for look in probes if (trouble := _trouble(look))), None),
+            # What the doctor would refuse a run for: there has to be a run for it to be said.
+            trouble=next((str(look.held) for look in probes if look.held), None),
         )
 
 
@@ -184,8 +183,3 @@ def is_at_work(dag_id: str) -> bool:
     from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
     return RuntimeTaskInstance.get_dr_count(dag_id=dag_id, states=["queued", "running"]) > 0
-
-
-def _trouble(look: ProbeResult) -> str | None:
-    """What the doctor would refuse a run for: there has to be a run for it to be said."""
-    return next((str(p.error) for p in look.problems if p.rating is Rating.HOLD), None)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from tidemill.contract.errors import ExitCode, Held, Refused, TidemillError, escaped
+from tidemill.contract.syntax.quantities import sum_if_known
 
 Step = Literal["doctor", "ingest", "gate", "publish"]
 
@@ -117,9 +118,7 @@ def read(run_folder: Path, step: Step) -> Report | None:
 def backlog_bytes(run_folders: Iterable[Path]) -> int | None:
     """The bytes that wait to be read, as the doctors found them; None where one does not know."""
     seen = [read(folder, "doctor") for folder in run_folders]
-    sizes = [report.facts.get("backlog_bytes") if report else None for report in seen]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    return sum_if_known(report.facts.get("backlog_bytes") if report else None for report in seen)
 
 
 def of_error(

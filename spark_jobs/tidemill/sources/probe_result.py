@@ -46,6 +46,11 @@ class ProbeResult:
     problems: tuple[Problem, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def held(self) -> Refused | None:
+        """The error of the first problem that the spec rates `hold`; None where there is none."""
+        return first_held(self.problems)
+
     def as_dict(self) -> dict[str, Any]:
         """For a step's report."""
         arrival = self.last_arrival.isoformat() if self.last_arrival else None
@@ -54,12 +59,17 @@ class ProbeResult:
         return said | self.facts
 
 
+def first_held(problems: Iterable[Problem]) -> Refused | None:
+    """The error of the first problem that the spec rates `hold`; None where there is none."""
+    return next((problem.error for problem in problems if problem.rating is Rating.HOLD), None)
+
+
 def refuse_held(problems: Iterable[Problem]) -> None:
     """Stop at the first problem that the spec rates `hold`.
 
     Raises:
-        Refused: that one's error.
+        Refused: that problem's error.
     """
-    for problem in problems:
-        if problem.rating is Rating.HOLD:
-            raise problem.error
+    error = first_held(problems)
+    if error is not None:
+        raise error

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, WithJsonSchema
 
 from tidemill.contract.syntax.sql_text import without_java
 
@@ -28,11 +29,30 @@ def _stays_inside(name: str) -> str:
     return name
 
 
+# Kafka's own rule (org.apache.kafka.common.internals.Topic).
+_TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
+
+
+def _is_a_topic(name: str) -> str:
+    if not _TOPIC.fullmatch(name):
+        msg = (
+            f"'{name}' is no name of a Kafka topic; use letters, digits, '.', '_' and '-', "
+            "at most 249"
+        )
+        raise ValueError(msg)
+    return name
+
+
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Column = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 # Spark SQL over the columns of a row, or an aggregate over those of many.
 Expression = Annotated[str, StringConstraints(min_length=1), AfterValidator(without_java)]
 PlainName = Annotated[str, AfterValidator(_stays_inside), StringConstraints(min_length=1)]
+Topic = Annotated[
+    str,
+    AfterValidator(_is_a_topic),
+    WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,249}$"}),
+]
 
 
 class Disagreement(ValueError):

@@ -7,14 +7,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from tidemill.spec.model import Column, Disagreement, Model, PlainName
+from tidemill.spec.model import Column, Disagreement, Model, PlainName, Topic
 from tidemill.spec.output import Output, OutputMode
 from tidemill.spec.sources.base import OptionValue
 
 # Quoted all the same; this keeps names that need no thought in logs, errors and other tools.
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
-# What Kafka allows.
-Topic = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 DatabaseMode = Literal["append", "upsert", "replace"]
 # Output mode -> how a database can take it so that its table equals the published rows; the first
 # is the default.

@@ -21,6 +21,7 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.file_mode import open_to_others
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
+from tidemill.contract.syntax.quantities import sum_if_known
 from tidemill.generations.execution import verify_execution
 from tidemill.generations.verify import Generation, open_generation
 from tidemill.increments.increments import Increments, State
@@ -30,7 +31,7 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
 from tidemill.publish.target_heads import verify_tables
 from tidemill.sources.probe import probe_sources
-from tidemill.sources.probe_result import ProbeResult
+from tidemill.sources.probe_result import ProbeResult, refuse_held
 from tidemill.spec.sources.base import Rating
 from tidemill.steps.decisions.check_request import asked
 from tidemill.steps.decisions.repair_lease import refuse_lease_set_back
@@ -97,7 +98,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
         _rate_problems(run, look)
     facts: dict[str, Any] = {
         "new": {look.source: look.new for look in found},
-        "backlog_bytes": _backlog_bytes(found),
+        "backlog_bytes": sum_if_known(look.backlog_bytes for look in found),
         "sources": {look.source: look.as_dict() for look in found},
     }
     own = _open_own(layout, run.run_id)
@@ -194,13 +195,4 @@ def _rate_problems(run: Run, look: ProbeResult) -> None:
     for problem in look.problems:
         if problem.rating is Rating.WARN:
             run.say(f"warning: {problem.error}")
-    for problem in look.problems:
-        if problem.rating is Rating.HOLD:
-            raise problem.error
-
-
-def _backlog_bytes(found: list[ProbeResult]) -> int | None:
-    """Of all sources together; None where one of them cannot tell."""
-    sizes = [look.backlog_bytes for look in found]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    refuse_held(look.problems)

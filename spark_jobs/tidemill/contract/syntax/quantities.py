@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -66,3 +67,13 @@ Size = Annotated[
         }
     ),
 ]
+
+
+def sum_if_known(amounts: Iterable[int | None]) -> int | None:
+    """The sum of amounts; None where one of them is unknown."""
+    total = 0
+    for amount in amounts:
+        if amount is None:
+            return None
+        total += amount
+    return total

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
+from tidemill.contract.syntax.quantities import sum_if_known
 from tidemill.engine.sources.read import read_stream
 from tidemill.engine.sources.reread import InputGone, of_files
 from tidemill.increments.exclusions import Excluded
@@ -139,9 +140,9 @@ class Inputs:
     @property
     def rows(self) -> int | None:
         """By the ledger; None where only a part of what a batch read counts, or it is not known."""
-        known = [read.batch.rows_in if read.whole else None for read in self.reads if read.inputs]
-        counted = [rows for rows in known if rows is not None]
-        return sum(counted) if len(counted) == len(known) else None
+        return sum_if_known(
+            read.batch.rows_in if read.whole else None for read in self.reads if read.inputs
+        )
 
     def by_pins(self, names: Iterable[str]) -> list[tuple[dict[str, StaticPin], Inputs]]:
         """The same in parts that read the same static inputs.

@@ -13,9 +13,8 @@ from tidemill.sources.kafka.broker import Broker
 from tidemill.sources.kafka.lag import record_arrivals
 from tidemill.sources.kafka.probe import KafkaLook
 from tidemill.sources.kafka.topics import record_topics, topics_today, verify_topics
-from tidemill.sources.probe_result import ProbeResult
+from tidemill.sources.probe_result import ProbeResult, refuse_held
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource
 
 
@@ -27,9 +26,7 @@ def kafka_looks(found: Iterable[ProbeResult]) -> list[KafkaLook]:
     """
     probes = [look for look in found if isinstance(look, KafkaLook)]
     for look in probes:
-        for problem in look.problems:
-            if problem.rating is Rating.HOLD:
-                raise problem.error
+        refuse_held(look.problems)
     return probes
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     WithJsonSchema,
@@ -17,7 +15,7 @@ from pydantic import (
 
 from tidemill.contract.syntax.java_regex import as_python
 from tidemill.contract.syntax.quantities import Duration
-from tidemill.spec.model import Column, PlainName, doubled_in
+from tidemill.spec.model import Column, PlainName, Topic, doubled_in
 from tidemill.spec.sources.base import BaseSource, Rating
 from tidemill.spec.sources.kafka_options import ISOLATION_LEVEL, check_options
 from tidemill.spec.sources.kafka_value import KafkaValue
@@ -31,15 +29,6 @@ Offsets = dict[str, dict[int, int]]
 EARLIEST, LATEST = -2, -1
 WAYS = ("subscribe", "subscribePattern", "assign")
 STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
-# Kafka's own rule (org.apache.kafka.common.internals.Topic).
-TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
-
-
-def _topic(name: str) -> str:
-    if not TOPIC.fullmatch(name):
-        msg = f"'{name}' is no topic's name: letters, digits, '.', '_' and '-', at most 249"
-        raise ValueError(msg)
-    return name
 
 
 def _listed(given: Any) -> Any:
@@ -60,7 +49,6 @@ def _named(given: Any) -> Any:
     return {name: name for name in given}
 
 
-Topic = Annotated[str, AfterValidator(_topic)]
 Partition = Annotated[int, Field(ge=0)]
 Topics = Annotated[
     tuple[Topic, ...],
