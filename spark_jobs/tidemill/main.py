@@ -54,12 +54,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 parser.error("only the ingests of several pipelines go together")
             return _ingest_group(given.pipelines, given.run_id)
         pipeline = open_pipeline(given.pipelines[0])
-        run = Run(pipeline, given.run_id, say, spark=not given.no_spark)
+        run = Run(pipeline, given.run_id, log, spark=not given.no_spark)
         report = perform(given.step, step_function(given.step), run)
     except TidemillError as error:
-        say(f"{error.code}: {error}")
+        log(f"{error.code}: {error}")
         return int(error.exit_code)
-    say(sentence(report))
+    log(sentence(report))
     return int(report.exit_code)
 
 
@@ -68,16 +68,16 @@ def _ingest_group(names: Sequence[str], run_id: str) -> int:
     from tidemill.steps.ingest_group import ingest_group
 
     pipelines = [open_pipeline(name) for name in names]
-    runs = [Run(one, run_id, partial(_say_of, one.name)) for one in pipelines]
+    runs = [Run(one, run_id, partial(_log_of, one.name)) for one in pipelines]
     reports = ingest_group(runs)
     for report in reports:
-        _say_of(report.pipeline, sentence(report))
+        _log_of(report.pipeline, sentence(report))
     done = [report for report in reports if report.exit_code == ExitCode.DONE]
     return int(ExitCode.DONE if len(done) == len(runs) else ExitCode.FAILED)
 
 
-def _say_of(name: str, line: str) -> None:
-    say(f"{name}: {line}")
+def _log_of(name: str, line: str) -> None:
+    log(f"{name}: {line}")
 
 
 def step_function(step: Step) -> StepFunction:
@@ -106,7 +106,7 @@ def sentence(report: Report) -> str:
     return f"{report.step} {report.outcome}: {report.reason}{code}{remedy}"
 
 
-def say(line: str) -> None:
+def log(line: str) -> None:
     sys.stdout.write(f"tidemill: {line}\n")
     sys.stdout.flush()
 

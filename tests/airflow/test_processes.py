@@ -36,8 +36,8 @@ def family(*, stubborn: bool) -> list[str]:
     return [sys.executable, "-c", script]
 
 
-def run(command: list[str], say: Callable[[StepProcess, str], object]) -> int:
-    process = StepProcess(command, os.environ, lambda line: say(process, line))
+def run(command: list[str], log: Callable[[StepProcess, str], object]) -> int:
+    process = StepProcess(command, os.environ, lambda line: log(process, line))
     return process.run()
 
 

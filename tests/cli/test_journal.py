@@ -85,7 +85,7 @@ def test_an_event_whose_withdrawal_was_killed_does_not_go_out_again(
 
     monkeypatch.setattr("tidemill.steps.decisions.withdraw.withdraw_event", withdraw_and_die)
     with pytest.raises(KeyboardInterrupt):
-        steps.withdraw(history.pipeline, 2, by="Ada", reason="bad", run_id="killed", say=print)
+        steps.withdraw(history.pipeline, 2, by="Ada", reason="bad", run_id="killed", log=print)
     assert history.publish().outcome is Outcome.DONE
     assert history.ids() == [1]
 

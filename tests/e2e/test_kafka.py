@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e.kafka_mill import KafkaMill, order
 from tests.servers.kafka import Broker
+from tidemill.contract.log import Log
 from tidemill.contract.report import Outcome, Report
 from tidemill.main import step_function
 from tidemill.steps.parts.run import Run, perform
@@ -56,21 +57,21 @@ IMPATIENT = {
 }
 
 
-def ingest(mill: KafkaMill, run_id: str, say: Callable[[str], None]) -> Report:
+def ingest(mill: KafkaMill, run_id: str, log: Log) -> Report:
     """One ingest that says what it does."""
-    return perform("ingest", step_function("ingest"), Run(mill.pipeline, run_id, say))
+    return perform("ingest", step_function("ingest"), Run(mill.pipeline, run_id, log))
 
 
 def at_the_first_batch(act: Callable[[], None]) -> Callable[[str], None]:
     """Something that happens once, as soon as a batch is committed."""
     done: list[str] = []
 
-    def say(line: str) -> None:
+    def log(line: str) -> None:
         if line.startswith("batch 0") and not done:
             done.append(line)
             act()
 
-    return say
+    return log
 
 
 def test_what_is_produced_is_published_once_over_several_runs(make: Make) -> None:

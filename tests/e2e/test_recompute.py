@@ -82,8 +82,8 @@ def backfill(
 
     extent = extent_of(spark, flow.pipeline, start, end)
     asked = made(flow, extent.partitions, **changes)
-    say = (said if said is not None else []).append
-    return recompute(spark, flow.pipeline, asked, extent, "again", 0, say)
+    log = (said if said is not None else []).append
+    return recompute(spark, flow.pipeline, asked, extent, "again", 0, log)
 
 
 def rows_of(flow: Flow | KafkaMill, found: Recomputed, *columns: str) -> list[tuple[Any, ...]]:

@@ -83,7 +83,7 @@ def repair_targets_and_publish(history: History) -> Report:
 def withdraw_and_publish(history: History) -> Report:
     with suppress(NotWithdrawable):
         withdraw(
-            history.pipeline, 2, by="ann", reason="wrong", run_id="withdraw", say=lambda _: None
+            history.pipeline, 2, by="ann", reason="wrong", run_id="withdraw", log=lambda _: None
         )
     return history.publish("withdraw")
 

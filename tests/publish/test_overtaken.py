@@ -114,7 +114,7 @@ def test_it_is_looked_at_once_more_before_a_target_gets_it(published: History) -
     with hold(published.layout.lease, step="publish", run_id="next") as lease:
         targets = targets_of(published.pipeline, lease.epoch, print)
         run = CatchUp(
-            published.pipeline, targets, epoch=lease.epoch, run_id="next", say=lambda _: None
+            published.pipeline, targets, epoch=lease.epoch, run_id="next", log=lambda _: None
         )
         with pytest.raises(EventOvertaken) as refused:
             run.run()

@@ -63,7 +63,7 @@ def history(history: History) -> History:
 
 
 def catch_up(history: History, *shelves: Target) -> list[tuple[int, str]]:
-    run = CatchUp(history.pipeline, shelves, epoch=99, run_id="run", say=lambda _: None)
+    run = CatchUp(history.pipeline, shelves, epoch=99, run_id="run", log=lambda _: None)
     return [(event.increment, applied.target) for event, applied in run.run()]
 
 

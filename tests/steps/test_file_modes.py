@@ -75,5 +75,5 @@ def test_the_doctor_says_when_others_can_read_a_root(
     history.layout.home.chmod(home)
     history.layout.root.chmod(root)
     said: list[str] = []
-    doctor(replace(history.run("look"), say=said.append))
+    doctor(replace(history.run("look"), log=said.append))
     assert any(f"chmod -R o-rwx '{history.layout.home}'" in line for line in said) == warned

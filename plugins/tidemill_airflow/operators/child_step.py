@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from tidemill.contract.log import Log
 from tidemill.contract.report import Report, Step
 from tidemill.spec.pipeline import Pipeline
 from tidemill_airflow.operators.command import launched_by_this_task
@@ -23,7 +24,7 @@ class ChildStep:
         run_id: Airflow's.
         secrets: Its connections, as `connection_variables` gives them.
         command: Gives the command line for step, pipeline's name and run id.
-        say: Gets each line of its output.
+        log: Gets each line of its output.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class ChildStep:
         *,
         secrets: Mapping[str, str],
         command: StepCommand,
-        say: Callable[[str], object],
+        log: Log,
     ) -> None:
         self._watch = ReportWatch(pipeline.layout.run(run_id), step)
         self._process = StepProcess(
@@ -44,7 +45,7 @@ class ChildStep:
                 **launched_by_this_task(os.environ),
                 **secrets,
             },
-            say,
+            log,
         )
 
     def run(self) -> tuple[Report | None, int]:

@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import psutil
+
+from tidemill.contract.log import Log
 
 # The supervisor of a task sends SIGKILL five seconds after SIGTERM: be done by then.
 PATIENCE = 3.0
@@ -22,15 +24,13 @@ class StepProcess:
     Args:
         command: The program and its arguments; never a shell.
         environ: Its whole environment.
-        say: Gets each line of its output, without the line's end.
+        log: Gets each line of its output, without the line's end.
     """
 
-    def __init__(
-        self, command: Sequence[str], environ: Mapping[str, str], say: Callable[[str], object]
-    ) -> None:
+    def __init__(self, command: Sequence[str], environ: Mapping[str, str], log: Log) -> None:
         self.command = tuple(command)
         self.environ = dict(environ)
-        self.say = say
+        self.log = log
         self._process: subprocess.Popen[str] | None = None
 
     def run(self) -> int:
@@ -48,7 +48,7 @@ class StepProcess:
             self._process = process
             try:
                 for line in process.stdout or ():
-                    self.say(line.rstrip())
+                    self.log(line.rstrip())
             except BaseException:
                 # A timeout interrupts the reading; a step left running would hold the lease.
                 self.kill()

@@ -153,7 +153,7 @@ def child_step(
         context["run_id"],
         secrets=connection_variables(pipeline.spec),
         command=operator.command,
-        say=operator.log.info,
+        log=operator.log.info,
     )
 
 

@@ -60,7 +60,7 @@ def withdraw(
         by=decider(by),
         reason=reason,
         run_id=manual_run_id("withdraw"),
-        say=screen.line,
+        log=screen.line,
     )
     for one in done:
         screen.line(f"event {one.seq} is withdrawn: {one.reason}")

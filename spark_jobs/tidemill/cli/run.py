@@ -11,11 +11,12 @@ from typer import Argument, Exit, Option
 
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import ExitCode
+from tidemill.contract.log import Log
 from tidemill.contract.report import Outcome, Report, Step, read
 from tidemill.main import sentence, step_function
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.spec import Spec
-from tidemill.steps.parts.run import Run, Say, perform
+from tidemill.steps.parts.run import Run, perform
 
 Names = Annotated[list[str], Argument(metavar="NAME...", help="The pipelines.", show_default=False)]
 RunId = Annotated[
@@ -37,7 +38,7 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
     screen, run_id = Screen(json), run_id or manual_run_id()
     pipelines = [open_pipeline(name) for name in dict.fromkeys(names)]
     alone = len(pipelines) == 1
-    runs = [Run(one, run_id, _say(screen, "" if alone else one.name)) for one in pipelines]
+    runs = [Run(one, run_id, _log_of(screen, "" if alone else one.name)) for one in pipelines]
     found: dict[str, list[Report]] = {one.name: [] for one in pipelines}
     for step in get_args(Step):
         due = [this for this in runs if step in steps_of(this.pipeline.spec) and _well(found, this)]
@@ -53,7 +54,7 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
     raise Exit(max(int(reports[-1].exit_code) for reports in found.values()))
 
 
-def _say(screen: Screen, name: str) -> Say:
+def _log_of(screen: Screen, name: str) -> Log:
     """Of several pipelines each line says whose it is."""
     return (lambda line: screen.line(f"{name}: {line}")) if name else screen.line
 

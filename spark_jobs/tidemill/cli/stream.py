@@ -98,8 +98,8 @@ def _run(
             limit=shown or 1,
         )
         report = perform("ingest", lambda run: step(run, manner), run)
-    say = screen.line if report.exit_code is ExitCode.DONE else screen.problem
-    say(sentence(report))
+    log = screen.line if report.exit_code is ExitCode.DONE else screen.problem
+    log(sentence(report))
     if screen.as_json:
         screen.document(report.model_dump(mode="json"))
     raise Exit(int(report.exit_code))

@@ -6,10 +6,11 @@ it. Only the head target, the first, is waited for: what it does not show, nobod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.contract.log import Log
 from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.publish.outgoing_event import Outgoing
 from tidemill.publish.swap_order import overtaken
@@ -30,7 +31,7 @@ class CatchUp:
         targets: The head target first.
         epoch: The epoch of the writer's lease.
         run_id: The run's id.
-        say: Gets lines for the task log.
+        log: Gets lines for the task log.
     """
 
     def __init__(
@@ -40,13 +41,13 @@ class CatchUp:
         *,
         epoch: int,
         run_id: str,
-        say: Callable[[str], None],
+        log: Log,
     ) -> None:
         self.pipeline = pipeline
         self.targets = targets
         self.epoch = epoch
         self.run_id = run_id
-        self.say = say
+        self.log = log
         self.journal = Journal(pipeline.layout.journal)
         self.failed: dict[str, TidemillError] = {}
 
@@ -79,7 +80,7 @@ class CatchUp:
             return self._apply(target, outgoing, before)
         except TidemillError as error:
             self.failed[target.name] = error
-            self.say(f"{target.name}: {error.code}: {error}")
+            self.log(f"{target.name}: {error.code}: {error}")
             return None
 
     def _apply(self, target: Target, outgoing: Outgoing, before: Sequence[Event]) -> Applied:
@@ -107,7 +108,7 @@ class CatchUp:
                 at=datetime.now(UTC),
             )
         )
-        self.say(_sentence(event, applied))
+        self.log(_sentence(event, applied))
         return applied
 
     def _refuse_overtaken(self, event: Event, before: Sequence[Event]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.contract.errors import SpecError
+from tidemill.contract.log import Log
 from tidemill.contract.user_code import load_module
 from tidemill.journal.journal import Event
 from tidemill.publish.payload import Payload
@@ -23,16 +24,14 @@ class PythonTarget:
         given: The target in the spec.
         pipeline: The pipeline.
         epoch: The epoch of the writer's lease.
-        say: Gets lines for the task log.
+        log: Gets lines for the task log.
     """
 
-    def __init__(
-        self, given: Given, pipeline: Pipeline, epoch: int, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, given: Given, pipeline: Pipeline, epoch: int, log: Log) -> None:
         self.given = given
         self.pipeline = pipeline
         self.epoch = epoch
-        self.say = say
+        self.log = log
         self._own: Any = None
         self._class: Any = None
 
@@ -73,7 +72,7 @@ class PythonTarget:
                 dict(self.given.options),
                 pipeline=self.pipeline.name,
                 epoch=self.epoch,
-                say=self.say,
+                say=self.log,
             )
         return self._own
 

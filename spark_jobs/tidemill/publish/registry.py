@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from tidemill.contract.log import Log
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.files_target import FilesTarget
 from tidemill.publish.python_target import PythonTarget
@@ -12,20 +11,18 @@ from tidemill.spec import targets as given
 from tidemill.spec.pipeline import Pipeline
 
 
-def targets_of(pipeline: Pipeline, epoch: int, say: Callable[[str], None]) -> list[Target]:
+def targets_of(pipeline: Pipeline, epoch: int, log: Log) -> list[Target]:
     """A pipeline's targets, the head target first.
 
     Args:
         pipeline: The pipeline.
         epoch: The epoch of the lease that its caller holds.
-        say: Gets lines for the task log.
+        log: Gets lines for the task log.
     """
-    return [open_target(target, pipeline, epoch, say) for target in pipeline.spec.publish]
+    return [open_target(target, pipeline, epoch, log) for target in pipeline.spec.publish]
 
 
-def open_target(
-    target: given.Target, pipeline: Pipeline, epoch: int, say: Callable[[str], None]
-) -> Target:
+def open_target(target: given.Target, pipeline: Pipeline, epoch: int, log: Log) -> Target:
     """One of a pipeline's targets, opened."""
     match target:
         case given.DeltaTarget():
@@ -33,13 +30,13 @@ def open_target(
         case given.PostgresTarget():
             from tidemill.publish.database.postgres_target import PostgresTarget
 
-            return PostgresTarget(target, layout=pipeline.layout, epoch=epoch, say=say)
+            return PostgresTarget(target, layout=pipeline.layout, epoch=epoch, log=log)
         case given.MariaDbTarget():
             from tidemill.publish.database.mariadb_target import MariaDbTarget
 
-            return MariaDbTarget(target, layout=pipeline.layout, epoch=epoch, say=say)
+            return MariaDbTarget(target, layout=pipeline.layout, epoch=epoch, log=log)
         case given.PythonTarget():
-            return PythonTarget(target, pipeline, epoch, say)
+            return PythonTarget(target, pipeline, epoch, log)
         case given.KafkaTarget():
             from tidemill.publish.kafka_target import KafkaTarget
 

@@ -150,7 +150,7 @@ def _database_head(pipeline: Pipeline, target: given.Target) -> TargetHead | Non
     from tidemill.publish.database.target import DatabaseTarget
     from tidemill.publish.registry import open_target
 
-    opened = open_target(target, pipeline, epoch=0, say=lambda _: None)
+    opened = open_target(target, pipeline, epoch=0, log=lambda _: None)
     if not isinstance(opened, DatabaseTarget):
         return None
     with opened.session() as session:

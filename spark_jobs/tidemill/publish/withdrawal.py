@@ -6,9 +6,10 @@ so publish withdraws it. Any other event is withdrawn by a person (`tidemill jou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tidemill.contract.log import Log
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.publish.delta.commit import fence
 from tidemill.publish.rejected.table import RejectedTable
@@ -23,7 +24,7 @@ def withdraw_overtaken(
     targets: Sequence[Target],
     lease: Lease,
     run_id: str,
-    say: Callable[[str], None],
+    log: Log,
 ) -> None:
     """Withdraw every event that came too late and that no target has applied.
 
@@ -32,7 +33,7 @@ def withdraw_overtaken(
         targets: The pipeline's targets.
         lease: Held by the caller.
         run_id: The run's id.
-        say: Gets a line for each of them.
+        log: Gets a line for each of them.
 
     Raises:
         LeaseLost: a newer epoch took over.
@@ -49,7 +50,7 @@ def withdraw_overtaken(
             before.append(event)
             continue
         withdraw_event(pipeline, event, lease, run_id=run_id, reason=why)
-        say(f"event {event.seq}, of increment {event.increment:06d}, is withdrawn: {why}")
+        log(f"event {event.seq}, of increment {event.increment:06d}, is withdrawn: {why}")
 
 
 def target_that_has(

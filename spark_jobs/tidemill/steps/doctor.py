@@ -71,7 +71,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     _warn_of_readers(run)
     outlived = end_outlived(layout.lease)
     if outlived is not None:
-        run.say(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
+        run.log(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
     request = read_request(layout.run(run.run_id))
     if request.role != "rebuild":
         verify_tables(pipeline)
@@ -86,7 +86,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     batches = generation.ledger.batches()
     increments = Increments(layout.increments)
     journal = Journal(layout.journal)
-    _say_what_is_missing(run, journal)
+    _log_what_is_missing(run, journal)
     visible = journal.published()
     published = {event.increment for event in journal.events() if event.seq in visible}
     first = _first_unpublished(increments, generation.name, published)
@@ -135,23 +135,23 @@ def _check_root(run: Run) -> None:
         )
     warning = verify_root(root)
     if warning is not None:
-        run.say(f"warning: {warning}")
+        run.log(f"warning: {warning}")
     verify_pipeline(layout)
 
 
 def _warn_of_readers(run: Run) -> None:
     layout = run.pipeline.layout
     if open_to_others(layout.root, layout.home):
-        run.say(
+        run.log(
             f"warning: every user of this machine can read {layout.home}, rejected rows and "
             f"samples too; chmod -R o-rwx '{layout.home}' leaves it to owner and group"
         )
 
 
-def _say_what_is_missing(run: Run, journal: Journal) -> None:
+def _log_what_is_missing(run: Run, journal: Journal) -> None:
     missing = journal.missing()
     if missing:
-        run.say(
+        run.log(
             f"warning: event {missing[0]} of {journal.folder} is gone ({len(missing)} such); "
             "restore it from a backup: put again under a new number, a database refuses it"
         )
@@ -194,5 +194,5 @@ def _rate_problems(run: Run, look: ProbeResult) -> None:
     """Say what the spec rates `warn`, and raise the first that it rates `hold`."""
     for problem in look.problems:
         if problem.rating is Rating.WARN:
-            run.say(f"warning: {problem.error}")
+            run.log(f"warning: {problem.error}")
     refuse_held(look.problems)

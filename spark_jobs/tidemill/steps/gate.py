@@ -110,7 +110,7 @@ def _judge_orphans(run: Run, increments: Increments, lease: Lease) -> Ended | No
         if increment.sealed.made is not None and increment.state is State.SEALED:
             its_run = replace(run, run_id=increment.sealed.run_id)
             ended = _judge(its_run, increments, increment, lease)
-            run.say(f"of run {its_run.run_id}: {ended.reason}")
+            run.log(f"of run {its_run.run_id}: {ended.reason}")
             if ended.outcome is Outcome.NEEDS_SPARK:
                 return ended
     return None
@@ -186,7 +186,7 @@ def _ended(run: Run, sealed: Sealed, verdict: Verdict, suite: Suite) -> Ended:
         "docs": verdict.judgement.get("docs"),
     }
     for warning in verdict.warnings:
-        run.say(f"warning: {warning}")
+        run.log(f"warning: {warning}")
     name = f"increment {sealed.increment:06d}"
     if verdict.outcome == "held":
         return Ended(Outcome.HELD, f"{name} is held: {'; '.join(verdict.reasons)}", facts)

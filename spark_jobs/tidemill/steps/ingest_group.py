@@ -91,6 +91,6 @@ def _ingest(run: Run, shared: SparkSession, leaving: threading.Event) -> Ended:
         pipeline.layout.lease, step="ingest", run_id=run.run_id, on_loss=lost.append
     ) as lease:
         session = session_within(shared, pipeline)
-        found = engine.ingest(session, pipeline, lease, run.run_id, run.say, manner)
+        found = engine.ingest(session, pipeline, lease, run.run_id, run.log, manner)
         lease.check()
     return ended(found)

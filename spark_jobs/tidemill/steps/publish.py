@@ -48,7 +48,7 @@ def publish(run: Run) -> Ended:
             ended = _publish(run, lease)
             if ended.outcome is not Outcome.NEEDS_SPARK or not run.spark:
                 return ended
-            run.say(ended.reason)
+            run.log(ended.reason)
             if tries(folder) + 1 >= UNDER_THE_LEASE:
                 judged = judge_own(run, compute_again(run, lease), lease)
                 return judged if judged.outcome is Outcome.HELD else _publish(run, lease)
@@ -62,13 +62,13 @@ def publish(run: Run) -> Ended:
 def _publish(run: Run, lease: Lease) -> Ended:
     layout = run.pipeline.layout
     # Read under the lease: while we waited for it, a gate may have judged one of them again.
-    targets = targets_of(run.pipeline, lease.epoch, run.say)
-    withdraw_overtaken(run.pipeline, targets, lease, run.run_id, run.say)
+    targets = targets_of(run.pipeline, lease.epoch, run.log)
+    withdraw_overtaken(run.pipeline, targets, lease, run.run_id, run.log)
     entries = Entries(run.pipeline, lease)
     entries.let_out()
     faster = entries.place_swaps(read_run_increment(layout.run(run.run_id)))
-    done = CatchUp(run.pipeline, targets, epoch=lease.epoch, run_id=run.run_id, say=run.say).run()
-    cleaned = clean_sources(run.pipeline, lease, run.say)
+    done = CatchUp(run.pipeline, targets, epoch=lease.epoch, run_id=run.run_id, log=run.log).run()
+    cleaned = clean_sources(run.pipeline, lease, run.log)
     ended = _lost(faster) if faster is not None else _ended(run, entries.events, done)
     return replace(ended, facts={**ended.facts, "input": cleaned}) if cleaned else ended
 

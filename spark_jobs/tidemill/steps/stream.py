@@ -51,12 +51,12 @@ def stream(run: Run, manner: RunOptions) -> Ended:
 
     with hold(pipeline.layout.lease, step=STREAM, run_id=run.run_id) as lease:
         session = open_session(pipeline, "stream")
-        run.say(f"stream of {pipeline.name} with the trigger {trigger}, run {run.run_id}")
+        run.log(f"stream of {pipeline.name} with the trigger {trigger}, run {run.run_id}")
         if trigger.continuous:
-            run.say("continuous: at least once; a rejected row ends the query, as none is counted")
-        found = engine.ingest(session, pipeline, lease, run.run_id, run.say, manner)
+            run.log("continuous: at least once; a rejected row ends the query, as none is counted")
+        found = engine.ingest(session, pipeline, lease, run.run_id, run.log, manner)
     if pipeline.spec.published and found.batches:
-        run.say("the next run seals, judges and publishes what was committed")
+        run.log("the next run seals, judges and publishes what was committed")
     return ended(found)
 
 
@@ -89,7 +89,7 @@ def _look(run: Run, trigger: StreamTrigger) -> None:
     try:
         doctor(run, continuous=trigger.continuous)
     except FeedOverdue as overdue:
-        run.say(f"warning: {overdue}")
+        run.log(f"warning: {overdue}")
 
 
 def _refuse_to_show(pipeline: Pipeline) -> None:

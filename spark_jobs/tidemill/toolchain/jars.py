@@ -10,11 +10,12 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.contract.log import Log
 from tidemill.contract.project import REPOSITORY
 from tidemill.toolchain.ivy import fetch
 from tidemill.toolchain.jar_lock import Jar, lock_anew, read_lock, sha256_of
@@ -67,14 +68,14 @@ def jars_of(*sets: str, environ: Mapping[str, str] = os.environ) -> tuple[Path, 
 def resolve(
     sets: Iterable[str],
     environ: Mapping[str, str] = os.environ,
-    say: Callable[[str], object] = lambda _: None,
+    log: Log = lambda _: None,
 ) -> tuple[Path, ...]:
     """Fetch what is missing of some sets, all in one go, and check every hash.
 
     Args:
         sets: Their names.
         environ: For `TIDEMILL_JARS`, JAVA_HOME and Ivy's settings.
-        say: Gets a line of progress now and then.
+        log: Gets a line of progress now and then.
 
     Raises:
         WrongHash: A jar is not the locked one; it was not kept.
@@ -85,7 +86,7 @@ def resolve(
     if missing:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
-            count = _Count(len(missing), folder, say)
+            count = _Count(len(missing), folder, log)
             fetched = fetch((jar.module for jar in missing), Path(scratch), environ, count)
             for jar in missing:
                 _keep(jar, fetched[jar.module], folder)
@@ -122,13 +123,13 @@ def _keep(jar: Jar, fetched: Path, folder: Path) -> None:
 class _Count:
     """Says how many of the jars have come."""
 
-    def __init__(self, total: int, folder: Path, say: Callable[[str], object]) -> None:
-        self.done, self.total, self.folder, self.say = -1, total, folder, say
+    def __init__(self, total: int, folder: Path, log: Log) -> None:
+        self.done, self.total, self.folder, self.log = -1, total, folder, log
         self()
 
     def __call__(self) -> None:
         self.done += 1
-        self.say(f"Fetching jars into {self.folder}: {self.done} of {self.total}")
+        self.log(f"Fetching jars into {self.folder}: {self.done} of {self.total}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -145,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 lock_anew(text, given.sets or read_lock(text), os.environ), encoding="utf-8"
             )
         else:
-            resolve(given.sets or all_sets(), say=progress)
+            resolve(given.sets or all_sets(), log=progress)
     except UsageError as error:
         progress.end()
         print(error, file=sys.stderr)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import shutil
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from tidemill.contract.log import Log
 from tidemill.engine.catalyst import Catalyst, analysed, kind, nodes
 from tidemill.engine.late.operators import (
     Drop,
@@ -49,8 +50,6 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.static_pins import StaticLost
 from tidemill.spec.output import MICROSECONDS
 from tidemill.spec.pipeline import Pipeline
-
-Say = Callable[[str], None]
 
 
 def earliest_ms(reports: Mapping[int, Mapping[str, Any]], rows: DataFrame) -> dict[int, float]:
@@ -91,11 +90,11 @@ class Lateness:
     ledger: Ledger
     _rule: Rule | None = field(default=None, init=False)
 
-    def count(self, say: Say, earliest_ms: Mapping[int, float] | None = None) -> list[LateRows]:
+    def count(self, log: Log, earliest_ms: Mapping[int, float] | None = None) -> list[LateRows]:
         """Look at every batch that was not looked at, and write down what was late in it.
 
         Args:
-            say: Gets a line for each batch that has late rows, or of which it is unknown.
+            log: Gets a line for each batch that has late rows, or of which it is unknown.
             earliest_ms: Batch -> its earliest event time as Spark reports it, in milliseconds since
                 the epoch; infinite where it had none.
 
@@ -105,23 +104,24 @@ class Lateness:
         Raises:
             QueryInterrupted: the input could not be read; a retry may help.
         """
-        log = LateLog(self.ledger.layout, self.ledger.generation)
-        counted = log.counted()
+        late_log = LateLog(self.ledger.layout, self.ledger.generation)
+        counted = late_log.counted()
         missing = [n for n in range(self.ledger.latest() + 1) if n not in counted]
         found = []
         for number in missing:
             *earlier, batch = self.ledger.batches(max(0, number - 1), number)
             before = earlier[0] if earlier else None
-            late = log.put(self._late(log, batch, before, (earliest_ms or {}).get(number)))
+            earliest = (earliest_ms or {}).get(number)
+            late = late_log.put(self._late(late_log, batch, before, earliest))
             found.append(late)
             if late.unknown is not None:
-                say(f"batch {number}: nobody can tell how many rows were late: {late.unknown}")
+                log(f"batch {number}: nobody can tell how many rows were late: {late.unknown}")
             elif late.rows:
-                say(f"batch {number}: {late.rows:,} late rows")
+                log(f"batch {number}: {late.rows:,} late rows")
         return found
 
     def _late(
-        self, log: LateLog, batch: Batch, before: Batch | None, earliest_ms: float | None
+        self, late_log: LateLog, batch: Batch, before: Batch | None, earliest_ms: float | None
     ) -> LateRows:
         # Spark begins at 1970, whatever the delay.
         watermark_ms = before.watermark_before_ms if before is not None else 0
@@ -136,7 +136,7 @@ class Lateness:
             rows = self._rows(batch, before, watermark_ms)
             if rows is None:
                 return late
-            return late.model_copy(update={"counts": _keep(rows, log, batch.batch)})
+            return late.model_copy(update={"counts": _keep(rows, late_log, batch.batch)})
         except (InputGone, NotTellable, StaticLost, TransformRefused) as error:
             return late.model_copy(update={"unknown": str(error)})
         except AnalysisException as error:

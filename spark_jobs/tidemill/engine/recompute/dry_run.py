@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
 
+from tidemill.contract.log import Log
 from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.recompute import Computed, compute
@@ -32,7 +33,6 @@ from tidemill.spec.pipeline import Pipeline
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-Say = Callable[[str], None]
 # Of a file of rows that stand beside those that were computed; no partition has such a name.
 PUBLISHED = "_published"
 SIGN = "_sign"
@@ -74,7 +74,7 @@ def dry_run(
     made: Recomputation,
     extent: Extent,
     run_id: str,
-    say: Say,
+    log: Log,
 ) -> DryRun:
     """Compute what a backfill would, compare it with what is published, and leave nothing behind.
 
@@ -82,12 +82,12 @@ def dry_run(
         made: As for `recompute`.
         extent: The partitions.
         run_id: The run's id.
-        say: Gets lines about progress.
+        log: Gets lines about progress.
 
     Raises:
         Refused: as `recompute`.
     """
-    done = compute(session, pipeline, made, extent, say)
+    done = compute(session, pipeline, made, extent, log)
     sink = pipeline.layout.sink(done.place.generation)
     try:
         now = _computed(session, pipeline, done)

@@ -10,19 +10,19 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 
+from tidemill.contract.log import Log
 from tidemill.engine.sources.static_inputs import Statics, pin_statics, read_statics
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 
-Say = Callable[[str], None]
 StaticsOf = Callable[[Mapping[str, StaticPin]], Statics]
 
 
 @contextmanager
 def statics_then(
-    session: SparkSession, pipeline: Pipeline, last: Batch, say: Say
+    session: SparkSession, pipeline: Pipeline, last: Batch, log: Log
 ) -> Iterator[StaticsOf]:
     """Static inputs by the pins of a batch; one that it did not read is as the last batch read it.
 
@@ -31,7 +31,7 @@ def statics_then(
     Args:
         session: To read with.
         last: The last batch that counts.
-        say: Gets a line where one is taken as it is now.
+        log: Gets a line where one is taken as it is now.
     """
     spec = pipeline.spec
     known = {n: p for n, p in last.static.items() if n in spec.statics and _is_of(spec, n, p)}
@@ -39,7 +39,7 @@ def statics_then(
     with TemporaryDirectory(prefix="tidemill-static-") as folder:
         fresh: Statics = {}
         if new:
-            say(f"statics {', '.join(new)}: no batch has read them, so they are taken as of now")
+            log(f"statics {', '.join(new)}: no batch has read them, so they are taken as of now")
             alone = _with_statics(pipeline, new)
             root = pipeline.layout.root
             fresh = read_statics(

@@ -8,13 +8,14 @@ leaves files that no reader, gate or publish step ever meets.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.log import Log
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.build import plan, plan_rows
 from tidemill.engine.query.planned_query import Plan
@@ -34,8 +35,6 @@ from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger, OutputFile
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
-
-Say = Callable[[str], None]
 
 
 class OutsidePrefix(Refused):
@@ -74,7 +73,7 @@ def recompute(
     extent: Extent | None,
     run_id: str,
     epoch: int,
-    say: Say,
+    log: Log,
 ) -> Recomputed:
     """Compute again what a person asked for.
 
@@ -84,13 +83,13 @@ def recompute(
         extent: The extent of a backfill's partitions; None for whole batches.
         run_id: The run's id.
         epoch: The epoch of the lease, or 0 where the caller holds none.
-        say: Gets lines about progress.
+        log: Gets lines about progress.
 
     Raises:
         Refused: it cannot be computed, or not yet; the remedy says what can be done.
         QueryFailed: the same error will come again.
     """
-    done = compute(session, pipeline, made, extent, say)
+    done = compute(session, pipeline, made, extent, log)
     batch = record_batch(pipeline, done.planned, made, done.place, done.inputs.reads, run_id, epoch)
     return Recomputed(
         place=done.place,
@@ -134,7 +133,7 @@ class Computed:
 
 
 def compute(
-    session: SparkSession, pipeline: Pipeline, made: Recomputation, extent: Extent | None, say: Say
+    session: SparkSession, pipeline: Pipeline, made: Recomputation, extent: Extent | None, log: Log
 ) -> Computed:
     """Compute the rows, without any document that names them; as for `recompute`."""
     place = scratch(made)
@@ -142,8 +141,8 @@ def compute(
     out = without(pipeline.layout, made)
     reads = reads_of(pipeline.layout, made.generation, made.first, made.last, out)
     try:
-        with statics_then(session, pipeline, reads[-1].batch, say) as statics:
-            return _compute(session, pipeline, made, extent, reads, place, statics, say)
+        with statics_then(session, pipeline, reads[-1].batch, log) as statics:
+            return _compute(session, pipeline, made, extent, reads, place, statics, log)
     except BaseException as error:
         shutil.rmtree(sink, ignore_errors=True)
         if isinstance(error, PySparkException):
@@ -159,17 +158,17 @@ def _compute(
     reads: Sequence[Read],
     place: BatchRange,
     statics: StaticsOf,
-    say: Say,
+    log: Log,
 ) -> Computed:
     planned = plan(session, pipeline, statics({}))
     by_batch = can_recompute_in_batch(pipeline, planned, reads, extent)
     skipped = 0
     if by_batch and extent is not None:
-        reads, skipped = _within_bound(pipeline, planned, reads, extent, say)
+        reads, skipped = _within_bound(pipeline, planned, reads, extent, log)
     inputs = inputs_of(pipeline, reads)
     _prove_records(pipeline, made.generation, inputs)
     boundless = by_batch and extent is not None and pipeline.spec.backfill.lateness is None
-    _say_what_is_read(inputs, skipped, say, boundless=boundless)
+    _log_what_is_read(inputs, skipped, log, boundless=boundless)
     forgets = None if extent is None else moved(session, pipeline, inputs, extent)
     keep = keeping(extent.partitions if extent is not None else None, forgets or ())
     if by_batch:
@@ -182,7 +181,7 @@ def _compute(
     else:
         from tidemill.engine.recompute.replay import replay
 
-        replay(session, pipeline, made, place, keep, say)
+        replay(session, pipeline, made, place, keep, log)
     done = Computed(place, planned, inputs, skipped, forgets, files_in(pipeline, place))
     if extent is not None and not done.rows and not done.rejected:
         _refuse_outside(pipeline, extent)
@@ -190,7 +189,7 @@ def _compute(
 
 
 def _within_bound(
-    pipeline: Pipeline, planned: Plan, reads: Sequence[Read], extent: Extent, say: Say
+    pipeline: Pipeline, planned: Plan, reads: Sequence[Read], extent: Extent, log: Log
 ) -> tuple[Sequence[Read], int]:
     """What has to be read by the spec's bound of lateness, and how many inputs it leaves out."""
     lateness = pipeline.spec.backfill.lateness
@@ -201,20 +200,20 @@ def _within_bound(
     by_row = planned.pipeline_class is PipelineClass.MAP
     found = arrived(reads, times, lateness, extent.partitions if by_row else None)
     if found.late:
-        say(
+        log(
             f"warning: batches {', '.join(map(str, found.late))} wrote rows of {extent.partitions} "
             "though nothing they read arrived within backfill.lateness; they are read too"
         )
     return found.reads, found.skipped
 
 
-def _say_what_is_read(inputs: Inputs, skipped: int, say: Say, *, boundless: bool) -> None:
+def _log_what_is_read(inputs: Inputs, skipped: int, log: Log, *, boundless: bool) -> None:
     left = "all that counts"
     if skipped:
         left = f"{skipped:,} others arrived outside of backfill.lateness"
     elif boundless:
         left = "all that counts; backfill.lateness would bound it"
-    say(f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}")
+    log(f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}")
 
 
 def _prove_records(pipeline: Pipeline, generation: str, inputs: Inputs) -> None:

@@ -14,7 +14,7 @@ least live's: of what live takes for final nothing is missing then.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.log import Log
 from tidemill.engine import callback_errors
 from tidemill.engine.catalyst import Catalyst, analysed, kind, nodes
 from tidemill.engine.query.build import plan_rows
@@ -43,8 +44,6 @@ from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.toolchain.spark_conf import SHUFFLE_PARTITIONS, STATE_ENCODING
 
-Say = Callable[[str], None]
-
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 # Nothing that live has not given out by the last batch.
 NO_FURTHER_BATCH = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
@@ -60,7 +59,7 @@ def replay(
     made: Recomputation,
     place: BatchRange,
     keep: Keep,
-    say: Say,
+    log: Log,
 ) -> None:
     """Leave what batches 0 to `made.last` give out as files of a scratch generation's sink.
 
@@ -71,7 +70,7 @@ def replay(
         made: What is made again, of which generation.
         place: The scratch generation, whose sink is emptied first.
         keep: A filter of good and rejected rows, as `plan_rows` gives them.
-        say: Gets a line for each start of the query.
+        log: Gets a line for each start of the query.
 
     Raises:
         NotPartly: the output mode is `complete`.
@@ -93,12 +92,12 @@ def replay(
         shutil.rmtree(old, ignore_errors=True)
     source = ReplayInput(session, pipeline, folder / "input")
     output = ReplayOutput(session, pipeline, place, folder / "rows", keep)
-    run = _Replay(session, pipeline, folder / "checkpoint", source, output, say)
+    run = _Replay(session, pipeline, folder / "checkpoint", source, output, log)
     run.exact = _unchanged(pipeline, steps)
     try:
         with (
             _set(session, _settings(pipeline, made.generation)),
-            statics_then(session, pipeline, steps[-1].batch, say) as statics,
+            statics_then(session, pipeline, steps[-1].batch, log) as statics,
         ):
             output.leave(run.go_through(steps, statics))
     except PySparkException as error:
@@ -116,7 +115,7 @@ class _Replay:
         checkpoint: Where the query keeps its own.
         source: The input.
         output: What comes out.
-        say: Gets a line for each start.
+        log: Gets a line for each start.
         exact: Whether the watermarks are to be the ledger's.
     """
 
@@ -125,7 +124,7 @@ class _Replay:
     checkpoint: Path
     source: ReplayInput
     output: ReplayOutput
-    say: Say
+    log: Log
     exact: bool = True
 
     def go_through(self, steps: Sequence[Step], statics: StaticsOf) -> Plan:
@@ -143,7 +142,7 @@ class _Replay:
         planned = plan_rows(self.source.streams(), self.pipeline, read)
         for segment in segments(steps, by_start=self._minds_starts(planned)):
             first, last = segment[0], segment[-1]
-            self.say(f"replaying batches {first.number} to {last.number} of {len(steps)}")
+            self.log(f"replaying batches {first.number} to {last.number} of {len(steps)}")
             if first.batch.static != pins:
                 pins = first.batch.static
                 read = statics(pins)
@@ -208,7 +207,7 @@ class _Replay:
             here, there = planned[step.number].watermark_ms, step.batch.watermark_before_ms
             if here != there:
                 self.exact = False
-                self.say(
+                self.log(
                     f"batch {step.number}: the watermark is {as_time(here)}, and was "
                     f"{as_time(there)}: something that the transform uses has changed"
                 )

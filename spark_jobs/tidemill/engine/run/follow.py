@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event
@@ -11,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from tidemill.contract.log import Log
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.budget import Spending
 from tidemill.engine.run.graceful_stop import Brake, Due, at_work
@@ -24,7 +24,6 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
 
 POLL_SECONDS = 0.3
-Say = Callable[[str], None]
 
 
 @dataclass
@@ -54,11 +53,11 @@ class Following:
     progress: Progress
     stopped: str | None = field(default=None, init=False)
 
-    def to_the_end(self, run_id: str, say: Say) -> list[Batch]:
+    def to_the_end(self, run_id: str, log: Log) -> list[Batch]:
         """Stay with the query.
 
         Args:
-            say: Gets a line per batch.
+            log: Gets a line per batch.
 
         Returns:
             The batches that were written down.
@@ -69,11 +68,11 @@ class Following:
                 self.session, self.query, self._due(register), by_batch=self.trigger.by_batch
             )
             with brake:
-                written = self._follow(register, say)
+                written = self._follow(register, log)
         self.stopped = brake.reason
         return written
 
-    def _follow(self, register: Register, say: Say) -> list[Batch]:
+    def _follow(self, register: Register, log: Log) -> list[Batch]:
         written: list[Batch] = []
         working = True
         while working:
@@ -87,7 +86,7 @@ class Following:
             upto = self.progress.latest if wait_for_report else None
             fresh = self.ledger.complete(self.progress.rows_in, upto, self.progress.counts)
             for batch in fresh:
-                say(self.progress.line(batch))
+                log(self.progress.line(batch))
                 self._show(batch)
             register.look(fresh, self.progress)
             written += fresh

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from tidemill.compatibility.source_identity import verify_sources
 from tidemill.contract.errors import TidemillError
+from tidemill.contract.log import Log
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.late.count import Lateness, earliest_ms
 from tidemill.engine.query.build import plan
@@ -43,8 +44,6 @@ from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.storage.lease import Lease
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def ingest(
     pipeline: Pipeline,
     lease: Lease,
     run_id: str,
-    say: Say,
+    log: Log,
     manner: RunOptions | None = None,
 ) -> Ingested:
     """Run one pipeline's query, over what is there now unless its manner says otherwise.
@@ -87,7 +86,7 @@ def ingest(
     Args:
         session: Opened with `engine_conf`.
         lease: Held by the caller for as long as this runs.
-        say: Gets a line per batch, for the task log.
+        log: Gets a line per batch, for the task log.
         manner: How, where that is not as the spec says.
 
     Raises:
@@ -107,38 +106,38 @@ def ingest(
     pins = pin_statics(pipeline)
     planned, statics = _planned(session, pipeline, pins, manner, trigger)
     refuse_changed_plan(session, pipeline, generation.note)
-    written = _bound(pipeline, generation, planned, trigger, say)
+    written = _bound(pipeline, generation, planned, trigger, log)
     batches = generation.ledger.batches()
     verify_sources(pipeline.layout, generation.name, pipeline.spec, batches)
     found = probe_sources(pipeline, batches)
     refuse_held_files(pipeline.spec, found)
     lease.check()
     generation.ledger.start(start_of(pipeline, generation, planned, pins, lease, run_id))
-    found = make_ready(session, pipeline, generation.name, found, statics, lease, run_id, say)
+    found = make_ready(session, pipeline, generation.name, found, statics, lease, run_id, log)
     backlog = {look.source: look for look in found}
-    run = QueryRun(session, pipeline, generation, lease, run_id, say)
+    run = QueryRun(session, pipeline, generation, lease, run_id, log)
     stateful = planned.pipeline_class is not PipelineClass.MAP and trigger.by_batch
     lateness = Lateness(session, pipeline, generation.ledger) if stateful else None
-    late = lateness.count(say) if lateness else []
+    late = lateness.count(log) if lateness else []
     again = _run_again(run, pins, manner, trigger, backlog)
     due = plan_due(open_generation(pipeline), found)
     if due is not None:
-        say(f"a batch without input works off what is due at the watermark {as_time(due)}")
+        log(f"a batch without input works off what is due at the watermark {as_time(due)}")
     try:
         ran = run.run(planned, statics, trigger, manner, backlog)
     except TidemillError:
         # Before the code is mended: with another nobody could tell.
         if lateness:
             with suppress(TidemillError):
-                lateness.count(say)
+                lateness.count(log)
         raise
     written += [*(again.batches if again else ()), *ran.batches]
     verify_unchanged(pipeline, generation.name)
     reports = {**(again.reports if again else {}), **ran.reports}
-    late += lateness.count(say, earliest_ms(reports, planned.rows)) if lateness else []
+    late += lateness.count(log, earliest_ms(reports, planned.rows)) if lateness else []
     mine = {batch.batch for batch in written}
     before = [batch for batch in batches if batch.batch not in mine]
-    files = report_files(pipeline, before, written, say)
+    files = report_files(pipeline, before, written, log)
     if pipeline.generation is None:
         # Beside one that is being built a live run may have copied what no batch names yet.
         _forget_copies(generation, pins, [*before, *written])
@@ -178,7 +177,7 @@ def _run_again(
     pins = {name: _same_kind(then.get(name), pin) for name, pin in today.items()}
     if pins == today:
         return None
-    run.say(f"batch {generation.planned} runs again with the static inputs it was planned with")
+    run.log(f"batch {generation.planned} runs again with the static inputs it was planned with")
     planned, statics = _planned(run.session, pipeline, pins, manner, trigger)
     once = StreamTrigger(TriggerKind.ONCE)
     return run.run(planned, statics, once, replace(manner, trigger=once), backlog)
@@ -242,15 +241,15 @@ def _bound(
     generation: Generation,
     planned: Plan,
     trigger: StreamTrigger,
-    say: Say,
+    log: Log,
 ) -> list[Batch]:
     """Put down what belongs to the query; the batches of an earlier driver are returned."""
     note = bind(pipeline, generation, planned, continuous=trigger.continuous)
     for leftover in first_write_leftovers(note.checkpoint, generation.log):
-        say(f"removing {leftover}: left by a driver that died in its very first write")
+        log(f"removing {leftover}: left by a driver that died in its very first write")
         leftover.unlink()
     bind_sources(pipeline.layout, generation.name, pipeline.spec)
     written = generation.ledger.complete()
     for batch in written:
-        say(f"batch {batch.batch}: committed by an earlier driver, now in the ledger")
+        log(f"batch {batch.batch}: committed by an earlier driver, now in the ledger")
     return written

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.contract.log import Log
 from tidemill.engine.sources.static_inputs import Statics
 from tidemill.sources.probe import probe_sources
 from tidemill.sources.probe_result import ProbeResult
@@ -23,7 +22,7 @@ def make_ready(
     statics: Statics,
     lease: Lease,
     run_id: str,
-    say: Callable[[str], None],
+    log: Log,
 ) -> list[ProbeResult]:
     """Before a query starts: pass over what was accepted, write down what will be read.
 
@@ -33,7 +32,7 @@ def make_ready(
         found: A look at every source, under the lease.
         statics: Static input -> its rows.
         lease: Held by the caller, whose start of this epoch is in the ledger.
-        say: Gets a line per loss.
+        log: Gets a line per loss.
 
     Returns:
         A look at every source, a new one where something was passed over.
@@ -47,7 +46,7 @@ def make_ready(
     from tidemill.sources.kafka.query_guard import kafka_looks, record
 
     kafka = kafka_looks(found)
-    if pass_over(session, pipeline, kafka, statics, lease, run_id, say):
+    if pass_over(session, pipeline, kafka, statics, lease, run_id, log):
         found = probe_sources(pipeline, ())
         kafka = kafka_looks(found)
     record(pipeline, generation, kafka, lease.epoch)

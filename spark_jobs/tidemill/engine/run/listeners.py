@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -13,12 +13,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
 
 from tidemill.contract.errors import SpecError
+from tidemill.contract.log import Log
 from tidemill.contract.user_code import load_module
 from tidemill.spec.pipeline import Pipeline
 
 # For the event of its end, which is on its way when a query has ended.
 LAST_EVENT_SECONDS = 10
-Say = Callable[[str], None]
 
 
 class ListenerUnusable(SpecError):
@@ -26,19 +26,19 @@ class ListenerUnusable(SpecError):
 
 
 @contextmanager
-def listening(session: SparkSession, pipeline: Pipeline, say: Say) -> Iterator[None]:
+def listening(session: SparkSession, pipeline: Pipeline, log: Log) -> Iterator[None]:
     """Let the spec's listeners hear of one pipeline's query while the context lasts.
 
     Args:
         session: The query's.
         pipeline: Whose; the query has its name.
-        say: Gets a line where a listener fails, which never fails the query.
+        log: Gets a line where a listener fails, which never fails the query.
 
     Raises:
         ListenerUnusable: one cannot be made.
     """
     own = [_made(pipeline, named) for named in pipeline.spec.listeners]
-    listeners = [_OfOneQuery(pipeline.name, named, one, say) for named, one in own]
+    listeners = [_OfOneQuery(pipeline.name, named, one, log) for named, one in own]
     for listener in listeners:
         session.streams.addListener(listener)
     try:
@@ -52,8 +52,8 @@ def listening(session: SparkSession, pipeline: Pipeline, say: Say) -> Iterator[N
 class _OfOneQuery(StreamingQueryListener):
     """Hands on the events of one pipeline's query: a session may run those of others, too."""
 
-    def __init__(self, query: str, named: str, own: StreamingQueryListener, say: Say) -> None:
-        self._query, self._named, self._own, self._say = query, named, own, say
+    def __init__(self, query: str, named: str, own: StreamingQueryListener, log: Log) -> None:
+        self._query, self._named, self._own, self._log = query, named, own, log
         self._runs: set[str] = set()
         self._ended = Event()
 
@@ -84,7 +84,7 @@ class _OfOneQuery(StreamingQueryListener):
         try:
             getattr(self._own, method)(event)
         except Exception as error:  # noqa: BLE001 (it is the user's, and only listens)
-            self._say(f"listener {self._named} failed in {method}: {error!r}")
+            self._log(f"listener {self._named} failed in {method}: {error!r}")
 
 
 def _made(pipeline: Pipeline, named: str) -> tuple[str, StreamingQueryListener]:

@@ -10,13 +10,14 @@ runs that one batch (trigger `once`), state and watermark included, and every la
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tidemill.contract.log import Log
 from tidemill.engine.query.build import plan
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Statics
@@ -35,8 +36,6 @@ from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.storage.lease import Lease
 from tidemill.storage.sync import put_whole
 
-Say = Callable[[str], None]
-
 
 def pass_over(
     session: SparkSession,
@@ -45,7 +44,7 @@ def pass_over(
     statics: Statics,
     lease: Lease,
     run_id: str,
-    say: Say,
+    log: Log,
 ) -> bool:
     """Pass over the accepted losses of all sources, each exactly.
 
@@ -54,7 +53,7 @@ def pass_over(
         looks: At its Kafka sources, taken under the lease.
         statics: Static input -> its rows.
         lease: Held by the caller, whose start of this epoch is in the ledger already.
-        say: Gets a line per loss.
+        log: Gets a line per loss.
 
     Returns:
         Whether anything was passed over: what the caller knows of the sources is then out of date.
@@ -63,7 +62,7 @@ def pass_over(
         _note_late(pipeline, look, run_id)
     accepted = [look for look in probes if look.accepted is not None]
     for look in accepted:
-        _pass_over(session, pipeline, look, statics, lease, run_id, say)
+        _pass_over(session, pipeline, look, statics, lease, run_id, log)
     return bool(accepted)
 
 
@@ -94,7 +93,7 @@ def _pass_over(
     statics: Statics,
     lease: Lease,
     run_id: str,
-    say: Say,
+    log: Log,
 ) -> None:
     generation = open_generation(pipeline)
     layout, loss = pipeline.layout, look.accepted
@@ -118,7 +117,7 @@ def _pass_over(
         PassedLoss(number=loss.number, batch=batch, run_id=run_id, passed=datetime.now(UTC))
     )
     where = "before the first batch" if batch is None else f"with batch {batch}"
-    say(
+    log(
         f"sources.{look.source}: {loss.records:,} records that expired were passed over {where}, "
         f"as {loss.by} accepted: {loss.reason}"
     )

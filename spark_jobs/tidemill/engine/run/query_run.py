@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.contract.errors import SpecError, TidemillError
+from tidemill.contract.log import Log
 from tidemill.engine.query.planned_query import Plan
-from tidemill.engine.run.follow import Following, Say
+from tidemill.engine.run.follow import Following
 from tidemill.engine.run.kafka_ready import explained
 from tidemill.engine.run.listeners import listening
 from tidemill.engine.run.options import RunOptions
@@ -64,7 +65,7 @@ class QueryRun:
         session: To run it in.
         generation: The generation, already bound and verified.
         lease: Held by the caller for as long as this runs.
-        say: Gets a line per batch.
+        log: Gets a line per batch.
     """
 
     session: SparkSession
@@ -72,7 +73,7 @@ class QueryRun:
     generation: Generation
     lease: Lease
     run_id: str
-    say: Say
+    log: Log
 
     def run(
         self,
@@ -98,14 +99,14 @@ class QueryRun:
         pipeline = self.pipeline
         held = self.generation.log.latest
         progress = Progress(backlog, -1 if held is None else held)
-        with kept(pipeline, statics), listening(self.session, pipeline, self.say):
+        with kept(pipeline, statics), listening(self.session, pipeline, self.log):
             query = self._started(planned, trigger)
             ledger = self.generation.ledger
             following = Following(
                 self.session, pipeline, planned, query, trigger, manner, ledger, progress
             )
             try:
-                written = following.to_the_end(self.run_id, self.say)
+                written = following.to_the_end(self.run_id, self.log)
             finally:
                 query.stop()
         failure = query_error(query)

@@ -8,11 +8,11 @@ at the last batch, and says by the event's number that the swap is in.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.contract.layout import Layout
+from tidemill.contract.log import Log
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish.database.incoming_rows import Incoming
@@ -48,17 +48,15 @@ class DatabaseTarget(ABC):
         given: The target in the spec.
         layout: The pipeline's layout.
         epoch: The epoch of the writer's lease.
-        say: Gets lines for the task log.
+        log: Gets lines for the task log.
     """
 
-    def __init__(
-        self, given: Given, *, layout: Layout, epoch: int, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, given: Given, *, layout: Layout, epoch: int, log: Log) -> None:
         self.given = given
         self.layout = layout
         self.pipeline = layout.name
         self.epoch = epoch
-        self.say = say
+        self.log = log
 
     @property
     def name(self) -> str:
@@ -179,7 +177,7 @@ class DatabaseTarget(ABC):
             )
         )
         for column, count in session.storable.nulled.items():
-            self.say(f"warning: {self.name}: null is stored for {count} values of '{column}'")
+            self.log(f"warning: {self.name}: null is stored for {count} values of '{column}'")
 
     def _stored(self, session: Session, event: Event, incoming: Incoming) -> int:
         """Change the rows; how many of the event's were stored."""

@@ -13,7 +13,6 @@ at the events after it. It only informs: without it all events are looked at, wi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -23,6 +22,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from tidemill.contract.layout import Layout
+from tidemill.contract.log import Log
 from tidemill.journal.journal import Event, Journal, event_file
 from tidemill.journal.takeovers import owner
 from tidemill.ledger.input_file import InputFile
@@ -33,8 +33,6 @@ from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
-
-Say = Callable[[str], None]
 
 
 class PutAway(BaseModel):
@@ -96,12 +94,12 @@ def cleaned_sources(spec: Spec) -> tuple[str, ...]:
     )
 
 
-def clean_sources(pipeline: Pipeline, lease: Lease, say: Say) -> dict[str, int]:
+def clean_sources(pipeline: Pipeline, lease: Lease, log: Log) -> dict[str, int]:
     """Put away the input of every published batch.
 
     Args:
         lease: Held by the caller; read again before each step that cannot be undone.
-        say: Gets a line for each file that stays.
+        log: Gets a line for each file that stays.
 
     Returns:
         How many files were archived, deleted and kept.
@@ -113,7 +111,7 @@ def clean_sources(pipeline: Pipeline, lease: Lease, say: Say) -> dict[str, int]:
     today = set(cleaned_sources(pipeline.spec))
     if not today:
         return {}
-    cleaner = _Cleaner(pipeline, today, lease, say)
+    cleaner = _Cleaner(pipeline, today, lease, log)
     journal = Journal(pipeline.layout.journal)
     upto = before = _newest_mark(pipeline.layout)
     published = journal.published(after=before)
@@ -175,7 +173,7 @@ class _Cleaner:
     pipeline: Pipeline
     today: set[str]
     lease: Lease
-    say: Say
+    log: Log
 
     def __post_init__(self) -> None:
         self.generations: dict[str, _Generation] = {}
@@ -193,7 +191,7 @@ class _Cleaner:
                 (batch,) = of.ledger.batches(number, number)
                 cleaned = self.today.intersection(of.cleans.get(batch.start, ()))
                 files = {file.path: file for file in batch.inputs if file.source in cleaned}
-                total += _clean(self.pipeline.spec, of.ledger, number, files, self.lease, self.say)
+                total += _clean(self.pipeline.spec, of.ledger, number, files, self.lease, self.log)
                 if _done(of.ledger, number).exists():
                     of.done.add(number)
                 else:
@@ -218,7 +216,7 @@ def _mark(journal: Path, seq: int) -> Path:
 
 
 def _clean(
-    spec: Spec, ledger: Ledger, batch: int, files: dict[str, InputFile], lease: Lease, say: Say
+    spec: Spec, ledger: Ledger, batch: int, files: dict[str, InputFile], lease: Lease, log: Log
 ) -> Counter[str]:
     planned = Cleaning(
         batch=batch,
@@ -240,7 +238,7 @@ def _clean(
             refused = True
             kept[one.path] = str(error)
     for path, why in kept.items():
-        say(f"warning: {path} is kept: {why}")
+        log(f"warning: {path} is kept: {why}")
     if not refused:
         # What the file system refuses is tried again by the next run.
         cleaned = Cleaned(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tidemill.contract.layout import Layout
+from tidemill.contract.log import Log
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.sources.files.probe import NAMED, look
@@ -29,7 +30,7 @@ def refuse_held_files(spec: Spec, probes: Sequence[ProbeResult]) -> None:
 
 
 def report_files(
-    pipeline: Pipeline, before: Sequence[Batch], run: Sequence[Batch], say: Callable[[str], None]
+    pipeline: Pipeline, before: Sequence[Batch], run: Sequence[Batch], log: Log
 ) -> list[ProbeResult]:
     """After a query: what it read of every file source, and what is there now.
 
@@ -37,7 +38,7 @@ def report_files(
         pipeline: The pipeline of the sources.
         before: The batches before the run.
         run: Those of the run.
-        say: Gets a line for each problem that the spec rates `warn`.
+        log: Gets a line for each problem that the spec rates `warn`.
 
     Raises:
         InputChanged: a file changed while or after it was read, and the spec rates that `hold`.
@@ -51,7 +52,7 @@ def report_files(
     for found in reports:
         for problem in found.problems:
             if problem.rating is Rating.WARN:
-                say(f"warning: {problem.error}")
+                log(f"warning: {problem.error}")
         # What is wrong with files that were not read is for the next run.
         of_read = (InputChanged, InputRedelivered)
         refuse_held(problem for problem in found.problems if isinstance(problem.error, of_read))

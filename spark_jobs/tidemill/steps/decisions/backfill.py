@@ -63,14 +63,14 @@ def backfill(
     if request.dry_run:
         from tidemill.engine.recompute.dry_run import dry_run
 
-        return _described(dry_run(session, pipeline, made, extent, run.run_id, run.say))
+        return _described(dry_run(session, pipeline, made, extent, run.run_id, run.log))
     there = _there_already(pipeline, made)
     if there is not None:
         note(run, there)
         reason = f"{extent.partitions}: increment {there:06d} holds just that"
         return Ended(Outcome.DONE, reason, {"increment": there, "coalesced": True})
     epoch = 0 if lease is None else lease.epoch
-    found = recompute(session, pipeline, made, extent, run.run_id, epoch, run.say)
+    found = recompute(session, pipeline, made, extent, run.run_id, epoch, run.log)
     with leased(run, lease, "backfill") as held:
         number = seal_again(run, found, held)
     return _ended(number, found, extent)

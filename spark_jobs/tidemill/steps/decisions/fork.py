@@ -87,7 +87,7 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Takeover:
     # Proved before it is live: afterwards there is no way back.
     open_generation(pipeline, built.generation)
     for flush in dropped_flushes(generation, first):
-        run.say(f"the flush by {flush.by} to {flush.watermark_ms} is not repeated: ask again")
+        run.log(f"the flush by {flush.by} to {flush.watermark_ms} is not repeated: ask again")
     birth = Takeover(
         generation=built.generation,
         kind="fork",

@@ -82,7 +82,7 @@ def rebuild(
         built, lost = _built(run, request)
         with leased(run, lease, "ingest") as held:
             if own_construction(pipeline, "rebuild", run.run_id) != built:
-                run.say("something was rejected or reinstated meanwhile: beginning anew")
+                run.log("something was rejected or reinstated meanwhile: beginning anew")
                 continue
             late = _prove_covered(run, request, built)
             number, rows = _seal(run, request, built, held)
@@ -99,7 +99,7 @@ def _built(run: Run, request: RunRequest) -> tuple[GenerationBuild, Part]:
     excludes = _excludes(pipeline, request) if built is None else built.excludes
     lost = gone(pipeline, _missing(pipeline, excludes, built))
     if lost:
-        run.say(f"the sources no longer hold {lost}")
+        run.log(f"the sources no longer hold {lost}")
     _accepted(pipeline, request, lost)
     built = built or construct(pipeline, "rebuild", run.run_id, excludes)
     take_in(run, built)

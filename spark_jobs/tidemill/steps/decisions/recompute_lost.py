@@ -31,7 +31,7 @@ def compute_again(run: Run, lease: Lease | None) -> int:
     """
     folder = run.pipeline.layout.run(run.run_id)
     ended = _computed(run, read_request(folder), lease)
-    run.say(ended.reason)
+    run.log(ended.reason)
     own = read_run_increment(folder)
     if own is None:
         raise _nothing_asked(run)

@@ -59,7 +59,7 @@ def redo(run: Run, request: RunRequest) -> Ended:
     from tidemill.engine.session import open_session
 
     session = open_session(pipeline, "redo")
-    recomputed = recompute(session, pipeline, made, None, run.run_id, 0, run.say)
+    recomputed = recompute(session, pipeline, made, None, run.run_id, 0, run.log)
     with hold(pipeline.layout.lease, step="redo", run_id=run.run_id) as lease:
         if not {one.number for one in unpublished(pipeline)} >= set(made.supersedes):
             raise NothingToRedo(

@@ -129,7 +129,7 @@ def reinstate(
 
     session = open_session(pipeline, "reinstate")
     epoch = 0 if lease is None else lease.epoch
-    found = recompute(session, pipeline, made, None, run.run_id, epoch, run.say)
+    found = recompute(session, pipeline, made, None, run.run_id, epoch, run.log)
     with leased(run, lease, "reinstate") as held:
         must_be_rejected(pipeline, number)
         again = seal_again(run, found, held)

@@ -6,7 +6,7 @@ and stay where they are. An older version that somebody restored is undone by re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from deltalake.exceptions import DeltaError
 
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.contract.log import Log
 from tidemill.file_formats.delta_log import put_aside
 from tidemill.journal.journal import Event, Journal
 from tidemill.publish.outgoing_event import Outgoing
@@ -26,8 +27,6 @@ from tidemill.publish.target_heads import (
 )
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.lease import hold
-
-Say = Callable[[str], None]
 
 
 class VersionGone(Refused):
@@ -100,7 +99,7 @@ def plan_repair(pipeline: Pipeline, target: str) -> Repair:
     return Repair(target, problem, head.log.torn if head.log else (), restore, missing)
 
 
-def repair_target(pipeline: Pipeline, target: str, run_id: str, say: Say) -> Repair:
+def repair_target(pipeline: Pipeline, target: str, run_id: str, log: Log) -> Repair:
     """Do what `plan_repair` says, under the lease.
 
     Raises:
@@ -110,16 +109,16 @@ def repair_target(pipeline: Pipeline, target: str, run_id: str, say: Say) -> Rep
     with hold(layout.lease, step="repair", run_id=run_id) as lease:
         found = plan_repair(pipeline, target)
         for entry in found.torn:
-            say(f"{entry} is {put_aside(entry).name} now")
+            log(f"{entry} is {put_aside(entry).name} now")
         if found.restore is not None:
             _restore(layout.rejected if target == REJECTED else layout.table, found.restore)
-            say(f"version {found.restore} is restored")
+            log(f"version {found.restore} is restored")
         for event in _events(layout, found.events):
             if target == REJECTED:
                 outgoing = Outgoing(pipeline, event, lease.epoch)
                 outgoing.keep_rejected()
                 outgoing.drop_replaced()
-                say(f"rejected rows of increment {event.increment:06d} are there again")
+                log(f"rejected rows of increment {event.increment:06d} are there again")
             else:
                 Journal(layout.journal).take_back(event.seq, target)
     return found

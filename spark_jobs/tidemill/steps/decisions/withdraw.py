@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import UsageError
+from tidemill.contract.log import Log
 from tidemill.increments.increments import Increments, State, Verdict
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.publish.registry import targets_of
@@ -20,7 +20,7 @@ class NotWithdrawable(UsageError):
 
 
 def withdraw(
-    pipeline: Pipeline, seq: int, *, by: str, reason: str, run_id: str, say: Callable[[str], None]
+    pipeline: Pipeline, seq: int, *, by: str, reason: str, run_id: str, log: Log
 ) -> list[Withdrawal]:
     """Take an event back, and with it those that wait behind it.
 
@@ -33,7 +33,7 @@ def withdraw(
         by: The person.
         reason: Why, for whoever reads the journal.
         run_id: Under which the lease is held.
-        say: Gets lines for the terminal.
+        log: Gets lines for the terminal.
 
     Returns:
         What was written down, in the order of the events.
@@ -50,7 +50,7 @@ def withdraw(
     # Looked at before the lease too: a wrong number need not wait for a long ingest.
     _events_from(pipeline, journal, seq)
     with hold(layout.lease, step="withdraw", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
-        targets = targets_of(pipeline, lease.epoch, say)
+        targets = targets_of(pipeline, lease.epoch, log)
         events = _events_from(pipeline, journal, seq)
         for event in events:
             having = target_that_has(pipeline, event, targets, lease)

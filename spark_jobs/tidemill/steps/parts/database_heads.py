@@ -35,7 +35,7 @@ def verify_databases(run: Run, *, due: bool) -> None:
         try:
             verify_target(run.pipeline, target.name)
         except (TransientError, UsageError) as error:
-            run.say(f"warning: nobody knows how far {target.name} is: {error}")
+            run.log(f"warning: nobody knows how far {target.name} is: {error}")
             continue
         looked.parent.mkdir(parents=True, exist_ok=True)
         looked.touch()

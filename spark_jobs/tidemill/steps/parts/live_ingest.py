@@ -33,7 +33,7 @@ def ingest_live(run: Run) -> Ended:
     backlog = reports.backlog_bytes([layout.run(run.run_id)])
     with hold(layout.lease, step="ingest", run_id=run.run_id) as lease:
         session = open_session(pipeline, "ingest", backlog)
-        found = engine.ingest(session, pipeline, lease, run.run_id, run.say)
+        found = engine.ingest(session, pipeline, lease, run.run_id, run.log)
     return ended(found)
 
 

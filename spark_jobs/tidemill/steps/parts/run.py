@@ -10,11 +10,10 @@ from typing import Any
 
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.contract.log import Log
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.disk_errors import disk_errors, named
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -38,13 +37,13 @@ class Run:
 
     Args:
         run_id: Airflow's, or the one `tidemill run` made.
-        say: Gets lines for the task log.
+        log: Gets lines for the task log.
         spark: Whether the step may start a JVM.
     """
 
     pipeline: Pipeline
     run_id: str
-    say: Say
+    log: Log
     spark: bool = True
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.log import Log
 from tidemill.contract.report import Report
 from tidemill.gate.mask import masked_row, refuse_unknown
 from tidemill.ledger.ledger import Batch, Ledger, Start
@@ -27,7 +28,7 @@ from tidemill.spec.pipeline import root as root_of
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.static_inputs import TableStatic
 from tidemill.steps.gate import gate
-from tidemill.steps.parts.run import Run, Say, perform
+from tidemill.steps.parts.run import Run, perform
 from tidemill.storage import documents
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def preview(
     name: str,
     sample: Sequence[Path],
     limit: int,
-    say: Say,
+    log: Log,
     environ: Mapping[str, str] = os.environ,
 ) -> Preview:
     """Run transform and suite on a sample; expectations of the whole table see the sample only.
@@ -74,7 +75,7 @@ def preview(
         name: The pipeline's.
         sample: Input files of it.
         limit: Most rows of either kind to return.
-        say: Gets lines about progress.
+        log: Gets lines about progress.
         environ: `TIDEMILL_ROOT` in it does not matter.
 
     Raises:
@@ -88,14 +89,14 @@ def preview(
         samples = {source: _readable(pipeline, source, sample) for source in pipeline.spec.sources}
         # The samples stand for the sources; static inputs are those of a run of today.
         tables = any(isinstance(one, TableStatic) for one in pipeline.spec.statics.values())
-        return _preview(pipeline, samples, limit, say, root_of(environ) if tables else None)
+        return _preview(pipeline, samples, limit, log, root_of(environ) if tables else None)
 
 
 def _preview(
     pipeline: Pipeline,
     samples: Mapping[str, list[Path]],
     limit: int,
-    say: Say,
+    log: Log,
     tables: Path | None,
 ) -> Preview:
     # Spark is imported here so that a preview that is refused never loads it.
@@ -134,7 +135,7 @@ def _preview(
         raise of_spark(error) from error
     batch = _write_down(pipeline, plan, read)
     judged = pipeline.spec.published
-    report = perform("gate", gate, Run(pipeline, RUN_ID, say)) if judged else None
+    report = perform("gate", gate, Run(pipeline, RUN_ID, log)) if judged else None
     return Preview(batch.rows, batch.rejected, good, bad, report)
 
 

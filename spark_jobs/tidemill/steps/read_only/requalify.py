@@ -112,7 +112,7 @@ def requalify(run: Run) -> Requalification:
     found = []
     for part in _parts(pipeline, live_files(table, layout.table)):
         one = _judged(run, suite, columns, part)
-        run.say(_sentence(one))
+        run.log(_sentence(one))
         found.append(one)
     report = Requalification(
         pipeline=pipeline.name,
