@@ -16,7 +16,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import MadeBy, Recomputation
+from tidemill.journal.recomputation import Recomputation, RecomputationKind
 from tidemill.spec.pipeline import open_pipeline
 from tidemill_airflow.events import announce, emit, table_alias, table_asset
 from tidemill_airflow.operators.steps import PublishOperator, announce_emitted
@@ -89,7 +89,7 @@ def test_an_event_says_what_went_out(layout: Layout, outlet: Outlet, context: Co
     ]
 
 
-def made(by_way_of: MadeBy, partitions: Partitions | None = None) -> Recomputation:
+def made(by_way_of: RecomputationKind, partitions: Partitions | None = None) -> Recomputation:
     return Recomputation(
         by_way_of=by_way_of,
         generation="live-0001",

@@ -15,7 +15,7 @@ from tests.e2e.flow import Flow
 from tests.e2e.windows import COUNTS, at, windows
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Increments, State
-from tidemill.journal.takeovers import births, current
+from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.spark_logs.sink_log import read_sink_log
 
 if TYPE_CHECKING:
@@ -94,17 +94,17 @@ def test_the_unpublished_tail_is_taken_in_again_with_mended_code(
     done = ask(flow, "redo", "redo")
     assert done["publish"].outcome is Outcome.DONE, done["publish"]
     assert current(flow.layout) == "live-0002"
-    (birth,) = births(flow.layout.home)
-    assert (birth.of, birth.by) == ("live-0001", "ada")
+    (takeover,) = read_takeovers(flow.layout.home)
+    assert (takeover.of, takeover.by) == ("live-0001", "ada")
     assert published(flow) == counted(without_wrong(files), "12:20")
     states = {one.number: one.state for one in Increments(flow.layout.increments).all()}
-    assert {states[number] for number in birth.supersedes} == {State.SUPERSEDED}
+    assert {states[number] for number in takeover.supersedes} == {State.SUPERSEDED}
     files += fed(flow, range(40, 55, 5))
     flow.go("later")
     assert published(flow) == counted(without_wrong(files), "12:40")
     log = read_sink_log(flow.layout.sink("live-0002"))
     assert log.compacted_upto is not None
-    assert log.compacted_upto > birth.first
+    assert log.compacted_upto > takeover.first
 
 
 TOTALS = """

@@ -17,7 +17,7 @@ from tidemill.contract.report import Outcome
 from tidemill.engine.run import ingest as engine
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
-from tidemill.journal.takeovers import births, current
+from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.steps.decisions.flush import flush
@@ -81,9 +81,9 @@ def test_other_partitions_without_a_file_that_does_not_count(
     done = flow.run("rebuild")
     assert done["publish"].outcome is Outcome.DONE, done["publish"]
     assert counts(flow, "month") == [("12:00", "tide", 2, "2026-03")]
-    (birth,) = births(flow.layout.home)
-    assert current(flow.layout) == birth.generation
-    assert Ledger(flow.layout, birth.generation).batches()[0] == taken[0].batches[0]
+    (takeover,) = read_takeovers(flow.layout.home)
+    assert current(flow.layout) == takeover.generation
+    assert Ledger(flow.layout, takeover.generation).batches()[0] == taken[0].batches[0]
     (event,) = [one for one in Journal(flow.layout.journal).events() if one.kind == "replace"]
     assert event.made is not None
     assert (event.made.by, event.made.reason) == (WHO["by"], WHO["reason"])
@@ -114,8 +114,8 @@ def test_what_goes_out_while_it_is_built_is_not_lost(tmp_path: Path, spark: obje
     published = flow.step("publish", "rebuild")
     assert published.outcome is Outcome.DONE, published
     assert flow.published() == [("a", 30), ("b", 40), ("c", 14)]
-    (birth,) = births(flow.layout.home)
-    assert (birth.generation, birth.of, birth.by) == ("live-0002", "live-0001", "ada")
+    (takeover,) = read_takeovers(flow.layout.home)
+    assert (takeover.generation, takeover.of, takeover.by) == ("live-0002", "live-0001", "ada")
     # The first try was sealed before something else went out.
     tries = [one for one in Increments(flow.layout.increments).all() if one.sealed.made]
     assert [one.state for one in tries] == [State.SUPERSEDED, State.PASSED]
@@ -153,9 +153,9 @@ def test_records_that_were_rejected_stay_out_and_it_begins_where_the_first_one_d
     assert published.outcome is Outcome.DONE, published
     mill.assert_orders(13, first=5)
     assert mill.rejected_rows() == []
-    (birth,) = births(mill.layout.home)
-    batches = Ledger(mill.layout, birth.generation).batches()
-    assert (birth.generation, sum(batch.rejected for batch in batches)) == ("live-0003", 0)
+    (takeover,) = read_takeovers(mill.layout.home)
+    batches = Ledger(mill.layout, takeover.generation).batches()
+    assert (takeover.generation, sum(batch.rejected for batch in batches)) == ("live-0003", 0)
     mill.produce_orders(13, 2)
     mill.run("later")
     mill.assert_orders(15, first=5)

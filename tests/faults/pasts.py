@@ -14,7 +14,7 @@ from tests.ledger.spark_logs import write_commit
 from tests.net_histories import count
 from tests.publish.again import days, made_again, rebuilt, tail_redone
 from tests.rows import COLUMNS
-from tidemill.generations.build import construct
+from tidemill.generations.build import begin_build
 from tidemill.journal.journal import event_file
 from tidemill.publish.delta.table_schema import SchemaChanged
 from tidemill.publish.delta.target import DeltaTarget
@@ -79,12 +79,12 @@ def a_generation_that_is_to_take_over(history: History) -> None:
     history.publish()
     history.pipeline.transform_file.parent.mkdir(parents=True)
     history.pipeline.transform_file.touch()
-    construct(history.pipeline, "rebuild", "rebuild")
+    begin_build(history.pipeline, "rebuild", "rebuild")
     event = rebuilt(history, [row(1), row(2, SECOND)], [row(4)], rejected=[reject("z")])
     # As it was before its publish: judged, neither born nor in the journal.
     event_file(history.layout.journal, event.seq).unlink()
-    for _, birth in documents.numbered(history.layout.generations):
-        birth.unlink()
+    for _, takeover in documents.numbered(history.layout.generations):
+        takeover.unlink()
 
 
 def everything_with_other_partitions(history: History) -> None:

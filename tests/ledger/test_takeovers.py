@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.histories import History, rows
-from tidemill.generations.build import being_built, construct, unfinished
+from tidemill.generations.build import begin_build, newest_builds, unfinished_builds
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Rejection
 from tidemill.journal.journal import Event
-from tidemill.journal.takeovers import Takeover, births, current, put_takeover
+from tidemill.journal.takeovers import Takeover, current, put_takeover, read_takeovers
 from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spark_logs.offset_ranges import Range
 
@@ -31,7 +31,7 @@ def published(history: History) -> History:
     return history
 
 
-def birth(seq: int | None) -> Takeover:
+def takeover(seq: int | None) -> Takeover:
     kind: Any = "fork" if seq is None else "rebuild"
     now = datetime.now(UTC)
     return Takeover(
@@ -47,11 +47,11 @@ def event(history: History, seq: int, kind: Any, generation: str, **changes: int
 
 def test_a_rebuild_is_live_once_its_event_stands_and_never_by_another(published: History) -> None:
     layout = published.layout
-    put_takeover(layout, birth(3))
+    put_takeover(layout, takeover(3))
     assert current(layout) == "live-0001"
     event(published, 3, "increment", "live-0001")
-    assert births(layout.home) == []
-    put_takeover(layout, birth(4))
+    assert read_takeovers(layout.home) == []
+    put_takeover(layout, takeover(4))
     event(published, 4, "replace", NEW)
     assert current(layout) == NEW
 
@@ -60,7 +60,7 @@ def test_a_rebuild_is_live_once_its_event_stands_and_never_by_another(published:
 def test_between_a_fork_and_what_it_goes_on_without_the_newer_lease_decides(
     published: History, of_the_event: int, live: str
 ) -> None:
-    fork = birth(None).model_copy(update={"first": 2, "after": 2, "epoch": 3})
+    fork = takeover(None).model_copy(update={"first": 2, "after": 2, "epoch": 3})
     put_takeover(published.layout, fork)
     assert current(published.layout) == NEW
     assert published.increments.get(3).superseded
@@ -71,17 +71,17 @@ def test_between_a_fork_and_what_it_goes_on_without_the_newer_lease_decides(
 
 def test_each_run_builds_its_own_and_goes_on_with_it(published: History) -> None:
     pipeline = published.pipeline
-    first = construct(pipeline, "rebuild", "one")
-    other = construct(pipeline, "rebuild", "two")
+    first = begin_build(pipeline, "rebuild", "one")
+    other = begin_build(pipeline, "rebuild", "two")
     assert (first.generation, other.generation) == (NEW, "live-0003")
-    assert construct(pipeline, "rebuild", "one") == first
-    assert unfinished(pipeline.layout) == [first, other]
+    assert begin_build(pipeline, "rebuild", "one") == first
+    assert unfinished_builds(pipeline.layout) == [first, other]
 
 
 def test_code_or_exclusions_of_another_day_are_another_generation(published: History) -> None:
-    first = construct(published.pipeline, "rebuild", "one")
+    first = begin_build(published.pipeline, "rebuild", "one")
     published.pipeline.transform_file.write_text("def transform(orders): return orders\n")
-    second = construct(published.pipeline, "rebuild", "one")
+    second = begin_build(published.pipeline, "rebuild", "one")
     sealed = published.increments.get(3).sealed
     published.increments.decide(
         Rejection(
@@ -92,9 +92,9 @@ def test_code_or_exclusions_of_another_day_are_another_generation(published: His
             rejected=datetime.now(UTC),
         )
     )
-    third = construct(published.pipeline, "rebuild", "one")
+    third = begin_build(published.pipeline, "rebuild", "one")
     assert len({first.generation, second.generation, third.generation}) == 3
-    assert being_built(published.layout) == [third]
+    assert newest_builds(published.layout) == [third]
 
 
 def test_what_was_published_is_known_by_file_and_so_is_what_is_gone(published: History) -> None:

@@ -21,7 +21,7 @@ from tests.oracle.wishes import Ask
 from tidemill.contract.report import Report, Step
 from tidemill.increments.increments import Increment, Increments, State
 from tidemill.journal.journal import Journal
-from tidemill.journal.takeovers import births, current
+from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.run_increment import read_run_increment
 
 HOUR = timedelta(hours=1)
@@ -152,7 +152,7 @@ class Remembering(Play):
         generation = current(self.flow.layout)
         if generation != before:
             first = next(
-                b.first for b in births(self.flow.layout.home) if b.generation == generation
+                b.first for b in read_takeovers(self.flow.layout.home) if b.generation == generation
             )
             given = self.given
             given.generation = generation
@@ -220,7 +220,7 @@ class Remembering(Play):
 
     def inputs_of(self, increment: Increment) -> Mapping[Input, Statics]:
         """What an increment of the live generation read, with its static inputs."""
-        place = increment.sealed.stands_for
+        place = increment.sealed.covers
         return {
             (source, name): self.given.statics[batch.number]
             for batch in batches(self.flow.layout.home, place.generation)

@@ -112,13 +112,13 @@ def delay_the_watermark_by_a_window(patch: Patch) -> None:
 
 
 def publish_out_of_order(patch: Patch) -> None:
-    let_out, in_order = Entries.let_out, Increments.in_order
+    append_passed, in_order = Entries.append_passed, Increments.in_order
 
     def whatever_has_passed(entries: Entries) -> None:
         with Patch.context() as inside:
             passed = lambda found: [one for one in in_order(found) if one.may_go_out]  # noqa: E731
             inside.setattr(Increments, "in_order", passed)
-            let_out(entries)
+            append_passed(entries)
 
     patch.setattr(Entries, "let_out", whatever_has_passed)
     patch.setattr(DeltaPosition, "check", lambda *_: None)

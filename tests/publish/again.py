@@ -18,7 +18,7 @@ from tests.spark_batches import write_files
 from tidemill.increments.increments import Rejection, Sealed, hash_of_files
 from tidemill.journal.journal import Event, EventKind
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import MadeBy, Recomputation
+from tidemill.journal.recomputation import Recomputation, RecomputationKind
 from tidemill.journal.takeovers import Takeover, put_takeover
 from tidemill.ledger.batch import Batch, Start
 from tidemill.ledger.generation_note import read_note
@@ -41,7 +41,7 @@ def made_again(
     good: Iterable[Row] = (),
     rejected: Iterable[Row] = (),
     *,
-    by_way_of: MadeBy = "backfill",
+    by_way_of: RecomputationKind = "backfill",
     run_id: str = "again",
     **changes: Any,
 ) -> int:

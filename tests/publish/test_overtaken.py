@@ -174,8 +174,8 @@ def test_a_rebuild_that_came_too_late_is_never_live(published: History) -> None:
     put_into_the_journal(published, 3)
     late = replaced.model_copy(update={"seq": 3})
     published.journal.append(late)
-    (birth,) = published.layout.generations.glob("0*.json")
-    birth.write_text(birth.read_text().replace('"seq": 2', '"seq": 3'))
+    (takeover,) = published.layout.generations.glob("0*.json")
+    takeover.write_text(takeover.read_text().replace('"seq": 2', '"seq": 3'))
     assert current(published.layout) == "live-0001"
     assert published.publish("next").outcome is Outcome.DONE
     assert published.ids() == [1, 2, 30]

@@ -185,7 +185,7 @@ def test_a_swap_waits_for_the_batches_that_it_stands_for(three_days: History) ->
     made_again(three_days, [row(20, SECOND)], partitions=days("2024-01-02"), last=1)
     three_days.publish("again")
     event = three_days.journal.events()[-1].model_copy(update={"seq": 4, "last": 2})
-    payload = three_days.payload(event.model_copy(update={"files": event.place}))
+    payload = three_days.payload(event.model_copy(update={"files": event.stored_in}))
     with pytest.raises(NotOurTurn) as refused:
         DeltaTarget(three_days.layout, epoch=99).apply(event, payload)
     assert refused.value.head == 1

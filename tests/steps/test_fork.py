@@ -12,10 +12,10 @@ import pytest
 from tests.histories import History, row, rows, tree
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
-from tidemill.generations.build import construct
+from tidemill.generations.build import begin_build
 from tidemill.generations.verify import open_generation
 from tidemill.increments.increments import State
-from tidemill.journal.takeovers import births, current, owner
+from tidemill.journal.takeovers import current, owner, read_takeovers
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest
 from tidemill.reporting.pipeline_status import read_status
@@ -112,14 +112,14 @@ def test_killed_at_any_write_it_is_not_live_and_its_retry_makes_it_so(
                 try:
                     fork_generation(windowed.run("redo"), ASKED, lease)
                 except KilledError:
-                    assert births(windowed.layout.home) == []
+                    assert read_takeovers(windowed.layout.home) == []
             assert open_generation(windowed.pipeline).note is not None
     assert allowed > 20
     assert current(windowed.layout) == "live-0002"
     assert open_generation(windowed.pipeline).committed == 1
     # Asked again it is there already.
     assert forked(windowed) == "live-0002"
-    assert len(births(windowed.layout.home)) == 1
+    assert len(read_takeovers(windowed.layout.home)) == 1
 
 
 def dying(write: Callable[..., Any], left: list[int]) -> Callable[..., Any]:
@@ -178,7 +178,7 @@ def test_with_everything_published_there_is_nothing_to_fork(windowed: History) -
 
 
 def test_status_shows_the_fork_and_counts_nothing_that_was_superseded(windowed: History) -> None:
-    construct(windowed.pipeline, "rebuild", "abandoned")
+    begin_build(windowed.pipeline, "rebuild", "abandoned")
     forked(windowed)
     found = read_status(windowed.layout)
     assert (found.generation, found.building) == ("live-0003", ("live-0002",))

@@ -9,7 +9,7 @@ from tests.publish.again import days, write_scratch
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
-from tidemill.steps.decisions.recomputed import seal_again
+from tidemill.steps.decisions.recomputed import seal_recomputed
 from tidemill.storage.documents import AlreadyWritten
 from tidemill.storage.lease import Lease, newest_epoch
 
@@ -55,6 +55,6 @@ def test_a_backfill_does_not_report_an_increment_that_another_run_sealed_meanwhi
     found = Recomputed(BatchRange(generation="backfill-1", first=0, last=0), made)
     lease = Paused(history.layout.lease, newest_epoch(history.layout.lease))
     with pytest.raises(AlreadyWritten):
-        seal_again(history.run("backfill"), found, lease)  # type: ignore[arg-type]
+        seal_recomputed(history.run("backfill"), found, lease)  # type: ignore[arg-type]
     assert read_run_increment(history.layout.run("backfill")) is None
     assert read_run_increment(history.layout.run("another")) == 2

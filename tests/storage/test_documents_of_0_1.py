@@ -26,7 +26,7 @@ from tidemill.increments.records import Rejection, Release, Sealed, Verdict
 from tidemill.journal.event import Announced, Applied, Event, Withdrawal
 from tidemill.journal.journal import Journal
 from tidemill.journal.published_files import PublishedFiles, files_now
-from tidemill.journal.takeovers import Takeover, births, current
+from tidemill.journal.takeovers import Takeover, current, read_takeovers
 from tidemill.ledger.approval import Approval, read_approval
 from tidemill.ledger.batch import Batch, Start
 from tidemill.ledger.flushes import Flush, flushes
@@ -163,7 +163,7 @@ def test_increments_are_in_the_state_they_were_left_in(root: Path) -> None:
 def test_the_live_generation_is_the_last_that_took_over(root: Path) -> None:
     for pipeline, kind, supersedes in (("sales", "rebuild", ()), ("windows", "fork", (4, 5))):
         layout = Layout(root, pipeline)
-        (takeover,) = births(layout.home)
+        (takeover,) = read_takeovers(layout.home)
         assert (takeover.kind, takeover.generation) == (kind, "live-0002")
         assert takeover.supersedes == supersedes
         assert current(layout) == "live-0002"

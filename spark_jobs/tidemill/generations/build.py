@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.increments.exclusions import Excluded, excluded
-from tidemill.journal.takeovers import Takeover, births, generation_of, next_generation
+from tidemill.journal.takeovers import Takeover, generation_of, next_generation, read_takeovers
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
 from tidemill.spec.pipeline import Pipeline
@@ -52,32 +52,34 @@ class GenerationBuild(BaseModel):
     epoch: int = 0
 
 
-def constructions(layout: Layout) -> list[GenerationBuild]:
+def generation_builds(layout: Layout) -> list[GenerationBuild]:
     """Every generation but the first that somebody began to build, in order."""
     paths = sorted(layout.generations.glob(f"{LIVE}*.json"))
     found = (documents.read(path, GenerationBuild) for path in paths)
     return [one for one in found if one is not None]
 
 
-def unfinished(layout: Layout) -> list[GenerationBuild]:
+def unfinished_builds(layout: Layout) -> list[GenerationBuild]:
     """Those that were not born, or not yet."""
-    born = {birth.generation for birth in births(layout.home)}
-    return [one for one in constructions(layout) if one.generation not in born]
+    born = {takeover.generation for takeover in read_takeovers(layout.home)}
+    return [one for one in generation_builds(layout) if one.generation not in born]
 
 
-def being_built(layout: Layout) -> list[GenerationBuild]:
+def newest_builds(layout: Layout) -> list[GenerationBuild]:
     """What each run has begun last, where that is not born: nobody goes on with what was before."""
-    last = {one.run_id: one for one in constructions(layout)}
-    return [one for one in unfinished(layout) if one in last.values()]
+    last = {one.run_id: one for one in generation_builds(layout)}
+    return [one for one in unfinished_builds(layout) if one in last.values()]
 
 
-def born_of(layout: Layout, run_id: str) -> Takeover | None:
+def takeover_of_run(layout: Layout, run_id: str) -> Takeover | None:
     """The generation that a run has brought already."""
-    built = {one.generation for one in constructions(layout) if one.run_id == run_id}
-    return next((birth for birth in births(layout.home) if birth.generation in built), None)
+    built = {one.generation for one in generation_builds(layout) if one.run_id == run_id}
+    return next(
+        (takeover for takeover in read_takeovers(layout.home) if takeover.generation in built), None
+    )
 
 
-def construct(
+def begin_build(
     pipeline: Pipeline,
     kind: Literal["fork", "rebuild"],
     run_id: str,
@@ -95,7 +97,7 @@ def construct(
     """
     layout = pipeline.layout
     while True:
-        own = own_construction(pipeline, kind, run_id)
+        own = build_of_run(pipeline, kind, run_id)
         if own is not None:
             return own
         began = GenerationBuild(
@@ -112,12 +114,14 @@ def construct(
         documents.put_if_absent(layout.generations / f"{began.generation}.json", began)
 
 
-def own_construction(
+def build_of_run(
     pipeline: Pipeline, kind: Literal["fork", "rebuild"], run_id: str
 ) -> GenerationBuild | None:
     """What a run has begun to build with today's spec and code, of what counts today."""
     own = [
-        one for one in constructions(pipeline.layout) if (one.kind, one.run_id) == (kind, run_id)
+        one
+        for one in generation_builds(pipeline.layout)
+        if (one.kind, one.run_id) == (kind, run_id)
     ]
     if not own:
         return None
@@ -145,7 +149,7 @@ def lease_of(layout: Layout, built: GenerationBuild) -> Path:
 
 def clear_away(layout: Layout, built: GenerationBuild) -> None:
     """Remove what an earlier try left of a generation that was not born; under the lease."""
-    if built not in unfinished(layout):
+    if built not in unfinished_builds(layout):
         return
     name = built.generation
     layout.note(name).unlink(missing_ok=True)
@@ -166,6 +170,6 @@ def left_out(pipeline: Pipeline) -> Excluded:
     if generation == FIRST_GENERATION or not generation.startswith(LIVE):
         return Excluded()
     known = excluded(pipeline.layout)
-    own = [one for one in unfinished(pipeline.layout) if one.generation == generation]
+    own = [one for one in unfinished_builds(pipeline.layout) if one.generation == generation]
     files = {file for one in own for file in one.excludes}
     return Excluded(known.files | files, known.ranges)

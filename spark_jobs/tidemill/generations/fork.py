@@ -33,7 +33,7 @@ WHOLE = ("sources", "topics", "arrivals")
 BY_BATCH = re.compile(r"([0-9]{6,})\.(json|parquet)")
 
 
-def fork_off(pipeline: Pipeline, generation: Generation, name: str, first: int) -> None:
+def build_fork(pipeline: Pipeline, generation: Generation, name: str, first: int) -> None:
     """Build a generation whose next batch is an earlier one of another; nobody runs it yet.
 
     Args:

@@ -13,7 +13,7 @@ from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
 from tidemill.journal.recomputation import Recomputation
-from tidemill.journal.takeovers import births
+from tidemill.journal.takeovers import read_takeovers
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.source_record import kafka_sources
 from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, read_initial_offsets
@@ -54,12 +54,12 @@ def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
     events = Journal(layout.journal).events()
     back = {number for event in events if event.made for number in event.made.reinstates}
     files = {file for one in events if one.made is not None for file in one.made.excludes}
-    files.update(file for birth in births(layout.home) for file in birth.excludes)
+    files.update(file for takeover in read_takeovers(layout.home) for file in takeover.excludes)
     ranges: dict[str, list[Range]] = {}
     for increment in increments:
         if increment.rejection is None or increment.number in {*back, *but}:
             continue
-        place = increment.sealed.stands_for
+        place = increment.sealed.covers
         ledger = Ledger(layout, place.generation)
         batches = ledger.batches(max(0, place.first - 1), place.last)
         before = batches.pop(0) if place.first else None

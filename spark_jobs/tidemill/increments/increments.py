@@ -26,7 +26,7 @@ from tidemill.increments.records import (
 )
 from tidemill.journal.journal import Journal
 from tidemill.journal.recomputation import BatchRange, Recomputation
-from tidemill.journal.takeovers import Takeover, births
+from tidemill.journal.takeovers import Takeover, read_takeovers
 from tidemill.storage import documents
 from tidemill.storage.documents import AlreadyWritten
 
@@ -126,20 +126,18 @@ class Increments:
 
         What belongs to a generation that is not live yet, or never will be, is not among them.
         """
-        born = [birth.generation for birth in births(self.folder.parent)]
+        born = [takeover.generation for takeover in read_takeovers(self.folder.parent)]
         live = {FIRST_GENERATION, *born}
         found = [
             one
             for one in self.all()
-            if one.sealed.in_order
-            and not one.superseded
-            and one.sealed.stands_for.generation in live
+            if one.sealed.in_order and not one.superseded and one.sealed.covers.generation in live
         ]
         return sorted(
             found,
             key=lambda one: (
-                _rank(one.sealed.stands_for.generation, born),
-                one.sealed.stands_for.first,
+                _rank(one.sealed.covers.generation, born),
+                one.sealed.covers.first,
             ),
         )
 
@@ -165,10 +163,10 @@ class Increments:
 
         Batches of a fork before its own need no increment.
         """
-        places = [increment.sealed.stands_for for increment in self.all()]
+        places = [increment.sealed.covers for increment in self.all()]
         lasts = [place.last for place in places if place.generation == generation]
-        born = births(self.folder.parent)
-        before = [birth.first - 1 for birth in born if birth.generation == generation]
+        born = read_takeovers(self.folder.parent)
+        before = [takeover.first - 1 for takeover in born if takeover.generation == generation]
         return max((*lasts, *before), default=-1)
 
     def seal(self, sealed: Sealed) -> None:
@@ -210,10 +208,10 @@ class Increments:
 
         Between a redo and what it was to take the place of, what consumers have seen decides.
         """
-        born = births(self.folder.parent)
-        found = {number for birth in born for number in birth.supersedes}
+        born = read_takeovers(self.folder.parent)
+        found = {number for takeover in born for number in takeover.supersedes}
         for one in sealed:
-            if one.in_order and any(_goes_on_without(birth, one.stands_for) for birth in born):
+            if one.in_order and any(_goes_on_without(takeover, one.covers) for takeover in born):
                 found.add(one.increment)
             if one.made is not None and one.made.supersedes:
                 late = one.made.in_order and self._too_late(one, one.made)
@@ -243,9 +241,11 @@ class Increments:
         )
 
 
-def _goes_on_without(birth: Takeover, place: BatchRange) -> bool:
+def _goes_on_without(takeover: Takeover, place: BatchRange) -> bool:
     """Whether a fork has left batches behind, whoever sealed them and when."""
-    return birth.kind == "fork" and place.generation == birth.of and place.last >= birth.first
+    return (
+        takeover.kind == "fork" and place.generation == takeover.of and place.last >= takeover.first
+    )
 
 
 def _rank(generation: str, born: Sequence[str]) -> int:

@@ -61,15 +61,15 @@ class Sealed(BaseModel):
     epoch: int = 0
 
     @property
-    def place(self) -> BatchRange:
-        """Where its files lie."""
+    def stored_in(self) -> BatchRange:
+        """The batches that hold its files."""
         return BatchRange(generation=self.generation, first=self.first, last=self.last)
 
     @property
-    def stands_for(self) -> BatchRange:
-        """The live batches that it is, or takes the place of."""
+    def covers(self) -> BatchRange:
+        """The live batches that it publishes."""
         if self.made is None:
-            return self.place
+            return self.stored_in
         made = self.made
         return BatchRange(generation=made.generation, first=made.first, last=made.last)
 

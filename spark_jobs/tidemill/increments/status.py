@@ -12,7 +12,7 @@ from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Applied, Journal
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import BatchRange, MadeBy
+from tidemill.journal.recomputation import BatchRange, RecomputationKind
 
 IncrementState = Literal[
     "sealed", "passed", "held", "released", "rejected", "superseded", "published"
@@ -60,7 +60,7 @@ class IncrementStatus(BaseModel):
     run_id: str
     released_by: str | None
     release_reason: str | None
-    made: MadeBy | None = None
+    made: RecomputationKind | None = None
     partitions: Partitions | None = None
     place: BatchRange
     decided_by: str | None = None
@@ -94,7 +94,7 @@ def _status(
 ) -> IncrementStatus:
     sealed, verdict, release = increment.sealed, increment.verdict, increment.release
     decided = increment.release or increment.rejection or increment.sealed.made
-    place, made, rejection = sealed.stands_for, sealed.made, increment.rejection
+    place, made, rejection = sealed.covers, sealed.made, increment.rejection
     if applied is not None and rejection is None:
         state: IncrementState = "published"
         since = applied.at
@@ -110,7 +110,7 @@ def _status(
         last=place.last,
         made=None if made is None else made.by_way_of,
         partitions=None if made is None else made.partitions,
-        place=sealed.place,
+        place=sealed.stored_in,
         rows=sealed.rows,
         rejected=sealed.rejected,
         state=state,

@@ -48,8 +48,8 @@ class Event(BaseModel):
     epoch: int = 0
 
     @property
-    def place(self) -> BatchRange:
-        """Where its files lie."""
+    def stored_in(self) -> BatchRange:
+        """The batches that hold its files."""
         own = BatchRange(generation=self.generation, first=self.first, last=self.last)
         return self.files or own
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.input_file import InputFile
 
-MadeBy = Literal["backfill", "redo", "reinstate", "rebuild"]
+RecomputationKind = Literal["backfill", "redo", "reinstate", "rebuild"]
 
 
 class BatchRange(BaseModel):
@@ -50,7 +50,7 @@ class Recomputation(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    by_way_of: MadeBy
+    by_way_of: RecomputationKind
     generation: str
     first: int
     last: int

@@ -54,17 +54,17 @@ class Takeover(BaseModel):
     after: int | None = None
 
 
-def births(home: Path) -> list[Takeover]:
+def read_takeovers(home: Path) -> list[Takeover]:
     """Every takeover that counts, in order.
 
     Args:
         home: `Layout.home`.
     """
     found = (documents.read(p, Takeover) for _, p in documents.numbered(home / "generations"))
-    return [birth for birth in found if birth is not None and _counts(home, birth)]
+    return [takeover for takeover in found if takeover is not None and _counts(home, takeover)]
 
 
-def put_takeover(layout: Layout, birth: Takeover) -> None:
+def put_takeover(layout: Layout, takeover: Takeover) -> None:
     """Add a takeover; under the lease.
 
     Raises:
@@ -72,12 +72,12 @@ def put_takeover(layout: Layout, birth: Takeover) -> None:
     """
     numbers = [number for number, _ in documents.numbered(layout.generations)]
     place = layout.generations / f"{max(numbers, default=0) + 1:06d}.json"
-    documents.put(place, birth)
+    documents.put(place, takeover)
 
 
 def current(layout: Layout) -> str:
     """The live generation."""
-    found = births(layout.home)
+    found = read_takeovers(layout.home)
     return found[-1].generation if found else FIRST_GENERATION
 
 
@@ -88,7 +88,11 @@ def generation_of(pipeline: Pipeline) -> str:
 
 def first_of(layout: Layout, generation: str) -> int:
     """The first batch of a generation's own; those of a fork before it are another's."""
-    born = (birth.first for birth in births(layout.home) if birth.generation == generation)
+    born = (
+        takeover.first
+        for takeover in read_takeovers(layout.home)
+        if takeover.generation == generation
+    )
     return next(born, 0)
 
 
@@ -101,9 +105,9 @@ def last_published(layout: Layout, generation: str) -> int:
 
 def owner(layout: Layout, generation: str, batch: int) -> str:
     """The generation whose own a batch is: of a fork's first ones the one it was forked from."""
-    for birth in reversed(births(layout.home)):
-        if birth.generation == generation and batch < birth.first:
-            generation = birth.of
+    for takeover in reversed(read_takeovers(layout.home)):
+        if takeover.generation == generation and batch < takeover.first:
+            generation = takeover.of
     return generation
 
 
@@ -116,15 +120,15 @@ def next_generation(layout: Layout) -> str:
     return f"live-{max(taken, default=1) + 1:04d}"
 
 
-def _counts(home: Path, birth: Takeover) -> bool:
+def _counts(home: Path, takeover: Takeover) -> bool:
     journal = Journal(home / "journal")
-    if birth.seq is None:
-        return not _overtaken(journal, birth)
-    event = journal.event(birth.seq)
-    if event is None or (event.kind, event.generation) != ("replace", birth.generation):
+    if takeover.seq is None:
+        return not _overtaken(journal, takeover)
+    event = journal.event(takeover.seq)
+    if event is None or (event.kind, event.generation) != ("replace", takeover.generation):
         return False
     # One that came after events which it was not computed with goes out nowhere.
-    between = range(birth.seq if event.made is None else event.made.seq + 1, birth.seq)
+    between = range(takeover.seq if event.made is None else event.made.seq + 1, takeover.seq)
     late = any(journal.event(number) is not None for number in between)
     return not late or journal.is_published(event.seq)
 

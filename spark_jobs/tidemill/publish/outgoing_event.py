@@ -31,11 +31,11 @@ class Outgoing:
         self.pipeline = pipeline
         self.event = event
         self.epoch = epoch
-        self.ledger = Ledger(pipeline.layout, event.place.generation)
+        self.ledger = Ledger(pipeline.layout, event.stored_in.generation)
 
     @cached_property
     def batches(self) -> list[Batch]:
-        return self.ledger.batches(self.event.place.first, self.event.place.last)
+        return self.ledger.batches(self.event.stored_in.first, self.event.stored_in.last)
 
     @property
     def folder(self) -> Path:
@@ -103,7 +103,7 @@ class Outgoing:
 
     @property
     def _note(self) -> GenerationNote:
-        layout, generation = self.pipeline.layout, self.event.place.generation
+        layout, generation = self.pipeline.layout, self.event.stored_in.generation
         note = read_note(layout, generation)
         if note is None:
             raise GenerationUnbound(

@@ -98,7 +98,7 @@ def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
     if net is not None:
         folder = increments.folder_of(event.increment)
         return any(_holds_rows_of(folder / file.path, partitions) for file in net)
-    place = event.place
+    place = event.stored_in
     return any(
         partitions.hold(file.partition)
         for batch in Ledger(layout, place.generation).batches(place.first, place.last)

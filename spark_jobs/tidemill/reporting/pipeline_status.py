@@ -18,7 +18,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Step
 from tidemill.file_formats.delta import Head, read_head
-from tidemill.generations.build import being_built
+from tidemill.generations.build import newest_builds
 from tidemill.increments.increments import Increments
 from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.journal.journal import Journal
@@ -119,7 +119,7 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
     return PipelineStatus(
         pipeline=layout.name,
         generation=generation,
-        building=tuple(one.generation for one in being_built(layout)),
+        building=tuple(one.generation for one in newest_builds(layout)),
         pipeline_class=None if note is None else note.pipeline_class,
         batches=latest + 1,
         unsealed=latest - sealed,

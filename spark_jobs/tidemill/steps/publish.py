@@ -14,7 +14,7 @@ from tidemill.publish.catch_up import CatchUp
 from tidemill.publish.registry import targets_of
 from tidemill.publish.withdrawal import withdraw_overtaken
 from tidemill.sources.files.clean_source import clean_sources
-from tidemill.steps.decisions.recompute_lost import compute_again
+from tidemill.steps.decisions.recompute_lost import recompute_lost
 from tidemill.steps.gate import judge_own
 from tidemill.steps.parts.journal_entries import Entries
 from tidemill.steps.parts.run import Ended, Run
@@ -50,9 +50,9 @@ def publish(run: Run) -> Ended:
                 return ended
             run.log(ended.reason)
             if tries(folder) + 1 >= UNDER_THE_LEASE:
-                judged = judge_own(run, compute_again(run, lease), lease)
+                judged = judge_own(run, recompute_lost(run, lease), lease)
                 return judged if judged.outcome is Outcome.HELD else _publish(run, lease)
-        number = compute_again(run, None)
+        number = recompute_lost(run, None)
         with hold(layout.lease, step="gate", run_id=run.run_id) as lease:
             judged = judge_own(run, number, lease)
         if judged.outcome is Outcome.HELD:
@@ -65,8 +65,8 @@ def _publish(run: Run, lease: Lease) -> Ended:
     targets = targets_of(run.pipeline, lease.epoch, run.log)
     withdraw_overtaken(run.pipeline, targets, lease, run.run_id, run.log)
     entries = Entries(run.pipeline, lease)
-    entries.let_out()
-    faster = entries.place_swaps(read_run_increment(layout.run(run.run_id)))
+    entries.append_passed()
+    faster = entries.append_recomputed(read_run_increment(layout.run(run.run_id)))
     done = CatchUp(run.pipeline, targets, epoch=lease.epoch, run_id=run.run_id, log=run.log).run()
     cleaned = clean_sources(run.pipeline, lease, run.log)
     ended = _lost(faster) if faster is not None else _ended(run, entries.events, done)

@@ -102,7 +102,7 @@ def _settled(pipeline: Pipeline, last: int, extent: Extent) -> set[str]:
         made = event.made
         if made is None or made.partitions is None or event.kind != "swap":
             continue
-        starts = Ledger(layout, event.place.generation).starts()
+        starts = Ledger(layout, event.stored_in.generation).starts()
         alike = bool(starts) and starts[-1].readings == today
         if made.partitions.columns == extent.partitions.columns and not extent.of_windows:
             swapped = _named(made.partitions)

@@ -15,7 +15,7 @@ from tidemill.contract.syntax.quantities import sum_if_known
 from tidemill.engine.sources.read import read_stream
 from tidemill.engine.sources.reread import InputGone, of_files
 from tidemill.increments.exclusions import Excluded
-from tidemill.journal.takeovers import births
+from tidemill.journal.takeovers import read_takeovers
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.sources.files.clean_source import located
@@ -83,7 +83,11 @@ def reads_of(
 
 def _lineage(layout: Layout, generation: str) -> list[tuple[int, Ledger]]:
     """The generations that a generation's batches come from, its own first."""
-    forks = {birth.generation: birth for birth in births(layout.home) if birth.kind == "fork"}
+    forks = {
+        takeover.generation: takeover
+        for takeover in read_takeovers(layout.home)
+        if takeover.kind == "fork"
+    }
     found = []
     name = generation
     while (fork := forks.get(name)) is not None:

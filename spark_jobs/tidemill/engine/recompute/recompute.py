@@ -229,7 +229,9 @@ def _prove_records(pipeline: Pipeline, generation: str, inputs: Inputs) -> None:
 def _refuse_outside(pipeline: Pipeline, extent: Extent) -> None:
     layout = pipeline.layout
     # Not only what batches wrote: a backfill or a redo by other code may have put rows there.
-    places = [event.place for event in Journal(layout.journal).events() if event.kind != "reject"]
+    places = [
+        event.stored_in for event in Journal(layout.journal).events() if event.kind != "reject"
+    ]
     wrote = any(
         file.rows and not file.rejected and extent.partitions.hold(file.partition)
         for place in places

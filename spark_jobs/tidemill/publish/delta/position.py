@@ -14,7 +14,7 @@ from deltalake import DeltaTable, Transaction
 
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event
-from tidemill.journal.takeovers import births
+from tidemill.journal.takeovers import read_takeovers
 from tidemill.publish.target import NotOurTurn
 
 # What a commit to the rejected table says of itself: the number of the event whose rows came, whose
@@ -83,7 +83,7 @@ class DeltaPosition:
 
 
 @dataclass(frozen=True)
-class TurnToReplace(DeltaPosition):
+class ReplacementPosition(DeltaPosition):
     """Where the rejected rows that an event takes the place of stand: they go after it is seen."""
 
     def has(self, table: DeltaTable | None) -> bool:
@@ -98,7 +98,7 @@ class TurnToReplace(DeltaPosition):
 
 
 @dataclass(frozen=True)
-class TurnToTakeBack(DeltaPosition):
+class TakeBackPosition(DeltaPosition):
     """Where an event stands whose rejected rows were copied and that will not be seen."""
 
     def has(self, table: DeltaTable | None) -> bool:
@@ -129,9 +129,9 @@ def application(pipeline: str, generation: str) -> str:
 def lineage(layout: Layout, generation: str) -> list[str]:
     """A generation, and those whose batches it goes on from, the newest first."""
     found = [generation]
-    for birth in reversed(births(layout.home)):
-        if birth.kind == "fork" and birth.generation == found[-1]:
-            found.append(birth.of)
+    for takeover in reversed(read_takeovers(layout.home)):
+        if takeover.kind == "fork" and takeover.generation == found[-1]:
+            found.append(takeover.of)
     return found
 
 

@@ -29,8 +29,8 @@ from tidemill.publish.delta.position import (
     REPLACED,
     TAKEN_BACK,
     DeltaPosition,
-    TurnToReplace,
-    TurnToTakeBack,
+    ReplacementPosition,
+    TakeBackPosition,
 )
 from tidemill.publish.delta.statistics import delta_statistics
 from tidemill.publish.rejected.read import reject_rows
@@ -72,7 +72,7 @@ class RejectedTable:
         """Take away the rows that an event takes the place of, once its good rows are seen."""
         if event.in_order:
             return
-        turn = TurnToReplace(self.layout, event)
+        turn = ReplacementPosition(self.layout, event)
 
         def drop(table: DeltaTable | None) -> None:
             rest = rest_of(table, self.layout, event)
@@ -87,7 +87,7 @@ class RejectedTable:
 
         Its batches are not counted any more, so that they can come as another event.
         """
-        turn = TurnToTakeBack(self.layout, event)
+        turn = TakeBackPosition(self.layout, event)
 
         def drop(table: DeltaTable | None) -> None:
             rest = rows_but(table, self.layout, frozenset({event.increment}))

@@ -16,7 +16,13 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_order import touches
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.decisions.recomputed import last_event, last_published, leased, note, seal_again
+from tidemill.steps.decisions.recomputed import (
+    last_event,
+    last_published,
+    leased,
+    note,
+    seal_recomputed,
+)
 from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import Lease
 
@@ -72,7 +78,7 @@ def backfill(
     epoch = 0 if lease is None else lease.epoch
     found = recompute(session, pipeline, made, extent, run.run_id, epoch, run.log)
     with leased(run, lease, "backfill") as held:
-        number = seal_again(run, found, held)
+        number = seal_recomputed(run, found, held)
     return _ended(number, found, extent)
 
 

@@ -17,7 +17,7 @@ from tidemill.steps.parts.run import Run
 from tidemill.storage.lease import hold
 
 
-def take_in(run: Run, built: GenerationBuild) -> None:
+def fill_generation(run: Run, built: GenerationBuild) -> None:
     """Let the new generation read what is there, under a lease of its own.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
-from tidemill.generations.build import born_of
+from tidemill.generations.build import takeover_of_run
 from tidemill.generations.verify import Generation
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal
@@ -17,7 +17,7 @@ from tidemill.publish.swap_support import refuse_backfill
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.backfill import verify_interval
 from tidemill.steps.decisions.recomputed import last_published
-from tidemill.steps.decisions.reject import must_be_rejected, reject
+from tidemill.steps.decisions.reject import reject, rejected_batches
 from tidemill.steps.decisions.release import must_say_why, release
 from tidemill.steps.parts.run import Ended, Run
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
@@ -76,12 +76,12 @@ def asked(run: Run, request: RunRequest, generation: Generation | None) -> Ended
             )
         case "reinstate":
             must_say_why("reinstatement", by=request.by, reason=request.reason)
-            must_be_rejected(pipeline, _increment(pipeline, request))
+            rejected_batches(pipeline, _increment(pipeline, request))
             refuse_backfill(pipeline)
         case "redo" if generation is not None:
             must_say_why("redo", by=request.by, reason=request.reason)
             # Forked already, its tail is no longer that of a generation which has read it.
-            if born_of(pipeline.layout, run.run_id) is None:
+            if takeover_of_run(pipeline.layout, run.run_id) is None:
                 _prove_tail(pipeline, request, generation)
         case "rebuild":
             must_say_why("rebuild", by=request.by, reason=request.reason)
@@ -127,7 +127,7 @@ def _prove_tail(pipeline: Pipeline, request: RunRequest, generation: Generation)
             pipeline=pipeline.name,
         )
     if request.exclude and tail:
-        first = min(one.sealed.stands_for.first for one in tail)
+        first = min(one.sealed.covers.first for one in tail)
         files_read(pipeline, first, generation.ledger.latest(), request.exclude)
 
 

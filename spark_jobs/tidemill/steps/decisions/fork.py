@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from tidemill.compatibility.compare import plan_asked_for, refuse_changes
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
-from tidemill.generations.build import born_of, clear_away, construct
-from tidemill.generations.fork import dropped_flushes, fork_off
+from tidemill.generations.build import begin_build, clear_away, takeover_of_run
+from tidemill.generations.fork import build_fork, dropped_flushes
 from tidemill.generations.verify import Generation, open_generation
 from tidemill.journal.takeovers import Takeover, last_published, put_takeover
 from tidemill.ledger.input_file import InputFile
@@ -46,16 +46,16 @@ def fork(run: Run, request: RunRequest) -> Ended:
     """
     layout = run.pipeline.layout
     with hold(layout.lease, step="ingest", run_id=run.run_id) as lease:
-        birth = fork_generation(run, request, lease)
-    supersedes = ", ".join(f"{number:06d}" for number in birth.supersedes) or "no increment"
+        takeover = fork_generation(run, request, lease)
+    supersedes = ", ".join(f"{number:06d}" for number in takeover.supersedes) or "no increment"
     facts = {
-        "forked": birth.generation,
-        "of": birth.of,
-        "first": birth.first,
-        "supersedes": list(birth.supersedes),
-        "excludes": [file.path for file in birth.excludes],
+        "forked": takeover.generation,
+        "of": takeover.of,
+        "first": takeover.first,
+        "supersedes": list(takeover.supersedes),
+        "excludes": [file.path for file in takeover.excludes],
     }
-    reason = f"{birth.generation} goes on from batch {birth.first} of {birth.of}"
+    reason = f"{takeover.generation} goes on from batch {takeover.first} of {takeover.of}"
     return Ended(Outcome.DONE, f"{reason}, in the place of {supersedes}", facts)
 
 
@@ -68,7 +68,7 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Takeover:
         lease: Held by the caller.
     """
     pipeline, layout = run.pipeline, run.pipeline.layout
-    born = born_of(layout, run.run_id)
+    born = takeover_of_run(layout, run.run_id)
     if born is not None:
         return born
     generation = open_generation(pipeline)
@@ -81,14 +81,14 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Takeover:
     if request.exclude:
         generation.ledger.complete()
         excludes = files_read(pipeline, first, generation.ledger.latest(), request.exclude)
-    built = construct(pipeline, "fork", run.run_id, excludes, lease.epoch)
+    built = begin_build(pipeline, "fork", run.run_id, excludes, lease.epoch)
     clear_away(layout, built)
-    fork_off(pipeline, generation, built.generation, first)
+    build_fork(pipeline, generation, built.generation, first)
     # Proved before it is live: afterwards there is no way back.
     open_generation(pipeline, built.generation)
     for flush in dropped_flushes(generation, first):
         run.log(f"the flush by {flush.by} to {flush.watermark_ms} is not repeated: ask again")
-    birth = Takeover(
+    takeover = Takeover(
         generation=built.generation,
         kind="fork",
         of=generation.name,
@@ -103,8 +103,8 @@ def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Takeover:
         after=after,
     )
     lease.check()
-    put_takeover(layout, birth)
-    return birth
+    put_takeover(layout, takeover)
+    return takeover
 
 
 def _refuse_other_state(pipeline: Pipeline, generation: Generation) -> None:

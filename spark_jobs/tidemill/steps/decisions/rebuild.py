@@ -12,8 +12,8 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import (
     GenerationBuild,
-    construct,
-    own_construction,
+    begin_build,
+    build_of_run,
 )
 from tidemill.increments.exclusions import excluded
 from tidemill.journal.partition_set import Partitions
@@ -26,7 +26,7 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.decisions.build_generation import take_in
+from tidemill.steps.decisions.build_generation import fill_generation
 from tidemill.steps.decisions.recomputed import last_event, leased, note
 from tidemill.steps.parts.run import Ended, Run
 from tidemill.steps.parts.seal import seal_batches
@@ -81,7 +81,7 @@ def rebuild(
     while True:
         built, lost = _built(run, request)
         with leased(run, lease, "ingest") as held:
-            if own_construction(pipeline, "rebuild", run.run_id) != built:
+            if build_of_run(pipeline, "rebuild", run.run_id) != built:
                 run.log("something was rejected or reinstated meanwhile: beginning anew")
                 continue
             late = _prove_covered(run, request, built)
@@ -95,14 +95,14 @@ def rebuild(
 def _built(run: Run, request: RunRequest) -> tuple[GenerationBuild, Part]:
     """The run's generation, after it has taken in what is there, and what is there no longer."""
     pipeline = run.pipeline
-    built = own_construction(pipeline, "rebuild", run.run_id)
+    built = build_of_run(pipeline, "rebuild", run.run_id)
     excludes = _excludes(pipeline, request) if built is None else built.excludes
     lost = gone(pipeline, _missing(pipeline, excludes, built))
     if lost:
         run.log(f"the sources no longer hold {lost}")
     _accepted(pipeline, request, lost)
-    built = built or construct(pipeline, "rebuild", run.run_id, excludes)
-    take_in(run, built)
+    built = built or begin_build(pipeline, "rebuild", run.run_id, excludes)
+    fill_generation(run, built)
     return built, lost
 
 
@@ -112,7 +112,7 @@ def _prove_covered(run: Run, request: RunRequest, built: GenerationBuild) -> Par
     missing = _missing(pipeline, built.excludes, built)
     if missing:
         # Published since it was read.
-        take_in(run, built)
+        fill_generation(run, built)
         missing = _missing(pipeline, built.excludes, built)
     late = gone(pipeline, missing)
     _accepted(pipeline, request, late)

@@ -16,7 +16,7 @@ class NothingAsked(Refused):
     """A run has an increment that was computed again, and no request that says how."""
 
 
-def compute_again(run: Run, lease: Lease | None) -> int:
+def recompute_lost(run: Run, lease: Lease | None) -> int:
     """Compute a run's increment anew and seal it in the place of the one that lost.
 
     Args:

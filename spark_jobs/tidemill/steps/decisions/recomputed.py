@@ -68,7 +68,7 @@ def last_event(pipeline: Pipeline) -> int:
     return max((number for number, _ in documents.numbered(folder)), default=0)
 
 
-def seal_again(run: Run, found: Recomputed, lease: Lease) -> int:
+def seal_recomputed(run: Run, found: Recomputed, lease: Lease) -> int:
     """Seal what was computed again, and remember it for the run.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
-from tidemill.generations.build import born_of
+from tidemill.generations.build import takeover_of_run
 from tidemill.increments.increments import Increment
 from tidemill.journal.recomputation import Recomputation
 from tidemill.journal.takeovers import generation_of
@@ -15,7 +15,7 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.fork import fork
-from tidemill.steps.decisions.recomputed import last_event, seal_again
+from tidemill.steps.decisions.recomputed import last_event, seal_recomputed
 from tidemill.steps.parts.run import Ended, Run
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
@@ -42,7 +42,7 @@ def redo(run: Run, request: RunRequest) -> Ended:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     found = read_note(pipeline.layout, generation_of(pipeline))
     keeps = found is not None and found.pipeline_class is not PipelineClass.MAP
-    if keeps or born_of(pipeline.layout, run.run_id) is not None:
+    if keeps or takeover_of_run(pipeline.layout, run.run_id) is not None:
         return fork(run, request)
     with hold(pipeline.layout.lease, step="redo", run_id=run.run_id) as lease:
         # What no gate has looked at yet was made by the same code.
@@ -68,7 +68,7 @@ def redo(run: Run, request: RunRequest) -> Ended:
                 f"tidemill status {pipeline.name}.",
                 pipeline=pipeline.name,
             )
-        number = seal_again(run, recomputed, lease)
+        number = seal_recomputed(run, recomputed, lease)
     taken = ", ".join(f"{one:06d}" for one in made.supersedes)
     return Ended(
         Outcome.DONE,
@@ -79,8 +79,8 @@ def redo(run: Run, request: RunRequest) -> Ended:
 
 
 def _made(pipeline: Pipeline, request: RunRequest, tail: Sequence[Increment]) -> Recomputation:
-    first = min(one.sealed.stands_for.first for one in tail)
-    last = max(one.sealed.stands_for.last for one in tail)
+    first = min(one.sealed.covers.first for one in tail)
+    last = max(one.sealed.covers.last for one in tail)
     return Recomputation(
         by_way_of="redo",
         generation=generation_of(pipeline),

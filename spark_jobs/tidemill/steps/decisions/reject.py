@@ -16,8 +16,8 @@ from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_not
 from tidemill.ledger.run_increment import read_run_increment, remember
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.decisions.recomputed import last_event, leased, seal_again
-from tidemill.steps.decisions.release import PATIENCE_SECONDS, must_be_held, must_say_why
+from tidemill.steps.decisions.recomputed import last_event, leased, seal_recomputed
+from tidemill.steps.decisions.release import PATIENCE_SECONDS, must_say_why, refuse_not_held
 from tidemill.steps.parts.run import Ended, Run
 from tidemill.storage.lease import Lease, hold
 
@@ -52,7 +52,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
     must_say_why("rejection", by=by, reason=reason)
     layout = pipeline.layout
     increments = Increments(layout.increments)
-    must_be_held(pipeline, increments.get(number))
+    refuse_not_held(pipeline, increments.get(number))
     made = increments.get(number).sealed.made
     if made is not None and not made.in_order:
         raise NotRejectable(
@@ -74,7 +74,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
         )
     with hold(layout.lease, step="reject", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
         increment = increments.get(number)
-        must_be_held(pipeline, increment)
+        refuse_not_held(pipeline, increment)
         decision = Rejection(
             increment=number,
             files_hash=increment.sealed.files_hash,
@@ -110,7 +110,7 @@ def reinstate(
     if own is not None and not anew:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     number = request.increment or 0
-    place = must_be_rejected(pipeline, number)
+    place = rejected_batches(pipeline, number)
     made = Recomputation(
         by_way_of="reinstate",
         generation=place.generation,
@@ -131,8 +131,8 @@ def reinstate(
     epoch = 0 if lease is None else lease.epoch
     found = recompute(session, pipeline, made, None, run.run_id, epoch, run.log)
     with leased(run, lease, "reinstate") as held:
-        must_be_rejected(pipeline, number)
-        again = seal_again(run, found, held)
+        rejected_batches(pipeline, number)
+        again = seal_recomputed(run, found, held)
     return Ended(
         Outcome.DONE,
         f"the input of increment {number:06d}: {found.rows:,} rows, {found.rejected:,} rejected, "
@@ -141,7 +141,7 @@ def reinstate(
     )
 
 
-def must_be_rejected(pipeline: Pipeline, number: int) -> BatchRange:
+def rejected_batches(pipeline: Pipeline, number: int) -> BatchRange:
     """The batches of a rejected increment that was passed over.
 
     Raises:
@@ -152,7 +152,7 @@ def must_be_rejected(pipeline: Pipeline, number: int) -> BatchRange:
     back = any(number in event.made.reinstates for event in events if event.made)
     passed_over = any(event.increment == number for event in events if event.kind == "reject")
     if increment.state is State.REJECTED and passed_over and not back:
-        return increment.sealed.stands_for
+        return increment.sealed.covers
     how = "was taken back before" if back else f"is {increment.state}"
     if increment.state is State.REJECTED and not passed_over:
         how = "is rejected, and the next run has still to pass over it"

@@ -43,10 +43,10 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
     layout = pipeline.layout
     increments = Increments(layout.increments)
     # Looked at before the lease too: a wrong number need not wait for a long ingest.
-    must_be_held(pipeline, increments.get(number))
+    refuse_not_held(pipeline, increments.get(number))
     with hold(layout.lease, step="release", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
         increment = increments.get(number)
-        must_be_held(pipeline, increment)
+        refuse_not_held(pipeline, increment)
         decision = Release(
             increment=number,
             files_hash=increment.sealed.files_hash,
@@ -78,7 +78,7 @@ def must_say_why(what: str, *, by: str, reason: str) -> None:
             )
 
 
-def must_be_held(pipeline: Pipeline, increment: Increment) -> None:
+def refuse_not_held(pipeline: Pipeline, increment: Increment) -> None:
     """Prove that a person can decide on an increment.
 
     Raises:

@@ -30,7 +30,7 @@ class Entries:
         self.events = [*reading.events]
         self.last = reading.last
 
-    def let_out(self) -> None:
+    def append_passed(self) -> None:
         """Add every increment that may go out, up to the first that may not.
 
         Raises:
@@ -45,7 +45,7 @@ class Entries:
                 return
             self._append(increment)
 
-    def place_swaps(self, own: int | None) -> Event | None:
+    def append_recomputed(self, own: int | None) -> Event | None:
         """Add what was computed again and has passed, unless somebody was faster.
 
         Args:
@@ -91,7 +91,7 @@ class Entries:
 
 def _event(increment: Increment, seq: int, epoch: int) -> Event:
     sealed, verdict, release = increment.sealed, increment.verdict, increment.release
-    rejection, place = increment.rejection, increment.sealed.stands_for
+    rejection, place = increment.rejection, increment.sealed.covers
     said = {} if verdict is None else verdict.model_dump(mode="json", exclude={"judgement"})
     # Publish takes the hash that was judged or decided on, never one it computes here.
     decided = rejection or release
@@ -102,7 +102,7 @@ def _event(increment: Increment, seq: int, epoch: int) -> Event:
         generation=place.generation,
         first=place.first,
         last=place.last,
-        files=None if sealed.made is None else sealed.place,
+        files=None if sealed.made is None else sealed.stored_in,
         made=sealed.made,
         rows=0 if rejection else sealed.rows,
         rejected=0 if rejection else sealed.rejected,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import Refused
 from tidemill.generations.build import (
-    constructions,
+    generation_builds,
     hash_of_excluded,
 )
 from tidemill.increments.exclusions import excluded
@@ -38,7 +38,7 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) 
     layout, made = pipeline.layout, increment.sealed.made
     if made is None:
         return
-    built = next(one for one in constructions(layout) if one.generation == made.generation)
+    built = next(one for one in generation_builds(layout) if one.generation == made.generation)
     if built.left_out != hash_of_excluded(excluded(layout)):
         raise ExclusionsChanged(
             f"Since increment {increment.number:06d} was computed, a person decided that other "

@@ -29,7 +29,7 @@ def unpublished(pipeline: Pipeline) -> list[Increment]:
     return [
         one
         for one in increments
-        if one.number not in gone_out and one.sealed.stands_for.generation == generation
+        if one.number not in gone_out and one.sealed.covers.generation == generation
     ]
 
 

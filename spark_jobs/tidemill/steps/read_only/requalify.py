@@ -128,7 +128,7 @@ def requalify(run: Run) -> Requalification:
 
 def _columns(layout: Layout) -> str:
     """The published columns when the last event's files were written, as Spark's JSON schema."""
-    place = Journal(layout.journal).events()[-1].place
+    place = Journal(layout.journal).events()[-1].stored_in
     ledger = Ledger(layout, place.generation)
     return json.dumps(ledger.table_schema(ledger.batches(place.last, place.last)[0]))
 
@@ -147,7 +147,7 @@ def _parts(pipeline: Pipeline, live: list[LiveFile]) -> Iterator[_Part]:
 
 
 def _paths(layout: Layout, event: Event) -> Iterator[Path]:
-    place = event.place
+    place = event.stored_in
     for batch in Ledger(layout, place.generation).batches(place.first, place.last):
         for file in batch.outputs:
             if not file.rejected:
