@@ -36,11 +36,12 @@ from tidemill.publish.payload import Payload
 from tidemill.sources.files.clean_source import cleaned_sources
 from tidemill.spec.load import load_spec
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.publish import publish
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease, hold, newest_epoch
+from tidemill.storage.run_context import RunContext
 
 __all__ = ["BY_DAY", "COLUMNS", "NAME", "History", "read_rows", "reject", "row", "rows", "tree"]
 
@@ -297,9 +298,9 @@ class History(Seen):
             )
         )
 
-    def run(self, run_id: str | None = None) -> Run:
+    def run(self, run_id: str | None = None) -> RunContext:
         self.run_number += 1
-        return Run(self.pipeline, run_id or f"publish-{self.run_number}", lambda _: None)
+        return RunContext(self.pipeline, run_id or f"publish-{self.run_number}", lambda _: None)
 
     def publish(self, run_id: str | None = None) -> Report:
         return perform("publish", publish, self.run(run_id))

@@ -18,8 +18,9 @@ from tidemill.ledger.ledger import Batch, Ledger
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import parse_trigger
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
 from tidemill.steps.stream import stream
+from tidemill.storage.run_context import RunContext
 
 NAME = "words"
 IDENTITY = "def transform(rows):\n    return rows\n"
@@ -111,8 +112,8 @@ class Sinks:
         how = RunOptions(parse_trigger(trigger), **manner)
         return perform("ingest", lambda run: stream(run, how), self._run(run_id))
 
-    def _run(self, run_id: str) -> Run:
-        return Run(self.pipeline, run_id, lambda _: None)
+    def _run(self, run_id: str) -> RunContext:
+        return RunContext(self.pipeline, run_id, lambda _: None)
 
     @property
     def batches(self) -> list[Batch]:

@@ -26,8 +26,9 @@ from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Report, Step
 from tidemill.contract.syntax.unicode_text import show_any_text
 from tidemill.spec.pipeline import open_pipeline
-from tidemill.steps.parts.run import Run, StepFunction, perform
+from tidemill.steps.parts.run import StepFunction, perform
 from tidemill.storage.lease import leave_on_loss
+from tidemill.storage.run_context import RunContext
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 parser.error("only the ingests of several pipelines go together")
             return _ingest_group(given.pipelines, given.run_id)
         pipeline = open_pipeline(given.pipelines[0])
-        run = Run(pipeline, given.run_id, log, spark=not given.no_spark)
+        run = RunContext(pipeline, given.run_id, log, spark=not given.no_spark)
         report = perform(given.step, step_function(given.step), run)
     except TidemillError as error:
         log(f"{error.code}: {error}")
@@ -68,7 +69,7 @@ def _ingest_group(names: Sequence[str], run_id: str) -> int:
     from tidemill.steps.ingest_group import ingest_group
 
     pipelines = [open_pipeline(name) for name in names]
-    runs = [Run(one, run_id, partial(_log_of, one.name)) for one in pipelines]
+    runs = [RunContext(one, run_id, partial(_log_of, one.name)) for one in pipelines]
     reports = ingest_group(runs)
     for report in reports:
         _log_of(report.pipeline, sentence(report))

@@ -15,8 +15,9 @@ from tidemill.engine.run.options import RunOptions
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
 from tidemill.steps.stream import stream
+from tidemill.storage.run_context import RunContext
 
 NAME = "words"
 WORDS = ("anchor", "buoy", "chain")
@@ -125,7 +126,7 @@ class Combination:
                 return None
             return "rows arrived" if arrived(pipeline) else None
 
-        run = Run(pipeline, "matrix", lambda _: None)
+        run = RunContext(pipeline, "matrix", lambda _: None)
         return perform("ingest", lambda one: stream(one, RunOptions(trigger, stop)), run)
 
 

@@ -20,7 +20,8 @@ from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")
 # Nothing to say against any rows.
@@ -122,7 +123,7 @@ class Flow:
 
     def step(self, step: Step, run_id: str) -> Report:
         """One step in this process, with this process's Spark."""
-        return perform(step, step_function(step), Run(self.pipeline, run_id, lambda _: None))
+        return perform(step, step_function(step), RunContext(self.pipeline, run_id, lambda _: None))
 
     def run(self, run_id: str) -> dict[Step, Report]:
         """The four steps in order, up to the first that does not end with `done`."""

@@ -19,7 +19,8 @@ from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 NAME = "orders"
 STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")
@@ -136,7 +137,7 @@ class Mill:
 
     def step(self, step: Step, run_id: str) -> Report:
         """One step in this process, with this process's Spark."""
-        return perform(step, step_function(step), Run(self.pipeline, run_id, lambda _: None))
+        return perform(step, step_function(step), RunContext(self.pipeline, run_id, lambda _: None))
 
     def run(self, run_id: str) -> dict[str, Report]:
         """The four steps in order, up to the first that does not end with `done`."""

@@ -23,7 +23,8 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Row = dict[str, Any]
@@ -88,7 +89,7 @@ class Shipped:
     def run(self) -> dict[Step, Report]:
         """The four steps, which are to end well and without a warning."""
         self.runs += 1
-        run = Run(self.pipeline, f"run-{self.runs}", lambda _: None)
+        run = RunContext(self.pipeline, f"run-{self.runs}", lambda _: None)
         reports = {step: perform(step, step_function(step), run) for step in STEPS}
         assert {report.outcome for report in reports.values()} == {Outcome.DONE}, reports
         assert reports["gate"].facts["warnings"] == []

@@ -26,9 +26,10 @@ from tidemill.increments.increments import Increments, Verdict
 from tidemill.ledger.ledger import Ledger
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
 from tidemill.steps.parts.seal import seal
 from tidemill.storage.lease import hold
+from tidemill.storage.run_context import RunContext
 
 pytestmark = pytest.mark.jvm
 
@@ -82,7 +83,7 @@ class Building:
             os.utime(path, (self.events, self.events))
 
     def step(self, step: Step, run_id: str) -> Report:
-        return perform(step, step_function(step), Run(self.pipeline, run_id, lambda _: None))
+        return perform(step, step_function(step), RunContext(self.pipeline, run_id, lambda _: None))
 
     def publish(self, batch: int) -> Report:
         """Publish what was committed up to a batch, as if the gate had come just then."""

@@ -19,7 +19,8 @@ from tests.servers.kafka_client import KafkaClient, Record
 from tidemill.contract.report import Outcome
 from tidemill.main import step_function
 from tidemill.spec.pipeline import open_pipeline
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,7 +102,7 @@ def test_good_and_rejected_tables_equal_what_the_topic_holds(
         ]
         KafkaClient(broker.bootstrap).produce(topic, records)
         for step in STEPS:
-            one = Run(pipeline, run_id, lambda _: None)
+            one = RunContext(pipeline, run_id, lambda _: None)
             report = perform(step, step_function(step), one)
             assert report.outcome is Outcome.DONE, report
 

@@ -15,7 +15,8 @@ from tests.servers.kafka import Broker
 from tidemill.contract.log import Log
 from tidemill.contract.report import Outcome, Report
 from tidemill.main import step_function
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +60,7 @@ IMPATIENT = {
 
 def ingest(mill: KafkaMill, run_id: str, log: Log) -> Report:
     """One ingest that says what it does."""
-    return perform("ingest", step_function("ingest"), Run(mill.pipeline, run_id, log))
+    return perform("ingest", step_function("ingest"), RunContext(mill.pipeline, run_id, log))
 
 
 def at_the_first_batch(act: Callable[[], None]) -> Callable[[str], None]:

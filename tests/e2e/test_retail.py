@@ -29,7 +29,8 @@ from tidemill.file_formats.delta import open_dataset
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,7 +78,7 @@ def retail(home: Path) -> tuple[Pipeline, Path]:
 
 def run(pipeline: Pipeline, run_id: str) -> dict[str, Report]:
     """All four steps, as Airflow would start them one after the other."""
-    one = Run(pipeline, run_id, lambda _: None)
+    one = RunContext(pipeline, run_id, lambda _: None)
     return {step: perform(step, step_function(step), one) for step in STEPS}
 
 
@@ -229,7 +230,7 @@ class Poll:
 
     def run(self, pipeline: Pipeline, run_id: str) -> dict[str, Report]:
         """A run that commits only after a hundred looks, of which the last may be after it."""
-        one = Run(pipeline, run_id, lambda _: None)
+        one = RunContext(pipeline, run_id, lambda _: None)
         reports: dict[str, Report] = {}
         for step in STEPS:
             if step == "publish":
@@ -297,7 +298,7 @@ def test_a_rebuilt_table_has_the_new_rule_everywhere_and_all_at_once(
     assert difference(books, as_it_is(books, mended.layout, "rebuilt"), "everywhere") == 0
     assert len(poll.seen) >= LOOKS
     assert set(poll.seen) <= {revenue(books, "week"), revenue(books, "everywhere")}
-    idle = perform("doctor", step_function("doctor"), Run(mended, "idle", lambda _: None))
+    idle = perform("doctor", step_function("doctor"), RunContext(mended, "idle", lambda _: None))
     assert idle.outcome is Outcome.SKIPPED, idle
 
 

@@ -15,7 +15,8 @@ from tidemill.contract.report import Outcome, Report, Step
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.decisions.release import release
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +47,7 @@ GOOD = f"""
 
 
 def run(pipeline: Pipeline, run_id: str) -> dict[str, Report]:
-    one = Run(pipeline, run_id, lambda _: None)
+    one = RunContext(pipeline, run_id, lambda _: None)
     return {step: perform(step, step_function(step), one) for step in STEPS}
 
 

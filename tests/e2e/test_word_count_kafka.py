@@ -18,7 +18,8 @@ from tests.servers.kafka_client import Record
 from tidemill.contract.report import Outcome
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 pytestmark = pytest.mark.jvm
 
@@ -55,7 +56,7 @@ def test_the_last_record_of_each_word_is_its_count(
         broker.produce(topic, [Record(key=None, value=line) for line in lines])
         said += lines
         for step in STEPS:
-            run = Run(pipeline(tmp_path, topic), f"run-{number}", lambda _: None)
+            run = RunContext(pipeline(tmp_path, topic), f"run-{number}", lambda _: None)
             assert perform(step, step_function(step), run).outcome is Outcome.DONE
 
         table = {key_of(one): json.loads(one.value() or b"") for one in broker.records(COUNTS)}

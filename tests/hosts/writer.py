@@ -19,12 +19,13 @@ from typing import Any
 from tests.histories import History
 from tidemill.contract.errors import TidemillError
 from tidemill.ledger.run_increment import remember
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.publish import publish
 from tidemill.storage import heartbeat, lease
 from tidemill.storage import processes as process
 from tidemill.storage.lease import hold
+from tidemill.storage.run_context import RunContext
 
 
 def main(host: str, played: str, home: str, stop: str, action: str, *arguments: str) -> None:
@@ -82,7 +83,7 @@ def _named(where: str) -> tuple[Any, str]:
 
 
 def _publish(history: History, run_id: str) -> str:
-    run = Run(history.pipeline, run_id, say, spark=False)
+    run = RunContext(history.pipeline, run_id, say, spark=False)
     report = perform("publish", publish, run)
     return str(report.outcome) if report.error is None else str(report.error["code"])
 

@@ -14,7 +14,8 @@ from tidemill.contract.report import Outcome
 from tidemill.publish.database.session import BATCH
 from tidemill.steps.decisions.repair_target import repair_target
 from tidemill.steps.doctor import doctor
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +79,6 @@ def test_one_that_does_not_answer_is_said_and_stops_nobody(
 ) -> None:
     monkeypatch.delenv("AIRFLOW_CONN_WAREHOUSE")
     said: list[str] = []
-    report = perform("doctor", doctor, Run(history.pipeline, "look", said.append))
+    report = perform("doctor", doctor, RunContext(history.pipeline, "look", said.append))
     assert report.outcome is Outcome.SKIPPED
     assert any(name_of(history) in line for line in said)

@@ -17,8 +17,9 @@ from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.doctor import doctor
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
 from tidemill.storage.root_identity import forget
+from tidemill.storage.run_context import RunContext
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
@@ -278,7 +279,7 @@ def test_a_pipeline_whose_folder_is_gone_is_no_new_pipeline(published: History) 
 def test_an_event_of_the_journal_that_is_gone_is_said(published: History) -> None:
     (published.layout.journal / "000001.json").unlink()
     said: list[str] = []
-    perform("doctor", doctor, Run(published.pipeline, "look", said.append))
+    perform("doctor", doctor, RunContext(published.pipeline, "look", said.append))
     assert [line for line in said if "event 1 of " in line]
 
 

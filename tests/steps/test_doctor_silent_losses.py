@@ -12,7 +12,8 @@ from tests.histories import History, rows
 from tests.steps.looks import refused
 from tidemill.contract.report import Outcome
 from tidemill.steps.doctor import doctor
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
@@ -51,7 +52,7 @@ def test_a_silent_loss_may_be_warned_of_or_ignored(
 ) -> None:
     history, file = losing(tmp_path, loss, rating)
     said: list[str] = []
-    report = perform("doctor", doctor, Run(history.pipeline, "look", said.append))
+    report = perform("doctor", doctor, RunContext(history.pipeline, "look", said.append))
     assert report.outcome is Outcome.SKIPPED
     assert len([line for line in said if str(file) in line]) == lines
 
@@ -59,7 +60,7 @@ def test_a_silent_loss_may_be_warned_of_or_ignored(
 def test_of_files_where_spark_does_not_look_a_line_is_said(published: History) -> None:
     file = published.arrive("archive/b.csv")
     said: list[str] = []
-    report = perform("doctor", doctor, Run(published.pipeline, "look", said.append))
+    report = perform("doctor", doctor, RunContext(published.pipeline, "look", said.append))
     assert (report.outcome, report.facts["sources"]["orders"]["overlooked"]) == (Outcome.SKIPPED, 1)
     assert any(str(file) in line for line in said)
 
@@ -70,7 +71,7 @@ def test_a_name_that_is_no_utf8_is_said_whatever_its_rating(published: History) 
     assert refused(published) == ("InputNameNotUtf8", {"files": [escaped]})
     published.write_spec(source=", not_utf8: warn")
     said: list[str] = []
-    report = perform("doctor", doctor, Run(published.pipeline, "look", said.append))
+    report = perform("doctor", doctor, RunContext(published.pipeline, "look", said.append))
     assert report.outcome is Outcome.SKIPPED
     assert len([line for line in said if escaped in line]) == 1
     assert report.facts["sources"]["orders"]["files"] == {"not_utf8": [escaped]}
@@ -79,7 +80,7 @@ def test_a_name_that_is_no_utf8_is_said_whatever_its_rating(published: History) 
 def test_a_new_column_is_mentioned_once_and_is_in_the_report(published: History) -> None:
     published.arrive("new.csv", "id,at,qty\n9,,1\n")
     said: list[str] = []
-    report = perform("doctor", doctor, Run(published.pipeline, "look", said.append))
+    report = perform("doctor", doctor, RunContext(published.pipeline, "look", said.append))
     assert report.outcome is Outcome.DONE
     assert len([line for line in said if "qty" in line]) == 1
     problems = report.facts["sources"]["orders"]["problems"]

@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.flow import Flow
 from tidemill.contract.report import Outcome
 from tidemill.steps.ingest_group import ingest_group
-from tidemill.steps.parts.run import Run
+from tidemill.storage.run_context import RunContext
 
 pytestmark = pytest.mark.jvm
 
@@ -35,7 +35,7 @@ def flows(tmp_path: Path, spark: object) -> list[Flow]:
 def test_each_member_ends_with_a_report_of_its_own(flows: list[Flow]) -> None:
     for flow in flows:
         flow.arrive("events", "one", [{"at": "2026-03-01T00:00:00Z", "word": "tide"}])
-    runs = [Run(flow.pipeline, "run", lambda _: None) for flow in flows]
+    runs = [RunContext(flow.pipeline, "run", lambda _: None) for flow in flows]
     found = {report.pipeline: report for report in ingest_group(runs)}
     assert {name: report.outcome for name, report in found.items()} == {
         "plain": Outcome.DONE,

@@ -13,13 +13,14 @@ from tests.histories import History
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TransientError
 from tidemill.contract.report import Outcome
-from tidemill.steps.parts.run import Ended, Run, perform
+from tidemill.steps.parts.run import Ended, perform
+from tidemill.storage.run_context import RunContext
 
 
 def test_an_error_that_nobody_foresaw_leaves_a_report_and_is_raised(tmp_path: Path) -> None:
     run = History(tmp_path).run("r1")
 
-    def step(_: Run) -> Ended:
+    def step(_: RunContext) -> Ended:
         raise ZeroDivisionError("by zero")
 
     with pytest.raises(ZeroDivisionError):
@@ -36,7 +37,7 @@ def test_the_report_of_an_earlier_try_does_not_outlive_a_killed_one(tmp_path: Pa
     run = History(tmp_path).run("r1")
     perform("gate", lambda _: Ended(Outcome.DONE, "passed"), run)
 
-    def killed(_: Run) -> Ended:
+    def killed(_: RunContext) -> Ended:
         raise SystemExit(1)
 
     with pytest.raises(SystemExit):
@@ -58,7 +59,7 @@ def test_a_missing_root_is_not_made_for_the_report(tmp_path: Path) -> None:
 def test_a_step_that_finds_the_disk_full_says_so_and_may_be_tried_again(tmp_path: Path) -> None:
     run = History(tmp_path).run("r1")
 
-    def step(_: Run) -> Ended:
+    def step(_: RunContext) -> Ended:
         Path("/dev/full").write_text("a row")
         raise AssertionError
 
@@ -84,7 +85,7 @@ def test_a_step_that_finds_the_disk_full_says_so_and_may_be_tried_again(tmp_path
     ],
 )
 def test_a_full_disk_has_one_name_whoever_finds_it(tmp_path: Path, said: Exception) -> None:
-    def step(_: Run) -> Ended:
+    def step(_: RunContext) -> Ended:
         raise said
 
     error = perform("publish", step, History(tmp_path).run("r1")).error
@@ -93,7 +94,7 @@ def test_a_full_disk_has_one_name_whoever_finds_it(tmp_path: Path, said: Excepti
 
 
 def test_a_jvm_that_is_gone_is_named_whatever_is_tried_of_it_after(tmp_path: Path) -> None:
-    def step(_: Run) -> Ended:
+    def step(_: RunContext) -> Ended:
         try:
             raise Py4JNetworkError("Error while sending or receiving")
         finally:
@@ -111,7 +112,7 @@ def test_what_may_not_be_read_or_written_is_named_and_needs_a_person(
 ) -> None:
     path = tmp_path / os.fsdecode(b"bad\xff")
 
-    def step(_: Run) -> Ended:
+    def step(_: RunContext) -> Ended:
         raise OSError(number, os.strerror(number), str(path))
 
     report = perform("doctor", step, History(tmp_path).run("r1"))
@@ -125,7 +126,7 @@ def test_what_may_not_be_read_or_written_is_named_and_needs_a_person(
 def test_an_exception_whose_text_is_no_utf8_leaves_a_report(tmp_path: Path) -> None:
     run = History(tmp_path).run("r1")
 
-    def step(_: Run) -> Ended:
+    def step(_: RunContext) -> Ended:
         raise ValueError(os.fsdecode(b"bad\xff"))
 
     with pytest.raises(ValueError, match="bad"):

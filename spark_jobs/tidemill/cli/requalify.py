@@ -12,9 +12,9 @@ from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.errors import ExitCode
 from tidemill.spec.pipeline import open_pipeline
-from tidemill.steps.parts.run import Run
 from tidemill.steps.read_only.requalify import Requalification
 from tidemill.steps.read_only.requalify import requalify as judge_again
+from tidemill.storage.run_context import RunContext
 
 Backfill = Annotated[
     bool, Option("--backfill", help="Compute the partitions again whose rows fail.")
@@ -31,7 +31,7 @@ def requalify(
 ) -> None:
     """Judge what is published by today's suite; nothing is taken in, nothing is taken back."""
     screen, pipeline = Screen(json), open_pipeline(name)
-    run = Run(pipeline, manual_run_id("requalify"), screen.line)
+    run = RunContext(pipeline, manual_run_id("requalify"), screen.line)
     with screen.busy("requalify …"):
         report = judge_again(run)
     if backfill and report.failed:

@@ -16,7 +16,8 @@ from tidemill.contract.report import Outcome, Report, Step, read
 from tidemill.main import sentence, step_function
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.spec import Spec
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 Names = Annotated[list[str], Argument(metavar="NAME...", help="The pipelines.", show_default=False)]
 RunId = Annotated[
@@ -38,7 +39,9 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
     screen, run_id = Screen(json), run_id or manual_run_id()
     pipelines = [open_pipeline(name) for name in dict.fromkeys(names)]
     alone = len(pipelines) == 1
-    runs = [Run(one, run_id, _log_of(screen, "" if alone else one.name)) for one in pipelines]
+    runs = [
+        RunContext(one, run_id, _log_of(screen, "" if alone else one.name)) for one in pipelines
+    ]
     found: dict[str, list[Report]] = {one.name: [] for one in pipelines}
     for step in get_args(Step):
         due = [this for this in runs if step in steps_of(this.pipeline.spec) and _well(found, this)]
@@ -59,11 +62,11 @@ def _log_of(screen: Screen, name: str) -> Log:
     return (lambda line: screen.line(f"{name}: {line}")) if name else screen.line
 
 
-def _well(found: Mapping[str, Sequence[Report]], this: Run) -> bool:
+def _well(found: Mapping[str, Sequence[Report]], this: RunContext) -> bool:
     return all(report.outcome is Outcome.DONE for report in found[this.pipeline.name])
 
 
-def _ingest_together(runs: Sequence[Run], screen: Screen) -> list[Report]:
+def _ingest_together(runs: Sequence[RunContext], screen: Screen) -> list[Report]:
     from tidemill.steps.ingest_group import ingest_group
 
     with screen.busy("ingest …"):
@@ -73,7 +76,7 @@ def _ingest_together(runs: Sequence[Run], screen: Screen) -> list[Report]:
     return reports
 
 
-def _performed(step: Step, this: Run, screen: Screen, *, alone: bool) -> Report:
+def _performed(step: Step, this: RunContext, screen: Screen, *, alone: bool) -> Report:
     try:
         return perform_shown(step, this, screen, "" if alone else this.pipeline.name)
     except Exception:
@@ -100,7 +103,7 @@ def steps_of(spec: Spec) -> tuple[Step, ...]:
     return every if spec.published else every[: every.index("ingest") + 1]
 
 
-def perform_shown(step: Step, this: Run, screen: Screen, name: str = "") -> Report:
+def perform_shown(step: Step, this: RunContext, screen: Screen, name: str = "") -> Report:
     """Perform one step, its lines and its end on the screen; before the end the name, if given."""
     with screen.busy(f"{step} …"):
         report = perform(step, step_function(step), this)

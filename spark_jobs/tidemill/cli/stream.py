@@ -21,7 +21,8 @@ from tidemill.main import sentence
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sinks import ConsoleSink
 from tidemill.spec.stream_trigger import StreamTrigger, parse_trigger
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
+from tidemill.storage.run_context import RunContext
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -83,7 +84,7 @@ def _run(
 ) -> None:
     from tidemill.steps.stream import stream as step
 
-    run = Run(pipeline, run_id or manual_run_id("stream"), screen.line)
+    run = RunContext(pipeline, run_id or manual_run_id("stream"), screen.line)
 
     def show(batch: Batch, rows: Rows) -> None:
         _table(screen, batch, rows)

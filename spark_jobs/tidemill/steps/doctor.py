@@ -38,9 +38,10 @@ from tidemill.steps.decisions.repair_lease import refuse_lease_set_back
 from tidemill.steps.parts.database_heads import verify_databases
 from tidemill.steps.parts.overdue import check_overdue
 from tidemill.steps.parts.pending_work import find_work
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import end_outlived
 from tidemill.storage.root_identity import verify_pipeline, verify_root
+from tidemill.storage.run_context import RunContext
 
 
 class RootUnusable(Refused):
@@ -51,7 +52,7 @@ class FilesMissing(Refused):
     """Committed files that nobody has published yet are gone; carries `missing`."""
 
 
-def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -> Ended:
+def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = False) -> Ended:
     """Look at everything a run depends on.
 
     Args:
@@ -125,7 +126,7 @@ def doctor(run: Run, now: datetime | None = None, *, continuous: bool = False) -
     return Ended(Outcome.SKIPPED, "nothing new since the last run", facts)
 
 
-def _check_root(run: Run) -> None:
+def _check_root(run: RunContext) -> None:
     layout, root = run.pipeline.layout, run.pipeline.layout.root
     if not root.is_dir() or not os.access(root, os.W_OK | os.X_OK):
         raise RootUnusable(
@@ -139,7 +140,7 @@ def _check_root(run: Run) -> None:
     verify_pipeline(layout)
 
 
-def _warn_of_readers(run: Run) -> None:
+def _warn_of_readers(run: RunContext) -> None:
     layout = run.pipeline.layout
     if open_to_others(layout.root, layout.home):
         run.log(
@@ -148,7 +149,7 @@ def _warn_of_readers(run: Run) -> None:
         )
 
 
-def _log_what_is_missing(run: Run, journal: Journal) -> None:
+def _log_what_is_missing(run: RunContext, journal: Journal) -> None:
     missing = journal.missing()
     if missing:
         run.log(
@@ -190,7 +191,7 @@ def _open_own(layout: Layout, run_id: str) -> int | None:
     return own
 
 
-def _rate_problems(run: Run, look: ProbeResult) -> None:
+def _rate_problems(run: RunContext, look: ProbeResult) -> None:
     """Say what the spec rates `warn`, and raise the first that it rates `hold`."""
     for problem in look.problems:
         if problem.rating is Rating.WARN:

@@ -28,16 +28,17 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal
 from tidemill.storage.lease import Lease, hold
+from tidemill.storage.run_context import RunContext
 
 
 class SealBroken(Refused):
     """The files of an increment are not those that were sealed; carries `increment`."""
 
 
-def gate(run: Run) -> Ended:
+def gate(run: RunContext) -> Ended:
     """Seal one increment and judge it alone, or judge this run's own again.
 
     Returns:
@@ -66,7 +67,7 @@ def gate(run: Run) -> Ended:
         return judge_own(run, number, lease)
 
 
-def judge_own(run: Run, number: int, lease: Lease) -> Ended:
+def judge_own(run: RunContext, number: int, lease: Lease) -> Ended:
     """Judge an increment that nobody has published yet.
 
     Args:
@@ -84,7 +85,7 @@ def judge_own(run: Run, number: int, lease: Lease) -> Ended:
     return _judge(run, increments, increments.get(number), lease)
 
 
-def _seals(run: Run) -> bool:
+def _seals(run: RunContext) -> bool:
     """Whether a run that has no increment seals what is new: a redo of one that was forked does."""
     return read_request(run.pipeline.layout.run(run.run_id)).role in ("live", "redo")
 
@@ -97,7 +98,7 @@ def _never_judged(increments: Increments) -> int | None:
     )
 
 
-def _judge_orphans(run: Run, increments: Increments, lease: Lease) -> Ended | None:
+def _judge_orphans(run: RunContext, increments: Increments, lease: Lease) -> Ended | None:
     """Judge what other runs computed again and did not live to judge.
 
     The run that was asked for it judges it too, if it comes back; until then a redo would block all
@@ -116,7 +117,7 @@ def _judge_orphans(run: Run, increments: Increments, lease: Lease) -> Ended | No
     return None
 
 
-def _judge(run: Run, increments: Increments, increment: Increment, lease: Lease) -> Ended:
+def _judge(run: RunContext, increments: Increments, increment: Increment, lease: Lease) -> Ended:
     pipeline, sealed = run.pipeline, increment.sealed
     if increment.state in (State.RELEASED, State.REJECTED, State.SUPERSEDED):
         return Ended(Outcome.DONE, f"increment {sealed.increment:06d} was {increment.state}")
@@ -172,7 +173,7 @@ def _judge(run: Run, increments: Increments, increment: Increment, lease: Lease)
     return _ended(run, sealed, verdict, suite)
 
 
-def _ended(run: Run, sealed: Sealed, verdict: Verdict, suite: Suite) -> Ended:
+def _ended(run: RunContext, sealed: Sealed, verdict: Verdict, suite: Suite) -> Ended:
     facts = {
         "increment": sealed.increment,
         "batches": [sealed.first, sealed.last],

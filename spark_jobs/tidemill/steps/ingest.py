@@ -9,10 +9,11 @@ from tidemill.steps.decisions.rebuild import rebuild
 from tidemill.steps.decisions.redo import redo
 from tidemill.steps.decisions.reject import reinstate
 from tidemill.steps.parts.live_ingest import ingest_live
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
+from tidemill.storage.run_context import RunContext
 
 
-def ingest(run: Run) -> Ended:
+def ingest(run: RunContext) -> Ended:
     """Take in what is new, or compute again what the run was asked for."""
     request = read_request(run.pipeline.layout.run(run.run_id))
     match request.role:

@@ -14,14 +14,15 @@ from tidemill.contract.errors import LeaseLost, SpecError
 from tidemill.contract.report import Report, backlog_bytes, read
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.live_ingest import ended
-from tidemill.steps.parts.run import Ended, Run, perform
+from tidemill.steps.parts.run import Ended, perform
 from tidemill.storage.lease import hold
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def ingest_group(runs: Sequence[Run]) -> list[Report]:
+def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
     """Take in what is available to each of several pipelines, all at once.
 
     Args:
@@ -42,7 +43,7 @@ def ingest_group(runs: Sequence[Run]) -> list[Report]:
     shared = open_group_session([run.pipeline for run in runs], backlog_bytes(folders))
     leaving = threading.Event()
 
-    def work(run: Run) -> None:
+    def work(run: RunContext) -> None:
         # An error that nobody foresaw has left its report before it ends this thread.
         perform("ingest", lambda one: _ingest(one, shared, leaving), run)
 
@@ -73,7 +74,7 @@ def _refuse_other_applications(pipelines: Sequence[Pipeline]) -> None:
             )
 
 
-def _ingest(run: Run, shared: SparkSession, leaving: threading.Event) -> Ended:
+def _ingest(run: RunContext, shared: SparkSession, leaving: threading.Event) -> Ended:
     from tidemill.engine.run import ingest as engine
     from tidemill.engine.run.options import RunOptions
     from tidemill.engine.session import session_within

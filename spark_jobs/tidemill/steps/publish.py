@@ -17,14 +17,15 @@ from tidemill.sources.files.clean_source import clean_sources
 from tidemill.steps.decisions.recompute_lost import recompute_lost
 from tidemill.steps.gate import judge_own
 from tidemill.steps.parts.journal_entries import Entries
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import Lease, hold
+from tidemill.storage.run_context import RunContext
 
 # The try that nobody can be faster than.
 UNDER_THE_LEASE = 3
 
 
-def publish(run: Run) -> Ended:
+def publish(run: RunContext) -> Ended:
     """Write what may go out into the journal, and let every target apply it.
 
     A swap that lost the race is computed again, here, if the step may start Spark: the third time
@@ -59,7 +60,7 @@ def publish(run: Run) -> Ended:
             return judged
 
 
-def _publish(run: Run, lease: Lease) -> Ended:
+def _publish(run: RunContext, lease: Lease) -> Ended:
     layout = run.pipeline.layout
     # Read under the lease: while we waited for it, a gate may have judged one of them again.
     targets = targets_of(run.pipeline, lease.epoch, run.log)
@@ -92,7 +93,9 @@ def _fact(event: Event, applied: Applied) -> dict[str, Any]:
     }
 
 
-def _ended(run: Run, events: Collection[Event], done: Collection[tuple[Event, Applied]]) -> Ended:
+def _ended(
+    run: RunContext, events: Collection[Event], done: Collection[tuple[Event, Applied]]
+) -> Ended:
     published = [_fact(event, applied) for event, applied in done if applied.head]
     further: dict[str, list[int]] = {}
     for event, applied in done:
@@ -119,7 +122,7 @@ def _ended(run: Run, events: Collection[Event], done: Collection[tuple[Event, Ap
     return Ended(Outcome.DONE, "nothing to publish", facts)
 
 
-def _in_the_way(run: Run, own: int, gone_out: Collection[int]) -> Increment:
+def _in_the_way(run: RunContext, own: int, gone_out: Collection[int]) -> Increment:
     """What has to be decided first: of what goes out in no order, itself."""
     increments = Increments(run.pipeline.layout.increments)
     increment = increments.get(own)

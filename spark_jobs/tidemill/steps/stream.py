@@ -17,15 +17,16 @@ from tidemill.spec.stream_trigger import StreamTrigger, refuse_unsupported
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.live_ingest import ended
 from tidemill.steps.parts.overdue import FeedOverdue
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import STREAM, hold
+from tidemill.storage.run_context import RunContext
 
 
 class NothingToShow(UsageError):
     """The rows of a continuous query cannot be shown; carries `sink`."""
 
 
-def stream(run: Run, manner: RunOptions) -> Ended:
+def stream(run: RunContext, manner: RunOptions) -> Ended:
     """Run a pipeline's query until it ends or is stopped.
 
     Args:
@@ -84,7 +85,7 @@ def explain(pipeline: Pipeline) -> str:
         raise of_spark(error) from error
 
 
-def _look(run: Run, trigger: StreamTrigger) -> None:
+def _look(run: RunContext, trigger: StreamTrigger) -> None:
     """The doctor's proofs; that there is nothing to do is no reason for a stream not to wait."""
     try:
         doctor(run, continuous=trigger.continuous)

@@ -26,6 +26,7 @@ from tidemill.storage.processes import ProcessId, launcher, this_process
 
 TIME_LIMIT_SECONDS = 60.0
 POLL_SECONDS = 0.2
+PATIENCE_SECONDS = 30.0
 END_PATIENCE_SECONDS = 10.0
 # The step that ends only when somebody stops it.
 STREAM = "stream"
@@ -141,7 +142,7 @@ def hold(
     *,
     step: str,
     run_id: str,
-    patience: float = 30.0,
+    patience: float = PATIENCE_SECONDS,
     time_limit: float = TIME_LIMIT_SECONDS,
     on_loss: Callable[[LeaseLost], None] | None = None,
 ) -> Iterator[Lease]:

@@ -15,7 +15,7 @@ from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import Run
+from tidemill.storage.run_context import RunContext
 
 Exclude = Annotated[
     list[str] | None,
@@ -159,7 +159,7 @@ def _perform(pipeline: Pipeline, request: RunRequest, json: bool) -> None:
     """The steps of a run that does what was asked, up to the first that does not end well."""
     screen, run_id = Screen(json), manual_run_id(request.role)
     fix_request(pipeline.layout.run(run_id), request)
-    run = Run(pipeline, run_id, screen.line)
+    run = RunContext(pipeline, run_id, screen.line)
     reports: list[Report] = []
     steps: tuple[Step, ...] = get_args(Step)
     for step in steps:

@@ -11,7 +11,7 @@ from tidemill.cli.run import manual_run_id, perform_shown
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.release import release as decide
-from tidemill.steps.parts.run import Run
+from tidemill.storage.run_context import RunContext
 
 Publish = Annotated[bool, Option("--publish", help="Publish it now, not with the next run.")]
 
@@ -35,7 +35,7 @@ def release(
         if json:
             screen.document({**document, "publish": None})
         return
-    report = perform_shown("publish", Run(pipeline, run_id, screen.line), screen)
+    report = perform_shown("publish", RunContext(pipeline, run_id, screen.line), screen)
     if json:
         screen.document({**document, "publish": report.model_dump(mode="json")})
     raise Exit(int(report.exit_code))

@@ -23,8 +23,9 @@ from tidemill.steps.decisions.recomputed import (
     note,
     seal_recomputed,
 )
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from tidemill.engine.recompute.dry_run import DryRun
@@ -37,7 +38,7 @@ class IntervalMissing(UsageError):
 
 
 def backfill(
-    run: Run, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
+    run: RunContext, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
 ) -> Ended:
     """Compute an interval's partitions again as of the last published batch, and seal them.
 

@@ -13,11 +13,11 @@ from tidemill.ledger.source_record import bind_sources
 from tidemill.sources.retention import beginning, published_input
 from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, put_initial_offsets
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.parts.run import Run
 from tidemill.storage.lease import hold
+from tidemill.storage.run_context import RunContext
 
 
-def fill_generation(run: Run, built: GenerationBuild) -> None:
+def fill_generation(run: RunContext, built: GenerationBuild) -> None:
     """Let the new generation read what is there, under a lease of its own.
 
     Args:

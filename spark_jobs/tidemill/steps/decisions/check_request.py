@@ -19,8 +19,9 @@ from tidemill.steps.decisions.backfill import verify_interval
 from tidemill.steps.decisions.recomputed import last_published
 from tidemill.steps.decisions.reject import reject, rejected_batches
 from tidemill.steps.decisions.release import must_say_why, release
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
+from tidemill.storage.run_context import RunContext
 
 
 class NotComputable(Refused):
@@ -31,7 +32,7 @@ class IncrementMissing(UsageError):
     """A decision that names no increment; carries `role`."""
 
 
-def asked(run: Run, request: RunRequest, generation: Generation | None) -> Ended:
+def asked(run: RunContext, request: RunRequest, generation: Generation | None) -> Ended:
     """Look at what a run was asked for; a release or a rejection is done here and now.
 
     Args:

@@ -20,16 +20,17 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.recomputed import last_event
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 from tidemill.storage.lease import Lease, hold
+from tidemill.storage.run_context import RunContext
 
 
 class NotGated(Refused):
     """What a pipeline wrote went out at once, and no batch waits; carries `pipeline`."""
 
 
-def fork(run: Run, request: RunRequest) -> Ended:
+def fork(run: RunContext, request: RunRequest) -> Ended:
     """Fork the live generation at its last published batch; the rest is new to the fork.
 
     Tried again, it goes on where it was: the generation is born once.
@@ -59,7 +60,7 @@ def fork(run: Run, request: RunRequest) -> Ended:
     return Ended(Outcome.DONE, f"{reason}, in the place of {supersedes}", facts)
 
 
-def fork_generation(run: Run, request: RunRequest, lease: Lease) -> Takeover:
+def fork_generation(run: RunContext, request: RunRequest, lease: Lease) -> Takeover:
     """The generation that a run forks off: built and born now, or at an earlier try.
 
     Args:

@@ -28,10 +28,11 @@ from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.build_generation import fill_generation
 from tidemill.steps.decisions.recomputed import last_event, leased, note
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal_batches
 from tidemill.steps.parts.unpublished import files_read
 from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import RunContext
 
 
 class NothingToRebuild(Refused):
@@ -47,7 +48,7 @@ class NotCovered(Refused):
 
 
 def rebuild(
-    run: Run, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
+    run: RunContext, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
 ) -> Ended:
     """Take everything in again into a new generation, and seal it as one increment.
 
@@ -92,7 +93,7 @@ def rebuild(
         return Ended(Outcome.DONE, reason, {**facts, "lost": lost.as_dict()})
 
 
-def _built(run: Run, request: RunRequest) -> tuple[GenerationBuild, Part]:
+def _built(run: RunContext, request: RunRequest) -> tuple[GenerationBuild, Part]:
     """The run's generation, after it has taken in what is there, and what is there no longer."""
     pipeline = run.pipeline
     built = build_of_run(pipeline, "rebuild", run.run_id)
@@ -106,7 +107,7 @@ def _built(run: Run, request: RunRequest) -> tuple[GenerationBuild, Part]:
     return built, lost
 
 
-def _prove_covered(run: Run, request: RunRequest, built: GenerationBuild) -> Part:
+def _prove_covered(run: RunContext, request: RunRequest, built: GenerationBuild) -> Part:
     """Prove under the lease that it has read what was published; what of that is gone by now."""
     pipeline = run.pipeline
     missing = _missing(pipeline, built.excludes, built)
@@ -142,7 +143,9 @@ def _missing(
     return published if built is None else unread(layout, built.generation, published)
 
 
-def _seal(run: Run, request: RunRequest, built: GenerationBuild, lease: Lease) -> tuple[int, int]:
+def _seal(
+    run: RunContext, request: RunRequest, built: GenerationBuild, lease: Lease
+) -> tuple[int, int]:
     """Seal all of a generation as what replaces the table; its number and rows."""
     pipeline, layout = run.pipeline, run.pipeline.layout
     batches = Ledger(layout, built.generation).batches()

@@ -8,15 +8,16 @@ from tidemill.ledger.run_request import RunRequest, read_request
 from tidemill.steps.decisions.backfill import backfill
 from tidemill.steps.decisions.rebuild import rebuild
 from tidemill.steps.decisions.reject import reinstate
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import RunContext
 
 
 class NothingAsked(Refused):
     """A run has an increment that was computed again, and no request that says how."""
 
 
-def recompute_lost(run: Run, lease: Lease | None) -> int:
+def recompute_lost(run: RunContext, lease: Lease | None) -> int:
     """Compute a run's increment anew and seal it in the place of the one that lost.
 
     Args:
@@ -38,7 +39,7 @@ def recompute_lost(run: Run, lease: Lease | None) -> int:
     return own
 
 
-def _computed(run: Run, request: RunRequest, lease: Lease | None) -> Ended:
+def _computed(run: RunContext, request: RunRequest, lease: Lease | None) -> Ended:
     match request.role:
         case "backfill":
             return backfill(run, request, lease, anew=True)
@@ -50,7 +51,7 @@ def _computed(run: Run, request: RunRequest, lease: Lease | None) -> Ended:
             raise _nothing_asked(run)
 
 
-def _nothing_asked(run: Run) -> NothingAsked:
+def _nothing_asked(run: RunContext) -> NothingAsked:
     return NothingAsked(
         f"Run {run.run_id} has what another run computed, and that lost its race.",
         remedy="Clear the task publish of the run that it belongs to.",

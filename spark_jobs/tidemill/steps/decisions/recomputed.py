@@ -15,9 +15,9 @@ from tidemill.ledger.run_increment import read_run_increment, remember, remember
 from tidemill.publish.delta.position import lineage
 from tidemill.publish.swap_support import refuse_repeated_keys
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.parts.run import Run
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease, hold
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from tidemill.engine.recompute.recompute import Recomputed
@@ -28,7 +28,7 @@ class NothingPublished(Refused):
 
 
 @contextmanager
-def leased(run: Run, lease: Lease | None, step: str) -> Iterator[Lease]:
+def leased(run: RunContext, lease: Lease | None, step: str) -> Iterator[Lease]:
     """The lease: the one that the caller holds already, or one for as long as this lasts.
 
     Args:
@@ -68,7 +68,7 @@ def last_event(pipeline: Pipeline) -> int:
     return max((number for number, _ in documents.numbered(folder)), default=0)
 
 
-def seal_recomputed(run: Run, found: Recomputed, lease: Lease) -> int:
+def seal_recomputed(run: RunContext, found: Recomputed, lease: Lease) -> int:
     """Seal what was computed again, and remember it for the run.
 
     Args:
@@ -109,7 +109,7 @@ def seal_recomputed(run: Run, found: Recomputed, lease: Lease) -> int:
     return number
 
 
-def note(run: Run, number: int) -> None:
+def note(run: RunContext, number: int) -> None:
     """Remember an increment as the run's own, in the place of one that it had."""
     folder = run.pipeline.layout.run(run.run_id)
     own = read_run_increment(folder)

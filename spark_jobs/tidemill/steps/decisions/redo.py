@@ -16,13 +16,14 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.fork import fork
 from tidemill.steps.decisions.recomputed import last_event, seal_recomputed
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 from tidemill.storage.lease import hold
+from tidemill.storage.run_context import RunContext
 
 
-def redo(run: Run, request: RunRequest) -> Ended:
+def redo(run: RunContext, request: RunRequest) -> Ended:
     """Compute exactly the unpublished tail again; what was held is superseded.
 
     Row by row that is one batch job over what these batches read; with state the checkpoint is

@@ -18,8 +18,9 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.recomputed import last_event, leased, seal_recomputed
 from tidemill.steps.decisions.release import PATIENCE_SECONDS, must_say_why, refuse_not_held
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import Lease, hold
+from tidemill.storage.run_context import RunContext
 
 
 class NotRejectable(Refused):
@@ -91,7 +92,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
 
 
 def reinstate(
-    run: Run, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
+    run: RunContext, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
 ) -> Ended:
     """Take a rejection back: compute the rows of its input, which are then added.
 

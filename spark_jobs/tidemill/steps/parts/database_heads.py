@@ -9,12 +9,12 @@ from tidemill.contract.errors import TransientError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.publish.target_heads import verify_target
 from tidemill.spec.targets import DatabaseTarget
-from tidemill.steps.parts.run import Run
+from tidemill.storage.run_context import RunContext
 
 IDLE_SECONDS = 3600.0
 
 
-def verify_databases(run: Run, *, due: bool) -> None:
+def verify_databases(run: RunContext, *, due: bool) -> None:
     """Prove every database target; while there is nothing to do, once an hour.
 
     One that does not answer is no reason to stop: ingest and gate need no target, and publish says

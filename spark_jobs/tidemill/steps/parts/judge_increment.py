@@ -16,11 +16,11 @@ from tidemill.increments.increments import Increments, Sealed
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 from tidemill.steps.parts.published_rows import published_beside
-from tidemill.steps.parts.run import Run
+from tidemill.storage.run_context import RunContext
 
 
 def judge_increment(
-    run: Run,
+    run: RunContext,
     suite: Suite,
     choice: EngineChoice,
     columns: str,
@@ -71,7 +71,7 @@ def _files(layout: Layout, sealed: Sealed, batches: Sequence[Batch]) -> tuple[Sa
     )
 
 
-def engine_of(run: Run, choice: EngineChoice) -> Engine:
+def engine_of(run: RunContext, choice: EngineChoice) -> Engine:
     """The engine that was chosen; Spark is started where it is Spark."""
     if choice.engine == "in_process":
         from tidemill.gate.in_process import InProcess

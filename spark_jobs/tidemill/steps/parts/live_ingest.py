@@ -9,14 +9,15 @@ from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import late_total
 from tidemill.sources.probe_result import ProbeResult
-from tidemill.steps.parts.run import Ended, Run
+from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import hold
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from tidemill.engine.run.ingest import Ingested
 
 
-def ingest_live(run: Run) -> Ended:
+def ingest_live(run: RunContext) -> Ended:
     """Take in what is available now, in batches that Spark commits exactly once.
 
     Raises:

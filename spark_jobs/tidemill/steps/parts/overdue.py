@@ -8,14 +8,16 @@ from datetime import UTC, datetime
 from tidemill.contract.errors import TidemillError
 from tidemill.ledger.ledger import Batch
 from tidemill.sources.probe_result import ProbeResult
-from tidemill.steps.parts.run import Run
+from tidemill.storage.run_context import RunContext
 
 
 class FeedOverdue(TidemillError):
     """Nothing arrived for longer than the spec's `expect` allows; carries `last_arrival`."""
 
 
-def check_overdue(run: Run, found: list[ProbeResult], batches: list[Batch], now: datetime) -> None:
+def check_overdue(
+    run: RunContext, found: list[ProbeResult], batches: list[Batch], now: datetime
+) -> None:
     """Hold every source's last arrival against the spec's `expect`.
 
     Raises:
@@ -45,7 +47,7 @@ def _brought(batch: Batch, source: str) -> bool:
     return any(file.source == source for file in batch.inputs)
 
 
-def _first_look(run: Run) -> datetime | None:
+def _first_look(run: RunContext) -> datetime | None:
     """When this pipeline was first looked at, for a feed of which nothing ever came."""
     runs = run.pipeline.layout.runs
     if not runs.is_dir():

@@ -10,10 +10,9 @@ from typing import Any
 
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError, TransientError
-from tidemill.contract.log import Log
 from tidemill.contract.report import Outcome, Report, Step
-from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.disk_errors import disk_errors, named
+from tidemill.storage.run_context import RunContext
 
 
 @dataclass(frozen=True)
@@ -31,23 +30,7 @@ class Ended:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Run:
-    """One step of one run.
-
-    Args:
-        run_id: Airflow's, or the one `tidemill run` made.
-        log: Gets lines for the task log.
-        spark: Whether the step may start a JVM.
-    """
-
-    pipeline: Pipeline
-    run_id: str
-    log: Log
-    spark: bool = True
-
-
-StepFunction = Callable[[Run], Ended]
+StepFunction = Callable[[RunContext], Ended]
 
 
 class JvmGone(TransientError):
@@ -58,7 +41,7 @@ class Unforeseen(TransientError):
     """An error that is none of ours: it may be gone at the next try; carries `type`."""
 
 
-def perform(step: Step, function: StepFunction, run: Run) -> Report:
+def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
     """Run a step function and leave its report in the run's folder.
 
     Errors of ours become a report, and so does what the file system refuses; anything else becomes
@@ -111,7 +94,7 @@ def perform(step: Step, function: StepFunction, run: Run) -> Report:
     return report
 
 
-def _leave(report: Report, run: Run) -> None:
+def _leave(report: Report, run: RunContext) -> None:
     layout = run.pipeline.layout
     if not layout.root.is_dir():
         # Made here, a root whose disk is not mounted would look like one to the next run.

@@ -28,8 +28,9 @@ from tidemill.spec.pipeline import root as root_of
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.static_inputs import TableStatic
 from tidemill.steps.gate import gate
-from tidemill.steps.parts.run import Run, perform
+from tidemill.steps.parts.run import perform
 from tidemill.storage import documents
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -135,7 +136,7 @@ def _preview(
         raise of_spark(error) from error
     batch = _write_down(pipeline, plan, read)
     judged = pipeline.spec.published
-    report = perform("gate", gate, Run(pipeline, RUN_ID, log)) if judged else None
+    report = perform("gate", gate, RunContext(pipeline, RUN_ID, log)) if judged else None
     return Preview(batch.rows, batch.rejected, good, bad, report)
 
 

@@ -27,8 +27,8 @@ from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.judge_increment import engine_of
 from tidemill.steps.parts.published_rows import sink_of
-from tidemill.steps.parts.run import Run
 from tidemill.storage import documents
+from tidemill.storage.run_context import RunContext
 
 
 class NoTable(UsageError):
@@ -89,7 +89,7 @@ class _Part:
     files: tuple[LiveFile, ...]
 
 
-def requalify(run: Run) -> Requalification:
+def requalify(run: RunContext) -> Requalification:
     """Judge every published increment again, in the rows of it that are still published.
 
     Args:
@@ -154,7 +154,7 @@ def _paths(layout: Layout, event: Event) -> Iterator[Path]:
                 yield layout.sink(place.generation) / file.path
 
 
-def _judged(run: Run, suite: Suite, columns: str, part: _Part) -> Requalified:
+def _judged(run: RunContext, suite: Suite, columns: str, part: _Part) -> Requalified:
     layout, spec = run.pipeline.layout, run.pipeline.spec
     footers = read_footers([file.path for file in part.files])
     size = sum(footer.uncompressed_bytes for footer in footers)
