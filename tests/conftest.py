@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.checkout import Demo, make_demo
+from tests.histories import History, reject, rows
+from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
 from tests.specs import minimal, parse
 from tidemill.toolchain.jars import jars_of
 from tidemill.toolchain.java import java_home
@@ -108,6 +111,48 @@ def mariadb() -> Iterator[MariaDB]:
 
     with MariaDB() as mariadb:
         yield mariadb
+
+
+@pytest.fixture(params=["postgres", "mariadb"])
+def warehouse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
+    """An empty database on each of the servers, with its connection in the environment."""
+    kinds = {"postgres": PostgresWarehouse, "mariadb": MariaDbWarehouse}
+    found = kinds[request.param](request.getfixturevalue(request.param))
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", found.connection)
+    return found
+
+
+@pytest.fixture
+def make_history(tmp_path: Path) -> Callable[..., History]:
+    """Makes the history of one pipeline, by `History`'s arguments."""
+
+    def make(**changes: Any) -> History:
+        return History(tmp_path / "pipeline", **changes)
+
+    return make
+
+
+@pytest.fixture
+def history(make_history: Callable[..., History]) -> History:
+    """An empty history with the default columns, partitioned by day."""
+    return make_history()
+
+
+@pytest.fixture
+def run(history: History) -> History:
+    """Three batches, committed and in the ledger."""
+    for number in range(3):
+        history.batch(rows(number))
+    return history
+
+
+@pytest.fixture
+def published(history: History) -> History:
+    """Two increments, published; nothing else."""
+    history.increment(rows(1), [reject("a")])
+    history.increment(rows(2))
+    history.publish()
+    return history
 
 
 @pytest.fixture(scope="session")

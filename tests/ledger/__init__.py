@@ -1,1 +1,1 @@
-"""Tests of the readers and records of `tidemill.ledger`."""
+"""Tests of `tidemill.ledger`."""

@@ -1,1 +1,1 @@
-"""Tests of publishing, over histories that are written by hand."""
+"""Tests of `tidemill.publish`, over histories that are written by hand."""

@@ -40,7 +40,7 @@ from contextlib import suppress
 from pathlib import Path
 from tidemill.storage import documents
 from tidemill.storage.documents import AlreadyWritten
-from tests.ledger.test_documents import Page
+from tests.storage.test_documents import Page
 folder, me = Path(sys.argv[1]), sys.argv[2]
 (folder / f"{{me}}.ready").touch()
 while len(list(folder.glob("*.ready"))) < {WRITERS}:
