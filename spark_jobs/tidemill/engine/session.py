@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from tidemill.contract.file_mode import HADOOP_UMASK
+from tidemill.engine.spark_internals.active_session import activate
 from tidemill.spec.pipeline import Pipeline
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.loopback import loopback_variables
@@ -42,8 +42,7 @@ def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
     for key, value in session_conf(pipeline.spec).items():
         if session.conf.isModifiable(key):
             session.conf.set(key, value)
-    jvm: Any = session._jvm
-    jvm.org.apache.spark.sql.SparkSession.setActiveSession(session._jsparkSession)
+    activate(session)
     session.sparkContext.setLocalProperty(POOL, pipeline.name)
     return session
 

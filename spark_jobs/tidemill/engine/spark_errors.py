@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.engine import callback_errors
+from tidemill.engine.spark_internals.java_errors import SparkError, causes, converted
 from tidemill.spark_logs.partition_paths import disk_path
 
 # SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
@@ -48,14 +46,13 @@ class OutOfMemory(QueryInterrupted):
     """The JVM's heap was too small for a batch, or for one row of it; carries `condition`."""
 
 
-def of_spark(error: PySparkException | Py4JJavaError) -> TidemillError:
+def of_spark(error: SparkError) -> TidemillError:
     """An error of Spark's, told apart by whether a retry can help.
 
     Args:
         error: As PySpark raised it; it hands some of Spark's errors on as Py4J has them.
     """
-    if isinstance(error, Py4JJavaError):
-        error = convert_exception(error.java_exception)
+    error = converted(error)
     condition, state, text = _said(error)
     first = _shortened(text)
     if any(race in text for race in RACES):
@@ -118,12 +115,10 @@ def _without_trace(cause: str) -> str:
 def _said(error: PySparkException) -> tuple[str, str, str]:
     """Condition and SQLSTATE of the innermost error that has them, and what all of them say."""
     condition, state, texts = type(error).__name__, "", []
-    link: Any = error
-    while link is not None:
-        texts.append(getattr(link, "_desc", None) or str(link))
-        if link.getCondition():
-            condition, state = link.getCondition(), link.getSqlState() or ""
-        link = getattr(link, "_cause", None)
+    for cause, said in causes(error):
+        texts.append(said)
+        if found := cause.getCondition():
+            condition, state = found, cause.getSqlState() or ""
     text = " Caused by: ".join(texts)
     inner = CONDITION.findall(text)
     if not state and inner:

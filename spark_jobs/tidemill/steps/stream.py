@@ -7,8 +7,6 @@ increment under the same lease, and what a stream committed is for the next run 
 
 from __future__ import annotations
 
-from typing import Any
-
 from tidemill.contract.errors import UsageError
 from tidemill.engine.run.options import RunOptions
 from tidemill.spec.pipeline import Pipeline
@@ -74,13 +72,12 @@ def explain(pipeline: Pipeline) -> str:
     from tidemill.engine.session import open_session
     from tidemill.engine.sources.static_inputs import statics_now
     from tidemill.engine.spark_errors import of_spark
+    from tidemill.engine.spark_internals.plan import explained
 
     session = open_session(pipeline, "explain")
     try:
         with statics_now(session, pipeline) as statics:
-            execution = plan(session, pipeline, statics).rows._jdf.queryExecution()
-            jvm: Any = session._jvm
-            return str(jvm.PythonSQLUtils.explainString(execution, "extended"))
+            return explained(plan(session, pipeline, statics).rows)
     except PySparkException as error:
         raise of_spark(error) from error
 

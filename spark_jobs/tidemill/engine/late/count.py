@@ -25,7 +25,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tidemill.contract.log import Log
-from tidemill.engine.catalyst import Catalyst, analysed, kind, nodes
 from tidemill.engine.late.operators import (
     Drop,
     Rule,
@@ -41,6 +40,8 @@ from tidemill.engine.sources.read import read_stream
 from tidemill.engine.sources.reread import InputGone, read_again
 from tidemill.engine.sources.static_inputs import Statics, read_statics
 from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_internals.catalyst import Catalyst
+from tidemill.engine.spark_internals.plan import analysed, kind, nodes
 from tidemill.generations.build import left_out
 from tidemill.increments.exclusions import Excluded
 from tidemill.ledger.batch import Batch

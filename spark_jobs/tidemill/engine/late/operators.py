@@ -22,7 +22,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from tidemill.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from tidemill.engine.query.pipeline_class import (
     AGGREGATIONS,
     DEDUPLICATIONS,
@@ -32,6 +31,8 @@ from tidemill.engine.query.pipeline_class import (
     keeps_state,
 )
 from tidemill.engine.query.read_once import RELATIONS
+from tidemill.engine.spark_internals.catalyst import Catalyst
+from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, optimised
 from tidemill.spec.output import OutputMode
 
 SESSION = "spark.sessionWindow"
@@ -84,10 +85,10 @@ def rule_of(transformed: DataFrame, mode: OutputMode) -> Rule:
         mode: The output mode.
     """
     plan = Catalyst(transformed.sparkSession).inlined(analysed(transformed))
-    optimizer = transformed.sparkSession._jsparkSession.sessionState().optimizer()
     places = candidates(plan)
     stateful = [place for place, node in enumerate(places) if _keeps(node)]
-    planned = [node for node in candidates(optimizer.execute(plan)) if _keeps(node)]
+    as_planned = candidates(optimised(transformed.sparkSession, plan))
+    planned = [node for node in as_planned if _keeps(node)]
     unclear = None
     if [_planned_as(places[place]) for place in stateful] != [kind(node) for node in planned]:
         unclear = "Spark plans other operators than the transform has"
@@ -134,9 +135,7 @@ def without_state(plan: Any, rule: Rule, catalyst: Catalyst, places: Iterator[in
     if kind(plan) in STATEFUL and next(places) in rule.stateful:
         for _ in below[1:]:
             next(places)
-        nothing = catalyst.jvm.org.apache.spark.sql.catalyst.plans.logical.LocalRelation
-        none = catalyst.jvm.scala.Option.empty()
-        return nothing(plan.output(), catalyst.seq([]), False, none)
+        return catalyst.LocalRelation(plan.output(), catalyst.seq([]), False, catalyst.none)
     children = [without_state(child, rule, catalyst, places) for child in items(plan.children())]
     return plan.withNewChildren(catalyst.seq(children)) if children else plan
 

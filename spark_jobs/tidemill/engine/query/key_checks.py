@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from tidemill.contract.errors import SpecError
-from tidemill.engine.catalyst import analysed, items, kind
+from tidemill.engine.spark_internals.plan import analysed, items, kind
 from tidemill.spec.output import OutputMode
 from tidemill.spec.spec import Spec
 

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemill.contract.errors import SpecError
-from tidemill.engine.catalyst import analysed, items, kind, nodes
 from tidemill.engine.query.pipeline_class import WATERMARK
+from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, parsed_expression
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 
@@ -71,8 +71,7 @@ def with_partitions(result: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def columns_named(sql: str) -> set[str]:
     """The columns that an expression names, each by the first part of its name."""
-    session = SparkSession.active()
-    parsed = session._jsparkSession.sessionState().sqlParser().parseExpression(sql)
+    parsed = parsed_expression(SparkSession.active(), sql)
     named = (node for node in nodes(parsed) if kind(node) == "UnresolvedAttribute")
     return {node.nameParts().apply(0) for node in named}
 

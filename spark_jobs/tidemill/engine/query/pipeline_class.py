@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from tidemill.contract.pipeline_class import PipelineClass
-from tidemill.engine.catalyst import analysed, items, kind, nodes
+from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
 from tidemill.spec.output import OutputMode
 
 # What Spark marks the attributes of a watermark with, and all that is made of them alone.

@@ -14,7 +14,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from tidemill.engine.catalyst import Catalyst, analysed, items, kind
+from tidemill.engine.spark_internals.catalyst import Catalyst
+from tidemill.engine.spark_internals.plan import analysed, items, kind
 
 RELATIONS = frozenset({"StreamingRelation", "StreamingRelationV2"})
 
@@ -45,7 +46,7 @@ class _Shared:
         return plan.withNewChildren(self.catalyst.seq(children)) if children else plan
 
     def _reference(self, relation: Any) -> Any:
-        none = self.catalyst.jvm.scala.Option.empty()
+        none = self.catalyst.none
         name = _name(relation)
         if name not in self.definitions:
             identity = self.catalyst.CTERelationDef.newId()

@@ -14,8 +14,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from tidemill.contract.errors import SpecError
-from tidemill.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from tidemill.engine.query.pipeline_class import FIRST_COME, below, state_encoding
+from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
+from tidemill.engine.spark_internals.streaming_check import check_streaming
 from tidemill.spec.output import OutputMode
 from tidemill.toolchain.spark_conf import STATE_ENCODING
 
@@ -169,12 +170,8 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
     _refuse_python_aggregates(rows, path)
     # Spark judges by the session's, which may be of another pipeline.
     rows.sparkSession.conf.set(STATE_ENCODING, state_encoding(rows))
-    sql = Catalyst(rows.sparkSession).jvm.org.apache.spark.sql
-    spark_mode = getattr(sql.streaming.OutputMode, mode.capitalize())()
     try:
-        sql.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
-            analysed(rows), spark_mode
-        )
+        check_streaming(rows, mode)
     except AnalysisException as error:
         reason = " ".join(str(error).split(";")[0].split())
         raise ModeUnsupported(

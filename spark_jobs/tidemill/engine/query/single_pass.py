@@ -16,8 +16,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from tidemill.engine.catalyst import Catalyst, analysed, items, kind
 from tidemill.engine.query.reject import REJECT
+from tidemill.engine.spark_internals.catalyst import Catalyst
+from tidemill.engine.spark_internals.plan import analysed, items, kind
 
 PASSED_THROUGH = {"SubqueryAlias"}
 UNGUARDABLE = ("UDF", "Subquery", "Window", "Generator", "AggregateExpression", "PythonFunction")
@@ -96,6 +97,5 @@ def _unless_rejected(
     """The expression for a good row and null for a rejected one, as a named column."""
     null = catalyst.Literal(None, expression.dataType())
     value = catalyst.If(catalyst.IsNull(reject), expression, null)
-    none = catalyst.jvm.scala.Option.empty()
     nothing = catalyst.seq([])
-    return catalyst.Alias(value, name, identity, nothing, none, nothing)
+    return catalyst.Alias(value, name, identity, nothing, catalyst.none, nothing)

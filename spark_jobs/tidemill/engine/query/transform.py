@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 
 from tidemill.contract import user_code
 from tidemill.contract.errors import SpecError
-from tidemill.engine.catalyst import analysed, items
 from tidemill.engine.query.partition_columns import of_sources
 from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
+from tidemill.engine.spark_internals.plan import analysed, items
 from tidemill.spec.model import ENGINE_PREFIX
 from tidemill.spec.spec import Spec
 

@@ -16,8 +16,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from tidemill.contract.errors import Refused
-from tidemill.engine.catalyst import analysed, items, kind, nodes
 from tidemill.engine.recompute.intervals import Extent
+from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
 from tidemill.spec.pipeline import Pipeline
 
 # How `window` looks once it is analysed (`TimeWindowResolution`): the start of the last window is

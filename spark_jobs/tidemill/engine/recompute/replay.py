@@ -25,7 +25,6 @@ from pyspark.sql import SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.contract.log import Log
 from tidemill.engine import callback_errors
-from tidemill.engine.catalyst import Catalyst, analysed, kind, nodes
 from tidemill.engine.query.build import plan_rows
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.recompute.past_static_inputs import StaticsOf, statics_then
@@ -34,6 +33,8 @@ from tidemill.engine.recompute.replay_output import Keep, ReplayOutput
 from tidemill.engine.recompute.replay_segments import MOST_BATCHES, Step, segments, steps_of
 from tidemill.engine.sources.static_inputs import kept
 from tidemill.engine.spark_errors import of_spark, query_error
+from tidemill.engine.spark_internals.catalyst import Catalyst
+from tidemill.engine.spark_internals.plan import analysed, kind, nodes
 from tidemill.increments.exclusions import without
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructType
@@ -19,6 +17,7 @@ from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.scratch_generation import write_rows
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable
 from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.file_formats.keyed_rows import KeyedFile
 from tidemill.journal.recomputation import BatchRange
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
@@ -57,7 +56,7 @@ class ReplayOutput:
         except TidemillError as error:
             callback_errors.keep(self.place.generation, error)
             raise
-        except (PySparkException, Py4JJavaError) as error:
+        except SPARK_ERRORS as error:
             callback_errors.keep(self.place.generation, of_spark(error))
             raise
 

@@ -13,11 +13,12 @@ from pyspark.sql.streaming import StreamingQuery
 from tidemill.contract.log import Log
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.budget import Spending
-from tidemill.engine.run.graceful_stop import Brake, Due, at_work
+from tidemill.engine.run.graceful_stop import Brake, Due
 from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.progress import Progress
 from tidemill.engine.run.running_query import Register
 from tidemill.engine.run.sample_rows import shown_rows
+from tidemill.engine.spark_internals.query_state import at_work
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline

@@ -3,10 +3,8 @@
 `StreamingQuery.stop()` interrupts whatever batch is at work: it is read again by the next run, and
 a sink that is no file sink gets a part of it twice. So the query is first cut off from its sources:
 Spark's own loop then finds nothing to plan another batch from, but for the one without data that a
-moved watermark asks for. It is done while no batch can be planned: Spark signals a condition after
-each batch, and whoever waits for that holds the lock which planning the next one needs
-(`MicroBatchExecution.constructNextBatch`; `processAllAvailable` waits in the same way). With the
-trigger `availableNow` the query then ends by itself; with another it is stopped once it is idle.
+moved watermark asks for. It is done while no batch can be planned. With the trigger `availableNow`
+the query then ends by itself; with another it is stopped once it is idle.
 """
 
 from __future__ import annotations
@@ -14,19 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event, Thread
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from tidemill.engine.spark_internals.batch_boundary import BatchBoundary
+from tidemill.engine.spark_internals.query_state import at_work
+
 POLL_MS = 200
 POLL_SECONDS = POLL_MS / 1000
 Due = Callable[[Event], str | None]
-
-
-def at_work(query: StreamingQuery) -> bool:
-    """Whether anything of a query still runs: `isActive` is said of one that is ending, too."""
-    return bool(_execution(query).queryExecutionThread().isAlive())
 
 
 class Brake:
@@ -49,12 +45,12 @@ class Brake:
     def __init__(
         self, session: SparkSession, query: StreamingQuery, due: Due, *, by_batch: bool = True
     ) -> None:
-        self._jvm: Any = session._jvm
+        self._session = session
         self._query = query
         self._due = due
         self._off = Event()
         self._error: BaseException | None = None
-        self._cut_off: Any = None
+        self._boundary: BatchBoundary | None = None
         self._thread = Thread(target=self._run, args=(by_batch,), name="brake", daemon=True)
         self.reason: str | None = None
 
@@ -70,10 +66,8 @@ class Brake:
     ) -> None:
         self._off.set()
         self._thread.join()
-        if self._cut_off is not None and not at_work(self._query):
-            # At its end a query stops the sources that it knows of.
-            for source in _each(self._cut_off.keysIterator()):
-                source.stop()
+        if self._boundary is not None and not at_work(self._query):
+            self._boundary.stop_sources()
         if self._error is not None and error is None:
             raise self._error
 
@@ -88,21 +82,14 @@ class Brake:
             self._query.stop()
 
     def _between_batches(self) -> None:
-        execution = _execution(self._query)
-        lock, batch_ended = execution.awaitProgressLock(), execution.awaitProgressLockCondition()
-        milliseconds = self._jvm.java.util.concurrent.TimeUnit.MILLISECONDS
-        lock.lock()
-        try:
+        boundary = self._boundary = BatchBoundary(self._session, self._query)
+        with boundary.held():
             while self._goes_on():
                 self.reason = self._due(self._off)
                 if self.reason is not None:
-                    self._cut_off = execution.uniqueSources()
-                    getattr(execution, "uniqueSources_$eq")(self._cut_off.empty())
+                    boundary.cut_off()
                     break
-                # `await` is a keyword of Python.
-                getattr(batch_ended, "await")(POLL_MS, milliseconds)
-        finally:
-            lock.unlock()
+                boundary.wait(POLL_MS)
         if self.reason is not None:
             self._stop_when_idle()
 
@@ -127,15 +114,3 @@ class Brake:
 
     def _goes_on(self) -> bool:
         return not self._off.is_set() and self._query.isActive
-
-
-def _execution(query: StreamingQuery) -> Any:
-    return query._jsq.streamingQuery()
-
-
-def _each(iterator: Any) -> list[Any]:
-    """What a Scala iterator gives."""
-    found = []
-    while iterator.hasNext():
-        found.append(iterator.next())
-    return found

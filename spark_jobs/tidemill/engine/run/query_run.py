@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -22,6 +21,7 @@ from tidemill.engine.run.progress import Progress
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Statics, kept
 from tidemill.engine.spark_errors import QueryInterrupted, of_spark, query_error
+from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.engine.state_damage import explain_state
 from tidemill.generations.verify import Generation
 from tidemill.ledger.ledger import Batch
@@ -138,5 +138,5 @@ class QueryRun:
                 field="output",
                 trigger=str(trigger),
             ) from error
-        except (PySparkException, Py4JJavaError) as error:
+        except SPARK_ERRORS as error:
             raise of_spark(error) from error

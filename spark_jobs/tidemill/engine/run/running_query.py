@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.engine.query.planned_query import SAMPLE
 from tidemill.engine.run.progress import Progress
+from tidemill.engine.spark_internals.query_state import explained, last_progress
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.running_queries import Running, RunningQuery
 from tidemill.spec.pipeline import Pipeline
@@ -91,10 +91,9 @@ class Register:
         self._write()
 
     def _last_progress(self) -> dict[str, Any] | None:
-        report = self._query._jsq.lastProgress()
-        if report is None:
+        progress = last_progress(self._query)
+        if progress is None:
             return None
-        progress: dict[str, Any] = json.loads(report.json())
         # Rows that are shown on a screen are not kept in a file.
         progress.get("observedMetrics", {}).pop(SAMPLE, None)
         return progress
@@ -103,8 +102,3 @@ class Register:
         self._document = self._document.model_copy(update={"written": datetime.now(UTC)})
         self._place.write(self._document)
         self._due = time.monotonic() + BEAT_SECONDS
-
-
-def explained(query: StreamingQuery) -> str:
-    """The extended plan of a query's last batch, as `StreamingQuery.explain` prints it."""
-    return str(query._jsq.explainInternal(True))

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidemill.engine.catalyst import items, kind
 from tidemill.engine.query.pipeline_class import OWN_STATE
+from tidemill.engine.spark_internals.plan import items, kind
 
 # The metadata of an input's columns that names the input.
 INPUT = "tidemill.input"

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from tidemill.compatibility.plan_shape import Aggregate, Column, Operator
-from tidemill.engine.catalyst import Catalyst, items, kind, nodes
 from tidemill.engine.query.pipeline_class import DEDUPLICATIONS, EVOLVING, OWN_STATE
 from tidemill.engine.shape.expressions import Texts
 from tidemill.engine.shape.function_hash import hash_of_function
-from tidemill.engine.shape.python_function import python_function
 from tidemill.engine.shape.state_variables import columns_of, variables_of
+from tidemill.engine.spark_internals.plan import items, kind, nodes
+from tidemill.engine.spark_internals.python_function import python_function
 
 
-def operator_of(node: Any, texts: Texts, catalyst: Catalyst) -> Operator:
+def operator_of(node: Any, texts: Texts, session: SparkSession) -> Operator:
     """The shape of an operator.
 
     Args:
@@ -35,7 +36,7 @@ def operator_of(node: Any, texts: Texts, catalyst: Catalyst) -> Operator:
         keys = tuple(_column(one, texts) for one in items(node.keys()))
         return Operator(kind=kind(node), keys=keys)
     if kind(node) in OWN_STATE:
-        return _own(node, texts, catalyst)
+        return _own(node, texts, session)
     said = tuple(texts.of(one) for one in items(node.expressions()))
     return Operator(kind=kind(node), condition=said)
 
@@ -111,12 +112,12 @@ def _both(part: Any) -> tuple[Any, Any]:
     return part.left(), part.right()
 
 
-def _own(node: Any, texts: Texts, catalyst: Catalyst) -> Operator:
+def _own(node: Any, texts: Texts, session: SparkSession) -> Operator:
     """State in a user's own hands; that of the JVM's languages tells less."""
     in_python = kind(node) in ("FlatMapGroupsInPandasWithState", "TransformWithStateInPySpark")
     evolving = kind(node) in EVOLVING
     groups = items(node.leftAttributes() if evolving and in_python else node.groupingAttributes())
-    function = python_function(node.functionExpr(), catalyst) if in_python else None
+    function = python_function(session, node.functionExpr()) if in_python else None
     processor = getattr(getattr(function, "__self__", None), "_stateful_processor", None)
     state = node.stateType() if in_python and not evolving else None
     return Operator(

@@ -18,15 +18,17 @@ from pyspark.sql.types import StructType
 
 from tidemill.compatibility.plan_shape import Column, PlanShape
 from tidemill.contract.layout import Layout
-from tidemill.engine.catalyst import Catalyst, analysed, items, kind, nodes
 from tidemill.engine.query.partition_columns import of_sources, with_partitions
 from tidemill.engine.query.pipeline_class import class_of, keeps_state
 from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.shape.expressions import INPUT, Texts
 from tidemill.engine.shape.function_hash import hash_of_function
 from tidemill.engine.shape.operators import operator_of
-from tidemill.engine.shape.python_function import python_function
 from tidemill.engine.sources.read import read_stream, schema_of
+from tidemill.engine.spark_internals.catalyst import Catalyst
+from tidemill.engine.spark_internals.empty_frame import empty_frame
+from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, optimised
+from tidemill.engine.spark_internals.python_function import python_function, python_udfs
 from tidemill.file_formats.delta_log import has_table
 from tidemill.sources.static_files import StaticMissing
 from tidemill.spec.output import OutputMode
@@ -100,13 +102,7 @@ def bare(
         schema: The schema of its rows.
         streaming: Whether it is a source.
     """
-    said = json.loads(schema.json())
-    for field in said["fields"]:
-        field["metadata"] = {INPUT: name}
-    spark: Any = session._jsparkSession
-    columns = spark.parseDataType(json.dumps(said))
-    nothing = session.sparkContext._jsc.emptyRDD().rdd()
-    return DataFrame(spark.internalCreateDataFrame(nothing, columns, streaming), session)
+    return empty_frame(session, schema, {INPUT: name}, streaming=streaming)
 
 
 def shape_of(result: DataFrame, mode: OutputMode) -> PlanShape:
@@ -115,14 +111,12 @@ def shape_of(result: DataFrame, mode: OutputMode) -> PlanShape:
     before = session.conf.get(ALL_PARTS[0])
     session.conf.set(*ALL_PARTS)
     try:
-        catalyst = Catalyst(session)
-        plan = catalyst.inlined(analysed(result))
-        optimizer: Any = session._jsparkSession.sessionState().optimizer()
+        plan = Catalyst(session).inlined(analysed(result))
         texts, planned = Texts(), Texts()
         # Spark keeps what the optimised plan asks for, and joins by the type that it has there.
         operators = [
-            operator_of(node, planned, catalyst)
-            for node in planned.walk(optimizer.execute(plan))
+            operator_of(node, planned, session)
+            for node in planned.walk(optimised(session, plan))
             if node.isStreaming() and keeps_state(node)
         ]
         filters, others = [], []
@@ -143,7 +137,7 @@ def shape_of(result: DataFrame, mode: OutputMode) -> PlanShape:
             filters=tuple(sorted(filters)),
             columns=tuple(columns),
             others=tuple(others),
-            functions=dict(sorted(_functions(plan, catalyst))),
+            functions=dict(sorted(_functions(plan, session))),
         )
     finally:
         session.conf.set(ALL_PARTS[0], str(before))
@@ -155,20 +149,15 @@ def _called(node: Any) -> str:
     return kind(node)
 
 
-def _functions(plan: Any, catalyst: Catalyst) -> Iterator[tuple[str, str]]:
+def _functions(plan: Any, session: SparkSession) -> Iterator[tuple[str, str]]:
     """The Python functions of rows, by name."""
-    pattern = catalyst.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF()
     for node in nodes(plan):
         if node.isStreaming() and keeps_state(node):
             continue
-        for top in items(node.expressions()):
-            if not top.containsPattern(pattern):
-                continue
-            for expression in nodes(top):
-                if kind(expression) == "PythonUDF":
-                    function = python_function(expression, catalyst)
-                    code = "unknown" if function is None else hash_of_function(function)
-                    yield str(expression.name()), code
+        for expression in python_udfs(session, node):
+            function = python_function(session, expression)
+            code = "unknown" if function is None else hash_of_function(function)
+            yield str(expression.name()), code
 
 
 def _static_schema(pipeline: Pipeline, name: str) -> StructType:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 
@@ -21,6 +19,8 @@ from tidemill.engine import callback_errors
 from tidemill.engine.query.planned_query import ROWS_READ
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable
 from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
+from tidemill.engine.spark_internals.query_state import observed_counts
 from tidemill.file_formats.keyed_rows import KeyedFile
 from tidemill.file_formats.parquet import read_footer
 from tidemill.ledger.manifests import (
@@ -90,7 +90,7 @@ class Attempts:
         except TidemillError as error:
             callback_errors.keep(self.pipeline.name, error)
             raise
-        except (PySparkException, Py4JJavaError) as error:
+        except SPARK_ERRORS as error:
             # Else every error in here would count as the user's function's.
             callback_errors.keep(self.pipeline.name, of_spark(error))
             raise
@@ -156,12 +156,8 @@ class Attempts:
         query = names.get(self.pipeline.name)
         if query is None:
             return None
-        metrics = query._jsq.streamingQuery().lastExecution().observedMetrics()
-        counts = [
-            int(metrics.apply(name).getLong(0))
-            for name in (f"{ROWS_READ}.{source}" for source in self.pipeline.spec.sources)
-            if metrics.contains(name)
-        ]
+        sources = self.pipeline.spec.sources
+        counts = observed_counts(query, (f"{ROWS_READ}.{source}" for source in sources))
         return sum(counts) if counts else None
 
 

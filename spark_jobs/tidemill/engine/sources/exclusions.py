@@ -13,8 +13,8 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tidemill.engine.catalyst import Catalyst
 from tidemill.engine.sources.read import ORIGIN
+from tidemill.engine.spark_internals.encoded_path import encoded_path
 from tidemill.increments.exclusions import Excluded
 from tidemill.spark_logs.offset_ranges import Range
 
@@ -41,8 +41,7 @@ def _without(name: str, rows: DataFrame, found: Excluded) -> DataFrame:
 
 def _uris(session: SparkSession, paths: Iterable[str]) -> list[str]:
     """How Spark may write the paths of files in `_metadata.file_path`."""
-    path = Catalyst(session).jvm.org.apache.hadoop.fs.Path
-    encoded = [str(path(one).toUri().toString()) for one in sorted(paths)]
+    encoded = [encoded_path(session, one) for one in sorted(paths)]
     return [f"{scheme}{one}" for one in encoded for scheme in ("file:", "file://")]
 
 

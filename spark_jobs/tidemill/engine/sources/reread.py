@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemill.contract.errors import Refused
 from tidemill.engine.sources.read import ORIGIN, read_stream
+from tidemill.engine.spark_internals.encoded_path import encoded_path
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 from tidemill.sources.files.clean_source import located
@@ -101,10 +101,7 @@ def of_files(session: SparkSession, source: FileSource, places: list[Path]) -> D
 
 def _from(rows: DataFrame, archive: Path, directory: Path) -> DataFrame:
     """Rows of archived files with the names that these had when they were read."""
-    jvm: Any = rows.sparkSession._jvm
-    paths = (jvm.org.apache.hadoop.fs.Path(str(place)).toUri() for place in (archive, directory))
-    # As `_metadata.file_path` has them, where some letters are escaped.
-    now, then = (str(path.getRawPath()) for path in paths)
+    now, then = (encoded_path(rows.sparkSession, place) for place in (archive, directory))
     return rows.withColumn(ORIGIN, F.replace(ORIGIN, F.lit(now), F.lit(then)))
 
 

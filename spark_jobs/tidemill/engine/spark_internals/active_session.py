@@ -1,0 +1,16 @@
+"""The session that the JVM takes for the active one of a thread.
+
+Relies on `SparkSession.setActiveSession`, for which PySpark has no method.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+def activate(session: SparkSession) -> None:
+    """Make a session the active one of this thread."""
+    jvm: Any = session._jvm
+    jvm.org.apache.spark.sql.SparkSession.setActiveSession(session._jsparkSession)

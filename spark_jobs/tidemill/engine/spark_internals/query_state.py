@@ -1,0 +1,43 @@
+"""What a running query knows of itself beyond `StreamingQuery`.
+
+Relies on the JVM's `StreamingQuery`, and on `StreamExecution` behind it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql.streaming import StreamingQuery
+
+
+def execution(query: StreamingQuery) -> Any:
+    """The `StreamExecution` of a query (`StreamingQueryWrapper.streamingQuery`)."""
+    return query._jsq.streamingQuery()
+
+
+def at_work(query: StreamingQuery) -> bool:
+    """Whether its thread still runs: `isActive` is said of a query that is ending, too."""
+    return bool(execution(query).queryExecutionThread().isAlive())
+
+
+def last_progress(query: StreamingQuery) -> dict[str, Any] | None:
+    """The last report with every metric; PySpark's own cannot hold some (`lastProgress.json`)."""
+    report = query._jsq.lastProgress()
+    found: dict[str, Any] | None = None if report is None else json.loads(report.json())
+    return found
+
+
+def explained(query: StreamingQuery) -> str:
+    """The extended plan of the last batch, as `StreamingQuery.explain` prints it."""
+    return str(query._jsq.explainInternal(True))
+
+
+def observed_counts(query: StreamingQuery, names: Iterable[str]) -> list[int]:
+    """The first value of each observed metric of the batch at work, where it has one.
+
+    Relies on `lastExecution.observedMetrics`: reports come only when the batch has ended.
+    """
+    metrics = execution(query).lastExecution().observedMetrics()
+    return [int(metrics.apply(name).getLong(0)) for name in names if metrics.contains(name)]

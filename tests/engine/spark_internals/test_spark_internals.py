@@ -1,0 +1,232 @@
+"""What `spark_internals` relies on in Spark: a version that changes it fails here by name."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.types import StructType
+
+from tidemill.engine.spark_internals.active_session import activate
+from tidemill.engine.spark_internals.batch_boundary import BatchBoundary
+from tidemill.engine.spark_internals.catalyst import Catalyst
+from tidemill.engine.spark_internals.empty_frame import empty_frame
+from tidemill.engine.spark_internals.encoded_path import encoded_path
+from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS, causes, converted
+from tidemill.engine.spark_internals.plan import (
+    analysed,
+    explained,
+    items,
+    kind,
+    nodes,
+    optimised,
+    parsed_expression,
+)
+from tidemill.engine.spark_internals.python_function import python_function, python_udfs
+from tidemill.engine.spark_internals.query_state import (
+    at_work,
+    last_progress,
+    observed_counts,
+)
+from tidemill.engine.spark_internals.query_state import explained as explained_query
+from tidemill.engine.spark_internals.scratch_session import ScratchSession
+from tidemill.engine.spark_internals.streaming_check import check_streaming
+
+pytestmark = pytest.mark.jvm
+
+
+@pytest.fixture
+def numbers(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([(1,), (2,), (3,)], "n int")
+
+
+@pytest.fixture
+def stream(spark: SparkSession) -> DataFrame:
+    return empty_frame(spark, StructType.fromDDL("n int"), {"from": "here"}, streaming=True)
+
+
+def test_a_plan_is_analysed_optimised_and_walked(spark: SparkSession, numbers: DataFrame) -> None:
+    plan = analysed(numbers.where("n > 1").where("n < 3"))
+    assert [kind(node) for node in nodes(plan)][:2] == ["Filter", "Filter"]
+    assert [kind(node) for node in nodes(optimised(spark, plan))].count("Filter") == 1
+    assert [str(one.name()) for one in items(plan.output())] == ["n"]
+
+
+def test_an_expression_is_parsed_with_its_names_unresolved(spark: SparkSession) -> None:
+    parsed = parsed_expression(spark, "nowhere + 1")
+    assert "UnresolvedAttribute" in [kind(node) for node in nodes(parsed)]
+
+
+def test_a_frame_is_explained_with_all_its_plans(numbers: DataFrame) -> None:
+    assert "== Analyzed Logical Plan ==" in explained(numbers)
+    assert "== Physical Plan ==" in explained(numbers)
+
+
+def test_a_frame_is_made_of_a_plan_that_was_rewritten(
+    spark: SparkSession, numbers: DataFrame
+) -> None:
+    catalyst, plan = Catalyst(spark), analysed(numbers)
+    (n,) = items(plan.output())
+    no_names = catalyst.seq([])
+    identity = catalyst.NamedExpression.newExprId()
+    null = catalyst.Literal(None, n.dataType())
+    value = catalyst.If(catalyst.IsNull(n), null, n)
+    column = catalyst.Alias(value, "m", identity, no_names, catalyst.none, no_names)
+    kept = catalyst.Filter(catalyst.Literal.TrueLiteral(), plan)
+    frame = catalyst.frame(catalyst.Project(catalyst.seq([column]), kept))
+    assert [row.m for row in frame.collect()] == [1, 2, 3]
+    nothing = catalyst.LocalRelation(plan.output(), no_names, False, catalyst.none)
+    assert catalyst.frame(nothing).collect() == []
+
+
+def test_a_plan_is_shared_and_inlined_again(spark: SparkSession, numbers: DataFrame) -> None:
+    catalyst, plan, none = Catalyst(spark), analysed(numbers), Catalyst(spark).none
+    shared = catalyst.CTERelationDef(plan, catalyst.CTERelationDef.newId(), none, False, none)
+    read = catalyst.CTERelationRef(
+        shared.id(), True, plan.output(), False, none, False, none, False
+    )
+    whole = catalyst.WithCTE(read, catalyst.seq([shared]))
+    assert catalyst.frame(whole).count() == 3
+    assert "CTERelationRef" not in [kind(node) for node in nodes(catalyst.inlined(whole))]
+
+
+def test_a_view_leaves_no_node_in_a_plan(spark: SparkSession, numbers: DataFrame) -> None:
+    numbers.createOrReplaceTempView("numbers_of_a_test")
+    try:
+        plan = analysed(spark.sql("SELECT n FROM numbers_of_a_test"))
+    finally:
+        spark.catalog.dropTempView("numbers_of_a_test")
+    assert "View" in [kind(node) for node in nodes(plan)]
+    assert "View" not in [kind(node) for node in nodes(Catalyst(spark).without_views(plan))]
+
+
+def test_the_code_of_a_python_function_is_read_back(
+    spark: SparkSession, numbers: DataFrame
+) -> None:
+    double = F.udf(lambda n: 2 * n, "int")
+    (udf,) = python_udfs(spark, analysed(numbers.select(double("n"))))
+    function = python_function(spark, udf)
+    assert function is not None
+    assert function(21) == 42
+
+
+def test_an_empty_frame_is_a_stream_whose_columns_have_metadata(stream: DataFrame) -> None:
+    assert stream.isStreaming
+    assert stream.schema["n"].metadata == {"from": "here"}
+
+
+def test_a_scratch_session_knows_its_views_and_nothing_of_the_others(
+    spark: SparkSession, numbers: DataFrame
+) -> None:
+    spark.range(1).createOrReplaceTempView("of_the_session")
+    try:
+        scratch = ScratchSession(spark, without=["java_method"])
+    finally:
+        spark.catalog.dropTempView("of_the_session")
+    scratch.create_view("numbers", numbers)
+    frame = Catalyst(spark).frame(scratch.analysed("SELECT max(n) AS n FROM numbers"))
+    assert [row.n for row in frame.collect()] == [3]
+    for refused in (
+        "SELECT * FROM of_the_session",
+        "SELECT java_method('java.lang.System', 'exit')",
+        "SELECT system.builtin.java_method('java.lang.System', 'exit')",
+        "SELECT * FROM parquet.`/nowhere`",
+    ):
+        with pytest.raises(AnalysisException):
+            scratch.analysed(refused)
+    assert spark.sql("SELECT java_method('java.lang.Math', 'abs', -1) AS one").first()
+
+
+def test_a_command_is_seen_before_it_is_run(spark: SparkSession) -> None:
+    scratch = ScratchSession(spark, without=())
+    assert scratch.command_in("WITH a AS (SELECT 1 AS n) SELECT n FROM a") is None
+    assert scratch.command_in("SET spark.sql.ansi.enabled=false") == "SetCommand"
+    assert scratch.command_in("CREATE TABLE t (n INT)") == "CreateTable"
+    assert scratch.command_in("BEGIN SELECT 1; END") == "CompoundBody"
+
+
+def test_spark_checks_a_stream_for_an_output_mode(stream: DataFrame) -> None:
+    check_streaming(stream, "append")
+    with pytest.raises(AnalysisException):
+        check_streaming(stream.groupBy("n").count(), "append")
+
+
+def test_a_new_session_is_the_active_one_of_its_thread(spark: SparkSession) -> None:
+    other, found = spark.newSession(), []
+
+    def look() -> None:
+        activate(other)
+        jvm: Any = spark._jvm
+        found.append(jvm.org.apache.spark.sql.SparkSession.active().sessionUUID())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [other._jsparkSession.sessionUUID()]
+
+
+def test_a_path_is_encoded_as_spark_shows_that_of_a_file(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    file = tmp_path / "ä b%c.csv"
+    file.write_text("1\n")
+    shown = spark.read.schema("n int").csv(str(tmp_path)).select("_metadata.file_path").first()
+    assert shown is not None
+    assert re.sub("^file:(//)?", "", shown.file_path) == encoded_path(spark, file)
+
+
+def test_an_error_of_the_jvm_gives_its_condition_and_its_causes(numbers: DataFrame) -> None:
+    with pytest.raises(SPARK_ERRORS) as caught:
+        numbers.select(F.expr("n / 0")).collect()
+    error = converted(caught.value)
+    assert isinstance(error, PySparkException)
+    assert "DIVIDE_BY_ZERO" in {cause.getCondition() for cause, _ in causes(error)}
+    assert all(text for _, text in causes(error))
+
+
+class TestRunningQuery:
+    """A query that has ended its first batch and waits for the next."""
+
+    @pytest.fixture
+    def query(self, spark: SparkSession, tmp_path: Path) -> Iterator[StreamingQuery]:
+        source = tmp_path / "source"
+        source.mkdir()
+        (source / "one.csv").write_text("1\n2\n")
+        rows = spark.readStream.schema("n int").csv(str(source)).observe("seen", F.count("*"))
+        writer = rows.writeStream.format("noop").queryName("of_a_test")
+        query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+        query.processAllAvailable()
+        yield query
+        query.stop()
+
+    def test_what_it_knows_of_itself(self, query: StreamingQuery) -> None:
+        assert at_work(query)
+        assert observed_counts(query, ["seen", "unseen"]) == [2]
+        assert "== Physical Plan ==" in explained_query(query)
+        report = last_progress(query)
+        assert report is not None
+        assert report["observedMetrics"] == {"seen": {"count(1)": 2}}
+        query.stop()
+        assert not at_work(query)
+
+    def test_it_reads_no_more_once_it_is_cut_off(
+        self, spark: SparkSession, query: StreamingQuery, tmp_path: Path
+    ) -> None:
+        boundary = BatchBoundary(spark, query)
+        with boundary.held():
+            boundary.wait(1)
+            boundary.cut_off()
+        (tmp_path / "source/two.csv").write_text("3\n")
+        query.processAllAvailable()
+        reports = query.recentProgress
+        assert sum(report.numInputRows for report in reports) == 2
+        query.stop()
+        boundary.stop_sources()
