@@ -10,5 +10,5 @@ from tidemill_airflow.operators.docs_link import URL_PREFIX, DataDocsLink
 
 class TidemillPlugin(AirflowPlugin):
     name = "tidemill"
-    fastapi_apps = [{"app": lazy_app, "url_prefix": URL_PREFIX, "name": "Tidemill"}]  # noqa: RUF012
-    operator_extra_links = [DataDocsLink()]  # noqa: RUF012
+    fastapi_apps = [{"app": lazy_app, "url_prefix": URL_PREFIX, "name": "Tidemill"}]
+    operator_extra_links = [DataDocsLink()]

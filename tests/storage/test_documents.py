@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from tests.processes import child
+from tidemill.contract.document import Document
 from tidemill.storage import documents
 from tidemill.storage.disk_errors import DiskFull, NoHardLinks
 from tidemill.storage.documents import AlreadyWritten, NotReadableBack, TornDocument
 
 
-class Page(BaseModel):
+class Page(Document):
     """A document of more than one disk block."""
 
     writer: str
@@ -38,6 +38,7 @@ WRITE = f"""
 import sys, time
 from contextlib import suppress
 from pathlib import Path
+from tidemill.contract.document import Document
 from tidemill.storage import documents
 from tidemill.storage.documents import AlreadyWritten
 from tests.storage.test_documents import Page

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from airflow.sdk import BaseNotifier
-from pydantic import BaseModel, ConfigDict
 
 from tidemill.contract import report as reports
+from tidemill.contract.document import Document
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.layout import Layout
@@ -35,10 +35,8 @@ PLACEHOLDER = "{message}"
 TROUBLE = (Outcome.HELD, Outcome.REFUSED, Outcome.FAILED)
 
 
-class Notice(BaseModel):
+class Notice(Document):
     """A change of state."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: int
     state: State

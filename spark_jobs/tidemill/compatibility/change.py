@@ -13,8 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 
@@ -27,7 +26,7 @@ class Verdict(StrEnum):
     NOT_ALLOWED = "not allowed"
 
 
-class Change(BaseModel):
+class Change(FrozenModel):
     """One thing that is not as it was.
 
     Attributes:
@@ -38,8 +37,6 @@ class Change(BaseModel):
         means: What that means.
         remedy: What to do, with the command.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     field: str
     was: Any

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from tidemill.compatibility.binding_rules import judge_of
 from tidemill.compatibility.change import Change, Judge, refuse
 from tidemill.compatibility.code_hash import hash_of_code
@@ -18,6 +16,7 @@ from tidemill.compatibility.creation_snapshot import (
     read_fingerprint,
 )
 from tidemill.compatibility.spec_changes import spec_changes
+from tidemill.contract.document import Document
 from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
@@ -88,10 +87,8 @@ class Born:
         return was, print_of(self.pipeline.spec, code, path.suffix)
 
 
-class Passed(BaseModel):
+class Passed(Document):
     """A spec and code that a generation was found to be able to go on with."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     spec_hash: str
     code_hash: str

@@ -14,9 +14,10 @@ from datetime import date, timedelta
 from enum import Enum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from tidemill.compatibility.code_hash import OF_THE_TRANSFORM, hash_of_code
+from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.ledger.generation_note import (
     GenerationNote,
@@ -36,7 +37,7 @@ from tidemill.storage import documents
 APART = {"kind", "event_time", "row_rules"}
 
 
-class SourcePrint(BaseModel):
+class SourcePrint(FrozenModel):
     """A source, as far as it says which rows come.
 
     Attributes:
@@ -46,8 +47,6 @@ class SourcePrint(BaseModel):
         fields: All others that are not at their defaults, by their names in the spec.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     kind: str
     event_time: str | None
     watermark: float | None
@@ -55,7 +54,7 @@ class SourcePrint(BaseModel):
     fields: dict[str, Any]
 
 
-class SpecSnapshot(BaseModel):
+class SpecSnapshot(FrozenModel):
     """A spec, as far as it says what the query does.
 
     Attributes:
@@ -65,8 +64,6 @@ class SpecSnapshot(BaseModel):
         sink_code: The hash of the file's code that such a sink calls.
         writer: Options of the files' writer.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sources: dict[str, SourcePrint]
     statics: dict[str, dict[str, Any]]
@@ -85,7 +82,7 @@ class SpecSnapshot(BaseModel):
     sink_code: str | None
 
 
-class CreationSnapshot(BaseModel):
+class CreationSnapshot(Document):
     """Written once, when a generation is born, beside its note.
 
     A fork has that of the generation it comes from, whose state it goes on with.
@@ -98,8 +95,6 @@ class CreationSnapshot(BaseModel):
         code: The transform's file.
         suffix: `.py` or `.sql`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     generation: str
     query_id: str

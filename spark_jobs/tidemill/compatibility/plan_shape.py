@@ -6,18 +6,11 @@ between were called: two transforms that compute the same in other words have th
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.pipeline_class import PipelineClass
 
 
-class Part(BaseModel):
-    """A part of a plan; frozen, and compared as a whole."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Column(Part):
+class Column(FrozenModel):
     """A column of the result, or a key.
 
     Attributes:
@@ -30,7 +23,7 @@ class Column(Part):
     made_of: str = ""
 
 
-class Aggregate(Part):
+class Aggregate(FrozenModel):
     """An aggregate of a streaming aggregation.
 
     Attributes:
@@ -46,7 +39,7 @@ class Aggregate(Part):
     state: tuple[str, ...]
 
 
-class StateVariable(Part):
+class StateVariable(FrozenModel):
     """A variable of `transformWithState`.
 
     Attributes:
@@ -62,7 +55,7 @@ class StateVariable(Part):
     ttl: bool = False
 
 
-class Operator(Part):
+class Operator(FrozenModel):
     """An operator with state.
 
     Attributes:
@@ -89,7 +82,7 @@ class Operator(Part):
     function: str | None = None
 
 
-class PlanShape(Part):
+class PlanShape(FrozenModel):
     """A transform's plan.
 
     Attributes:

@@ -9,8 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
+from tidemill.contract.document import Document
 from tidemill.contract.errors import ExitCode, Held, Refused, TidemillError, escaped
 from tidemill.contract.syntax.quantities import sum_if_known
 
@@ -29,7 +30,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-class Report(BaseModel):
+class Report(Document):
     """What a step did.
 
     Attributes:
@@ -44,8 +45,6 @@ class Report(BaseModel):
         facts: What the step found or did, by step.
         error: `TidemillError.as_dict()` where there was one.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pipeline: str
     run_id: str
@@ -97,7 +96,7 @@ def write(report: Report, run_folder: Path) -> Path:
     target = path_of(run_folder, report.step)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     with draft.open("w", encoding="utf-8") as file:
-        file.write(report.model_dump_json(indent=2) + "\n")
+        file.write(report.content())
         file.flush()
         os.fsync(file.fileno())
     draft.replace(target)
@@ -110,7 +109,7 @@ def read(run_folder: Path, step: Step) -> Report | None:
     A report informs; whether rows were taken in, judged or published, the ledger alone knows.
     """
     try:
-        return Report.model_validate_json(path_of(run_folder, step).read_bytes())
+        return Report.parse(path_of(run_folder, step).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.file_formats.delta_log import has_table
 
@@ -20,7 +19,7 @@ class NoSuchVersion(UsageError):
     """A table has no such version, or no longer; carries `version` and `newest`."""
 
 
-class Head(BaseModel):
+class Head(FrozenModel):
     """A version of a table.
 
     Attributes:
@@ -28,14 +27,12 @@ class Head(BaseModel):
         rows: By the log's statistics; None where somebody else added files without them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     version: int
     files: int
     rows: int | None
 
 
-class Rows(BaseModel):
+class Rows(FrozenModel):
     """Some rows of a version of a table, in no particular order.
 
     Attributes:
@@ -44,8 +41,6 @@ class Rows(BaseModel):
         columns: Their names, in the table's order.
         rows: Column -> value.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: int | None
     total: int | None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.spec.output import Output
 from tidemill.spec.sources.file import FileFormat
 
 
-class WriteFormat(BaseModel):
+class WriteFormat(FrozenModel):
     """Format and options of the file sink.
 
     Attributes:
         format: The format of the files.
         options: The options of Spark's writer, as text.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: FileFormat = "parquet"
     options: dict[str, str] = {}

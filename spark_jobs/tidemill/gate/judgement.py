@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import TidemillError
 
 EngineName = Literal["in_process", "spark"]
@@ -22,7 +21,7 @@ class CheckBroke(TidemillError):
     """
 
 
-class ExpectationOutcome(BaseModel):
+class ExpectationOutcome(FrozenModel):
     """What became of one expectation.
 
     Attributes:
@@ -35,8 +34,6 @@ class ExpectationOutcome(BaseModel):
         unexpected_percent: The unexpected percent of the rows that are not null, 0 to 100.
         samples: Values that broke it, at most `gate.samples`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     type: str
     columns: tuple[str, ...]
@@ -58,7 +55,7 @@ class ExpectationOutcome(BaseModel):
         return what
 
 
-class Judgement(BaseModel):
+class Judgement(FrozenModel):
     """The verdict on a list of files.
 
     Attributes:
@@ -71,8 +68,6 @@ class Judgement(BaseModel):
         result: Great Expectations' own result, as JSON; None where nothing was judged.
         docs: The page of data docs that shows it; None where none could be written.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     engine: EngineName
     suite: str

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.increments.exclusions import Excluded, excluded
 from tidemill.journal.takeovers import Takeover, generation_of, next_generation, read_takeovers
@@ -25,7 +24,7 @@ from tidemill.storage import documents
 LIVE = "live-"
 
 
-class GenerationBuild(BaseModel):
+class GenerationBuild(Document):
     """A generation that a run builds.
 
     Attributes:
@@ -38,8 +37,6 @@ class GenerationBuild(BaseModel):
             for what it has read it cannot give back.
         epoch: Epoch of the pipeline's lease; 0 where its writer did not hold it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     generation: str
     kind: Literal["fork", "rebuild"]

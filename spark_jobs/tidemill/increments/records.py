@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document, FrozenModel
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.batch import Batch
 
 
-class NetFile(BaseModel):
+class NetFile(FrozenModel):
     """A file of a net payload.
 
     Attributes:
@@ -24,8 +23,6 @@ class NetFile(BaseModel):
         sha256: The sha256 of its content.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     path: str
     size: int
     rows: int
@@ -33,7 +30,7 @@ class NetFile(BaseModel):
     sha256: str
 
 
-class Sealed(BaseModel):
+class Sealed(Document):
     """The set: every file of batches `first` to `last` of one generation.
 
     Attributes:
@@ -43,8 +40,6 @@ class Sealed(BaseModel):
         made: What it stands for where it was computed again; None for live batches.
         epoch: Epoch of the writer's lease; 0 in older documents.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     increment: int
     generation: str
@@ -79,14 +74,12 @@ class Sealed(BaseModel):
         return self.made is None or self.made.in_order
 
 
-class Verdict(BaseModel):
+class Verdict(Document):
     """One judgement of one sealed set.
 
     Attributes:
         epoch: Epoch of the judge's lease; 0 in older documents.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     increment: int
     outcome: Literal["passed", "held"]
@@ -103,15 +96,13 @@ class Verdict(BaseModel):
     epoch: int = 0
 
 
-class Release(BaseModel):
+class Release(Document):
     """A person's decision to publish in spite of a verdict.
 
     Attributes:
         by: Who decides, as they say.
         os_user: Operating-system user of that process; None in older documents.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     increment: int
     files_hash: str
@@ -122,10 +113,8 @@ class Release(BaseModel):
     epoch: int = 0
 
 
-class Rejection(BaseModel):
+class Rejection(Document):
     """A person's decision that the input of an increment is not to count; as `Release`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     increment: int
     files_hash: str

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Applied, Journal
@@ -19,7 +18,7 @@ IncrementState = Literal[
 ]
 
 
-class IncrementStatus(BaseModel):
+class IncrementStatus(FrozenModel):
     """An increment and what became of it.
 
     Attributes:
@@ -40,8 +39,6 @@ class IncrementStatus(BaseModel):
             nobody did.
         os_user: Operating-system user of that process; None in older documents.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     increment: int
     generation: str

@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.journal.recomputation import BatchRange, Recomputation
 
 EventKind = Literal["increment", "reject", "swap", "replace"]
 
 
-class Event(BaseModel):
+class Event(Document):
     """One publish event.
 
     Attributes:
@@ -26,8 +25,6 @@ class Event(BaseModel):
         rejection: Who decided a `reject`, and why.
         epoch: Epoch of the writer's lease; 0 in older documents.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     seq: int
     kind: EventKind = "increment"
@@ -59,7 +56,7 @@ class Event(BaseModel):
         return self.kind in ("increment", "reject")
 
 
-class Applied(BaseModel):
+class Applied(Document):
     """What a target made of an event.
 
     Attributes:
@@ -67,8 +64,6 @@ class Applied(BaseModel):
         head: Whether it was the one whose head says what consumers see.
         version: The target's version after it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     seq: int
     target: str
@@ -78,7 +73,7 @@ class Applied(BaseModel):
     at: datetime
 
 
-class Withdrawal(BaseModel):
+class Withdrawal(Document):
     """That an event does not count: no target has applied it, and none will.
 
     Attributes:
@@ -86,8 +81,6 @@ class Withdrawal(BaseModel):
         reason: Why.
         epoch: Epoch of the writer's lease.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     seq: int
     by: str = ""
@@ -97,9 +90,7 @@ class Withdrawal(BaseModel):
     at: datetime
 
 
-class Announced(BaseModel):
+class Announced(Document):
     """That consumers were told."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     at: datetime

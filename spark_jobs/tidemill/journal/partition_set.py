@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict
+from tidemill.contract.document import FrozenModel
 
 
-class Partitions(BaseModel):
+class Partitions(FrozenModel):
     """Partitions that are alike in some columns.
 
     Attributes:
         columns: Those of `output.partition_by` that tell them; without any it is the whole table.
         values: For each partition its values, as they are in directories' names; sorted.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     columns: tuple[str, ...] = ()
     values: tuple[tuple[str, ...], ...] = ()

@@ -5,15 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.journal.journal import EventKind
 from tidemill.storage import documents
 
 
-class PublishedFile(BaseModel):
+class PublishedFile(FrozenModel):
     """One file of published rows.
 
     Attributes:
@@ -26,8 +25,6 @@ class PublishedFile(BaseModel):
         written: Its format, and the options of Spark's writer.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     path: str
     size: int
     rows: int
@@ -36,7 +33,7 @@ class PublishedFile(BaseModel):
     written: WriteFormat
 
 
-class PublishedFiles(BaseModel):
+class PublishedFiles(Document):
     """The files of one event.
 
     Attributes:
@@ -47,8 +44,6 @@ class PublishedFiles(BaseModel):
         table_schema: The columns with the partitions, as Spark's JSON schema.
         epoch: The epoch of the lease it was written under.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     seq: int
     kind: EventKind = "increment"

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.input_file import InputFile
 
 RecomputationKind = Literal["backfill", "redo", "reinstate", "rebuild"]
 
 
-class BatchRange(BaseModel):
+class BatchRange(FrozenModel):
     """Where files lie: the sink and the ledger of a generation, and its batches.
 
     What was computed again has a generation of its own, such as `backfill-3f2a9c`, whose one batch
     has the number of the last batch that it stands for.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     generation: str
     first: int
     last: int
 
 
-class Recomputation(BaseModel):
+class Recomputation(FrozenModel):
     """Why a sealed set is no run of live batches, and what it does when it goes out.
 
     Attributes:
@@ -47,8 +44,6 @@ class Recomputation(BaseModel):
         reinstates: The rejected increments whose input counts again.
         excludes: Files that do not count any more from its event on.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     by_way_of: RecomputationKind
     generation: str

@@ -10,8 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.journal.journal import Journal
 from tidemill.ledger.input_file import InputFile
@@ -19,7 +18,7 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
 
-class Takeover(BaseModel):
+class Takeover(Document):
     """That a generation takes over.
 
     Attributes:
@@ -36,8 +35,6 @@ class Takeover(BaseModel):
         after: For a fork, the last event of the journal that `first` was decided on; None
             in older documents.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     generation: str
     kind: Literal["fork", "rebuild"]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import AwareDatetime
 
+from tidemill.contract.document import Document
 from tidemill.ledger.run_request import RunRequest
 from tidemill.storage import documents
 
 
-class Approval(BaseModel):
+class Approval(Document):
     """A person's yes.
 
     Attributes:
@@ -23,8 +24,6 @@ class Approval(BaseModel):
         asked_by: Who started the run.
         answered: When Airflow got the answer.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     request: RunRequest
     user_id: str

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.output_file import OutputFile
@@ -17,7 +16,7 @@ from tidemill.ledger.static_pins import StaticPin
 __all__ = ["Batch", "Counts", "InputFile", "OutputFile", "Start"]
 
 
-class Start(BaseModel):
+class Start(Document):
     """One start of the query: which code, spec and columns its batches were made with.
 
     Attributes:
@@ -32,8 +31,6 @@ class Start(BaseModel):
         readings: Source -> how its rows were read (`ledger.reading`); nothing where that was not
             kept yet.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     epoch: int
     run_id: str
@@ -63,7 +60,7 @@ class Counts:
     rejected: Mapping[str, int]
 
 
-class Batch(BaseModel):
+class Batch(Document):
     """One committed batch of a generation.
 
     Attributes:
@@ -75,8 +72,6 @@ class Batch(BaseModel):
         static: Static input -> what the batch read of it.
         start: The epoch of the `Start` that made its files.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     generation: str
     batch: int

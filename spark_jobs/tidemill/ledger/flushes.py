@@ -9,13 +9,12 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.layout import Layout
 from tidemill.storage import documents
 
 
-class Flush(BaseModel):
+class Flush(Document):
     """One of them.
 
     Attributes:
@@ -24,8 +23,6 @@ class Flush(BaseModel):
         by: Who asked, as they say.
         os_user: Operating-system user of that process; None in older documents.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     batch: int
     watermark_ms: int

@@ -12,8 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.output import OutputMode
@@ -24,7 +23,7 @@ from tidemill.storage import documents
 Writes = Literal["files", "attempts", "nothing"]
 
 
-class GenerationNote(BaseModel):
+class GenerationNote(Document):
     """Written once, when a generation is born.
 
     Attributes:
@@ -49,8 +48,6 @@ class GenerationNote(BaseModel):
         born: UTC.
         root: The identity of the root that it was born in (`ledger.root_identity`).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     generation: str
     query_id: str

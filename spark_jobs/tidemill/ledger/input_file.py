@@ -7,15 +7,14 @@ import os
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.spark_logs.source_log import SourceFile
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
 
-class InputFile(BaseModel):
+class InputFile(FrozenModel):
     """A file that a batch read.
 
     Attributes:
@@ -27,8 +26,6 @@ class InputFile(BaseModel):
         sha256: Of its content; None where the spec asks for no comparison of contents, and of an
             empty file.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     path: str

@@ -11,15 +11,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.storage import documents
 
 COLUMNS = ("operator", "source", "event_time", "watermark", "record")
 
 
-class LateCount(BaseModel):
+class LateCount(FrozenModel):
     """How many rows were late at one operator.
 
     Attributes:
@@ -29,14 +28,12 @@ class LateCount(BaseModel):
         rows: As the operator meets them: of a sliding window one for each window that is closed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     operator: str
     source: str
     rows: int
 
 
-class LateRows(BaseModel):
+class LateRows(Document):
     """What was late in one batch.
 
     Attributes:
@@ -44,8 +41,6 @@ class LateRows(BaseModel):
         counts: By operator and source, where there were any.
         unknown: Why nobody can tell; None where it is known.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     batch: int
     watermark_ms: int
@@ -58,7 +53,7 @@ class LateRows(BaseModel):
         return sum(count.rows for count in self.counts) if self.unknown is None else None
 
 
-class LateTotal(BaseModel):
+class LateTotal(FrozenModel):
     """What was late in some batches.
 
     Attributes:
@@ -66,8 +61,6 @@ class LateTotal(BaseModel):
         batches: Batch -> rows, of those that had any.
         unknown: Batches of which nobody can tell.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rows: int
     batches: dict[int, int]

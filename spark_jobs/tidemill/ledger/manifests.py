@@ -15,8 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.errors import Refused
 from tidemill.spark_logs.offset_log import OffsetEntry
 from tidemill.spark_logs.sink_log import SinkFile
@@ -38,10 +37,8 @@ class ManifestForeign(Refused):
     """
 
 
-class AttemptFile(BaseModel):
+class AttemptFile(FrozenModel):
     """A file of an attempt; `path` is relative to the attempt, as it is on disk."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     size: int
@@ -49,7 +46,7 @@ class AttemptFile(BaseModel):
     modified_ms: int
 
 
-class Manifest(BaseModel):
+class Manifest(Document):
     """The valid attempt at a batch.
 
     Attributes:
@@ -58,8 +55,6 @@ class Manifest(BaseModel):
         offsets: Source -> its offset after the batch, as planned.
         rows_in: Rows read; None where Spark did not count them.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     batch: int
     attempt: str

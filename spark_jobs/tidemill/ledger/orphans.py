@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.sink_reader import read_committed
@@ -17,10 +16,8 @@ from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
 
 
-class Orphans(BaseModel):
+class Orphans(FrozenModel):
     """Files that no log and no manifest names; they are neither judged nor published."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     files: int
     bytes: int

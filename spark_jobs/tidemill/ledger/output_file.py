@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.file_formats.parquet import read_footers
 from tidemill.file_formats.row_counts import count_rows
 from tidemill.file_formats.written_format import PARQUET, WriteFormat
@@ -15,7 +14,7 @@ from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import REJECTED
 
 
-class OutputFile(BaseModel):
+class OutputFile(FrozenModel):
     """A file that a batch wrote.
 
     Attributes:
@@ -26,8 +25,6 @@ class OutputFile(BaseModel):
         rejected: Whether its rows are rejected ones.
         partition: Column -> value, without the engine's own.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     size: int

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.storage import documents
 
 
-class RunIncrement(BaseModel):
+class RunIncrement(Document):
     """The increment of a run."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     increment: int
 

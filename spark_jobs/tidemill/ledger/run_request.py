@@ -10,8 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import AwareDatetime
 
+from tidemill.contract.document import Document
 from tidemill.contract.os_user import os_user
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.storage import documents
@@ -19,7 +20,7 @@ from tidemill.storage import documents
 Role = Literal["live", "backfill", "redo", "rebuild", "release", "reject", "reinstate"]
 
 
-class RunRequest(BaseModel):
+class RunRequest(Document):
     """What one run does.
 
     Attributes:
@@ -36,8 +37,6 @@ class RunRequest(BaseModel):
         os_user: User of the asking process; None for live runs and in older documents.
         reason: Why, for the table's history.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     role: Role = "live"
     start: AwareDatetime | None = None

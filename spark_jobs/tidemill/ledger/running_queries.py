@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.storage import documents
 from tidemill.storage.processes import ProcessId
 
 
-class RunningQuery(BaseModel):
+class RunningQuery(Document):
     """A query as its process last wrote it down.
 
     Attributes:
@@ -41,8 +40,6 @@ class RunningQuery(BaseModel):
         plan: The extended plan of the last batch, once there was one.
         written: When this was written.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pipeline: str
     run_id: str
@@ -78,7 +75,7 @@ class Running:
         """Put the document in place whole, over the one before."""
         self.document.parent.mkdir(parents=True, exist_ok=True)
         draft = self.document.with_name(f".{self.document.name}.{os.getpid()}")
-        draft.write_text(query.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        draft.write_text(query.content(), encoding="utf-8")
         draft.replace(self.document)
 
     def ask_to_stop(self) -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.layout import Layout
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
@@ -18,10 +17,8 @@ if TYPE_CHECKING:
     pass
 
 
-class BoundSource(BaseModel):
+class BoundSource(Document):
     """A source as it was when it was first read."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     kind: str

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import Refused
 
 IDENTITY_LETTERS = 24
@@ -25,7 +24,7 @@ class StaticLost(Refused):
     """What a planned batch has to read again is not there any more; carries `static`, `file`."""
 
 
-class PinnedFile(BaseModel):
+class PinnedFile(FrozenModel):
     """A file of a copy.
 
     Attributes:
@@ -34,14 +33,12 @@ class PinnedFile(BaseModel):
         modified_ms: When the original was modified, in milliseconds since the epoch.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     path: str
     size: int
     modified_ms: int
 
 
-class StaticPin(BaseModel):
+class StaticPin(FrozenModel):
     """One static input at one moment.
 
     Attributes:
@@ -52,8 +49,6 @@ class StaticPin(BaseModel):
         rows: Where they were counted.
         table_schema: Of the copy as Spark's JSON schema, where the spec names no columns.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: str
     identity: str

@@ -6,22 +6,19 @@ backup, gives out old epochs again: then every writer is refused, though there i
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import Layout
 from tidemill.storage.lease import newest_epoch
 
 
-class Fence(BaseModel):
+class Fence(FrozenModel):
     """What refuses the writers of older epochs.
 
     Attributes:
         where: A folder or a target's name.
         epoch: The newest that has written there.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     where: str
     epoch: int

@@ -7,8 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.increments.status import IncrementStatus, read_increments
@@ -27,7 +26,7 @@ class UnknownFile(UsageError):
     """
 
 
-class Origin(BaseModel):
+class Origin(FrozenModel):
     """A file and the batch that it came into or out of.
 
     Attributes:
@@ -38,8 +37,6 @@ class Origin(BaseModel):
         now: Where an input file lies now, as it may have been archived; None where it is gone or
             is another, and for one that was written.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     file: Path
     role: Literal["input", "output"]

@@ -11,9 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import get_args
 
-from pydantic import BaseModel, ConfigDict
-
 from tidemill.contract import report as reports
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Step
@@ -30,11 +29,7 @@ from tidemill.ledger.orphans import Orphans
 from tidemill.storage.lease import current_holder
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class LastRun(_Model):
+class LastRun(FrozenModel):
     """The step that reported last."""
 
     run_id: str
@@ -44,7 +39,7 @@ class LastRun(_Model):
     finished: datetime
 
 
-class Writer(_Model):
+class Writer(FrozenModel):
     """Who holds the lease.
 
     Attributes:
@@ -59,7 +54,7 @@ class Writer(_Model):
     gone: bool
 
 
-class PipelineStatus(_Model):
+class PipelineStatus(FrozenModel):
     """A pipeline as of now.
 
     Attributes:

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta import open_dataset
@@ -30,7 +29,7 @@ class QueryRefused(UsageError):
     """A query that does not only read, or that DuckDB cannot run; carries `tables`."""
 
 
-class Answer(BaseModel):
+class Answer(FrozenModel):
     """The rows of a query.
 
     Attributes:
@@ -38,8 +37,6 @@ class Answer(BaseModel):
         rows: Column -> value, in the query's order.
         more: Whether there are more of them.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     columns: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]

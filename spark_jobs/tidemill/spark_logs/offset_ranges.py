@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.spec.sources.kafka import Offsets
 
 
-class Range(BaseModel):
+class Range(FrozenModel):
     """Records of one partition.
 
     Attributes:
         first: The first offset.
         until: One after the last.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     topic: str
     partition: int

@@ -10,25 +10,22 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
 
 
-class Variable(BaseModel):
+class Variable(FrozenModel):
     """A state variable of `transformWithState`.
 
     Attributes:
         kind: `ValueState`, `ListState` or `MapState`; `TimerState` for its timers.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     name: str
     kind: str
 
 
-class StateOperator(BaseModel):
+class StateOperator(FrozenModel):
     """An operator with state.
 
     Attributes:
@@ -38,8 +35,6 @@ class StateOperator(BaseModel):
         partitions: Over which its keys are divided.
         variables: The variables of `transformWithState`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     operator: int
     name: str

@@ -6,7 +6,6 @@ another, so a writer that was paused and woke too late cannot undo what came aft
 
 from __future__ import annotations
 
-import json
 import os
 import uuid
 from collections.abc import Iterator
@@ -15,11 +14,16 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from tidemill.contract.document import MAJOR, NEWER_FORMAT, Document
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.storage.disk_errors import disk_errors, hard_link
 from tidemill.storage.sync import make_folder, sync_folder
 
-Document = TypeVar("Document", bound=BaseModel)
+Kind = TypeVar("Kind", bound=Document)
+
+
+class NewerFormat(Refused):
+    """A newer version of Tidemill wrote a document; carries `path`, `version` and `known`."""
 
 
 class TornDocument(Refused):
@@ -34,7 +38,7 @@ class AlreadyWritten(TransientError):
     """Another writer has put a document where ours was to be; carries `path`."""
 
 
-def put(path: Path, document: BaseModel) -> None:
+def put(path: Path, document: Document) -> None:
     """Write a document that must be the only one at its path.
 
     Raises:
@@ -48,7 +52,7 @@ def put(path: Path, document: BaseModel) -> None:
         )
 
 
-def put_if_absent(path: Path, document: Document) -> Document:
+def put_if_absent(path: Path, document: Kind) -> Kind:
     """Write a document unless one is there.
 
     Returns:
@@ -69,17 +73,17 @@ def put_if_absent(path: Path, document: Document) -> Document:
             return found
 
 
-def _link(path: Path, document: BaseModel) -> bool:
+def _link(path: Path, document: Document) -> bool:
     """Write a document unless one is there; whether this call wrote it."""
     content = _readable_back(path, document)
     with disk_errors(path):
         return _link_content(path, content)
 
 
-def _readable_back(path: Path, document: BaseModel) -> str:
-    content = json.dumps(document.model_dump(mode="json", by_alias=True), indent=1) + "\n"
+def _readable_back(path: Path, document: Document) -> str:
+    content = document.content()
     try:
-        type(document).model_validate_json(content)
+        type(document).parse(content)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
@@ -114,31 +118,45 @@ def _link_content(path: Path, content: str) -> bool:
         draft.unlink(missing_ok=True)
 
 
-def read(path: Path, model: type[Document]) -> Document | None:
+def read(path: Path, model: type[Kind]) -> Kind | None:
     """The document at a path, or None where there is none.
 
     Raises:
         TornDocument: it is there and is not what was written.
+        NewerFormat: a version of Tidemill wrote it whose documents this one cannot read.
     """
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
     try:
-        return model.model_validate_json(content)
+        return model.parse(content)
     except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == NEWER_FORMAT:
+            raise _newer(path, first["ctx"]["version"]) from None
         raise TornDocument(
-            f"{path} is damaged ({error.errors()[0]['msg']}).",
+            f"{path} is damaged ({first['msg']}).",
             remedy="Restore it from a backup of TIDEMILL_ROOT; no program of ours rewrites it.",
             path=path,
         ) from error
 
 
-def read_if_whole(path: Path, model: type[Document]) -> Document | None:
-    """A document that only informs; None where there is none or it is damaged."""
+def _newer(path: Path, version: str) -> NewerFormat:
+    return NewerFormat(
+        f"{path} has format {version}, and this version of Tidemill reads formats up to {MAJOR}.x.",
+        remedy="Upgrade Tidemill to the version that wrote it, or to a newer one.",
+        path=path,
+        version=version,
+        known=f"{MAJOR}.x",
+    )
+
+
+def read_if_whole(path: Path, model: type[Kind]) -> Kind | None:
+    """A document that only informs; None where there is none or it cannot be read."""
     try:
         return read(path, model)
-    except TornDocument:
+    except (TornDocument, NewerFormat):
         return None
 
 

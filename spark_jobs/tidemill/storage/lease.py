@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.errors import ExitCode, LeaseHeld, LeaseLost
 from tidemill.storage import documents
 from tidemill.storage.heartbeat import Heartbeat, check_epoch
@@ -32,10 +31,8 @@ END_PATIENCE_SECONDS = 10.0
 STREAM = "stream"
 
 
-class Holder(BaseModel):
+class Holder(Document):
     """Who holds an epoch: the process that writes, and the task that started it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     epoch: int
     step: str
@@ -45,14 +42,12 @@ class Holder(BaseModel):
     since: datetime
 
 
-class Released(BaseModel):
+class Released(Document):
     """The end of an epoch.
 
     Attributes:
         failed_beats: How many heartbeats failed while it was held.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     at: datetime
     failed_beats: int = 0

@@ -10,7 +10,9 @@ from functools import cache
 from pathlib import Path
 
 import psutil
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
+
+from tidemill.contract.document import FrozenModel
 
 LAUNCHER_VARIABLE = "TIDEMILL_LAUNCHER"
 POLL_SECONDS = 0.05
@@ -22,7 +24,7 @@ MACHINE_NAMESPACE = 0xEFFFFFFC
 BOOT_DRIFT_SECONDS = 300.0
 
 
-class ProcessId(BaseModel):
+class ProcessId(FrozenModel):
     """A process on a host, told apart from later ones with the same pid by its start time.
 
     Attributes:
@@ -35,8 +37,6 @@ class ProcessId(BaseModel):
         started: Seconds since the boot where the system tells, else since the epoch. A date would
             move when the host's clock is set, and a living process would look like another.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str
     machine: str | None = None

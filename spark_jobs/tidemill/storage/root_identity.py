@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.storage import documents
@@ -41,19 +40,15 @@ class PipelineAlive(Refused):
     """A pipeline is not lost: its folder holds its data; carries `folder`."""
 
 
-class RootIdentity(BaseModel):
+class RootIdentity(Document):
     """What tells one root from another, wherever it is mounted."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     made: datetime
 
 
-class Born(BaseModel):
+class Born(Document):
     """That a pipeline was born in this root."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pipeline: str
     seen: datetime

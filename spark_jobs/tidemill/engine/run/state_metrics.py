@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from tidemill.contract.document import FrozenModel
 
 SST_BYTES = "rocksdbSstFileSize"
 
 
-class OperatorFigures(BaseModel):
+class OperatorFigures(FrozenModel):
     """The state of one operator.
 
     Attributes:
@@ -24,8 +24,6 @@ class OperatorFigures(BaseModel):
             late rows after a partial aggregation.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     operator: int
     name: str
     rows: int
@@ -35,15 +33,13 @@ class OperatorFigures(BaseModel):
     numRowsDroppedByWatermark: int
 
 
-class StateFigures(BaseModel):
+class StateFigures(FrozenModel):
     """The state of a query after its last batch.
 
     Attributes:
         batch: The last one that was reported on.
         watermark: The watermark of it, as Spark writes it; None without event time.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     batch: int
     watermark: str | None

@@ -19,8 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.contract.log import Log
 from tidemill.journal.journal import Event, Journal, event_file
@@ -35,7 +34,7 @@ from tidemill.storage import documents
 from tidemill.storage.lease import Lease
 
 
-class PutAway(BaseModel):
+class PutAway(FrozenModel):
     """What is to become of a file.
 
     Attributes:
@@ -43,16 +42,12 @@ class PutAway(BaseModel):
         to: Where it goes; None for a file that is deleted.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     path: str
     to: str | None
 
 
-class Cleaning(BaseModel):
+class Cleaning(Document):
     """What is to become of a batch's files, written before anything is done."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     batch: int
     epoch: int
@@ -60,14 +55,12 @@ class Cleaning(BaseModel):
     at: datetime
 
 
-class Cleaned(BaseModel):
+class Cleaned(Document):
     """That it was done.
 
     Attributes:
         kept: Path -> why it stays where it is.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     batch: int
     epoch: int
@@ -77,10 +70,8 @@ class Cleaned(BaseModel):
     at: datetime
 
 
-class CleanedUpTo(BaseModel):
+class CleanedUpTo(Document):
     """That the input of an event and of all before it was put away."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     at: datetime
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.spark_logs.offset_ranges import Range, records_in
@@ -22,7 +21,7 @@ class RecordsExpired(Refused):
     """Unread records are gone; carries `source`, `ranges` and `records`."""
 
 
-class AcceptedLoss(BaseModel):
+class AcceptedLoss(Document):
     """A person's word that some ranges may be passed over.
 
     Attributes:
@@ -31,8 +30,6 @@ class AcceptedLoss(BaseModel):
         by: Who gave it, as they say.
         os_user: Operating-system user of that process; None in older documents.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     number: int
@@ -44,15 +41,13 @@ class AcceptedLoss(BaseModel):
     accepted: datetime
 
 
-class PassedLoss(BaseModel):
+class PassedLoss(Document):
     """That an accepted loss was passed over.
 
     Attributes:
         batch: The batch that read nothing and stands after the ranges; None where the source had
             read nothing yet, and begins after them.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: int
     batch: int | None

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.ledger.batch import Batch
@@ -30,7 +29,7 @@ class FallingBehind(Refused):
     """More arrives than is processed; carries `source`, `lag` and both rates per second."""
 
 
-class Arrivals(BaseModel):
+class Arrivals(Document):
     """How far a source was at one moment.
 
     Attributes:
@@ -38,8 +37,6 @@ class Arrivals(BaseModel):
         position: The offsets after what was read.
         epoch: The epoch of the start that saw it; None for a mere look.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     at: datetime
     ends: Offsets

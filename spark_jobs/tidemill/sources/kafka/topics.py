@@ -13,8 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.syntax.java_regex import as_python
@@ -39,10 +38,8 @@ class TopicUnprotected(Refused):
     """Nobody would notice that a topic was made anew; carries `source` and `topics`."""
 
 
-class TopicRecord(BaseModel):
+class TopicRecord(Document):
     """A topic as it was when a source first read it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     topic: str

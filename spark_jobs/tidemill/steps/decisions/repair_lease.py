@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
+from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.publish.fence import Fence, is_behind
@@ -17,7 +16,7 @@ class LeaseSetBack(Refused):
     """The lease's newest epoch is older than one that has written; carries `epoch` and `fence`."""
 
 
-class LeaseState(BaseModel):
+class LeaseState(FrozenModel):
     """Where the lease of a pipeline stands.
 
     Attributes:
@@ -26,8 +25,6 @@ class LeaseState(BaseModel):
         alive: Whether the holder lives: None where that cannot be told from here, or there is none.
         fences: What refuses the writers of older epochs.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pipeline: str
     epoch: int

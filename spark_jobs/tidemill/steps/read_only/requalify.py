@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from deltalake import DeltaTable
-from pydantic import BaseModel, ConfigDict
 
+from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
@@ -35,7 +35,7 @@ class NoTable(UsageError):
     """Nothing is published that could be judged again; carries `table`."""
 
 
-class Requalified(BaseModel):
+class Requalified(FrozenModel):
     """What today's suite says of published rows.
 
     Attributes:
@@ -47,8 +47,6 @@ class Requalified(BaseModel):
         warnings: The others that failed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     increment: int | None
     rows: int
     partitions: tuple[dict[str, str | None], ...]
@@ -57,7 +55,7 @@ class Requalified(BaseModel):
     warnings: tuple[str, ...]
 
 
-class Requalification(BaseModel):
+class Requalification(Document):
     """The report on a published table.
 
     Attributes:
@@ -66,8 +64,6 @@ class Requalification(BaseModel):
         judged: UTC.
         found: By increment, in the order in which they went out.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     pipeline: str
     version: int
