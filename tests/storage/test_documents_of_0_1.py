@@ -142,7 +142,7 @@ def test_the_journal_says_what_was_published_and_why(root: Path) -> None:
         "increment",
     ]
     assert journal.published().keys() == {event.seq for event in events}
-    assert events[2].place.generation == "backfill-18b4cfed"
+    assert events[2].stored_in.generation == "backfill-18b4cfed"
     orders = Journal(root / "orders" / "journal")
     assert [event.seq for event in orders.events()] == [1, 2]
     ((event, withdrawal),) = orders.withdrawals()
