@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.checkout import Demo, make_demo
-from tests.histories import History, reject, rows
-from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
-from tests.specs import minimal, parse
+from tests.support.checkout import Demo, make_demo
+from tests.support.history_builder import History, reject, rows
+from tests.support.spec_text import minimal, parse
+from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
 from tidemill.toolchain.jars import jars_of
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.spark_conf import QUICK_START, engine_conf

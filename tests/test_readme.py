@@ -21,11 +21,11 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from tests.checkout import Demo, somebody, up
-from tests.e2e.airflow import until
-from tests.reader import BLOCKS, COMMANDS, LINKS, PIPELINES, UNNAMED, Shell
 from tests.servers.kafka_client import Record
-from tests.specs import minimal, parse
+from tests.support.airflow.running_airflow import until
+from tests.support.checkout import Demo, somebody, up
+from tests.support.readme_shell import BLOCKS, COMMANDS, LINKS, PIPELINES, UNNAMED, Shell
+from tests.support.spec_text import minimal, parse
 from tidemill.contract.project import REPOSITORY, Project
 from tidemill.contract.report import Step
 from tidemill.spec.load import load_spec

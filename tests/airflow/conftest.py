@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.airflow.fake_spark import FakeSpark
-from tests.specs import minimal
+from tests.support.airflow.fake_spark_submit import FakeSpark
+from tests.support.spec_text import minimal
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import REPOSITORY
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.airflow.conftest import NAME
-from tests.specs import minimal
+from tests.support.spec_text import minimal
 from tidemill_airflow.integrity import DAG_FILE
 
 pytestmark = pytest.mark.airflow

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from tests.airflow.conftest import NAME
-from tests.airflow.fake_step import report_of
-from tests.specs import minimal
+from tests.support.airflow.fake_step import report_of
+from tests.support.spec_text import minimal
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome

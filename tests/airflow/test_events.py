@@ -10,8 +10,8 @@ from airflow.sdk import Asset, AssetAlias, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from tests.airflow.conftest import NAME
-from tests.airflow.fake_run import context_of
-from tests.airflow.fake_step import leaving, report_of
+from tests.support.airflow.fake_dag_run import context_of
+from tests.support.airflow.fake_step import leaving, report_of
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Applied, Event, Journal

@@ -12,10 +12,10 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 
 from tests.airflow.conftest import NAME
-from tests.airflow.fake_spark import FakeSpark
-from tests.airflow.fake_step import leaving, report_of
-from tests.airflow.recording_notifier import RecordingNotifier
-from tests.specs import minimal
+from tests.support.airflow.fake_spark_submit import FakeSpark
+from tests.support.airflow.fake_step import leaving, report_of
+from tests.support.airflow.recording_notifier import RecordingNotifier
+from tests.support.spec_text import minimal
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Step
 from tidemill.journal.journal import Applied, Event, Journal

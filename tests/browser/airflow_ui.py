@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, Locator, Page, Response, ViewportSize, expect
 
-from tests.e2e.airflow import Person
+from tests.support.airflow.running_airflow import Person
 
 PATIENCE = 120_000.0
 WINDOW = ViewportSize(width=1280, height=1100)

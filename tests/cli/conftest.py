@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.e2e.mill import Mill
-from tests.histories import History
+from tests.support.history_builder import History
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.cli.app import app
 
 

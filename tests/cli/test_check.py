@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.cli.problems import SPEC, SUITE, TRANSFORM, edit, found
-from tests.e2e.mill import NAME, Mill
+from tests.support.check_problems import SPEC, SUITE, TRANSFORM, edit, found
+from tests.support.pipelines.orders_pipeline import NAME, Mill
 from tidemill.contract.errors import ExitCode
 from tidemill.steps.read_only import dag_integrity
 

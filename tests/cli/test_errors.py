@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.e2e.mill import Mill
-from tests.histories import History, rows, tree
+from tests.support.history_builder import History, rows, tree
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.errors import ExitCode
 from tidemill.storage.lease import hold
 

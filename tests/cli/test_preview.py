@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Tidemill
-from tests.e2e.mill import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, Mill
 from tidemill.contract.errors import ExitCode
 
 GOOD = ["a,2,2026-03-01 10:00:00", "b,3,2026-03-02 10:00:00"]

@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.histories import History, rows
-from tests.steps.looks import look, refused
+from tests.support.doctor_report import look, refused
+from tests.support.history_builder import History, rows
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Answer, Tidemill
-from tests.e2e.flow import Flow
-from tests.e2e.mill import Mill
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.errors import ExitCode
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow, pytest.mark.usefixtures("spark")]

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Tidemill
-from tests.e2e.mill import Mill
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.syntax.ddl import column_types
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.sinks import COUNTS, IDENTITY, NAME, Sinks
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, NAME, Sinks
 from tidemill.contract.errors import ExitCode
 from tidemill.steps.read_only import dag_integrity
 

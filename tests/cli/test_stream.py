@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.processes import child, wait_for
-from tests.sinks import NAME, Sinks
+from tests.support.pipelines.ungated_pipeline import NAME, Sinks
+from tests.support.processes import child, wait_for
 from tidemill.contract.errors import ExitCode, LeaseHeld
 from tidemill.ledger.running_queries import Running, RunningQuery, running
 from tidemill.storage import lease

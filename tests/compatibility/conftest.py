@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.engine.plans import Inputs
+    from tests.support.pipelines.analysed_plans import Inputs
 
 COLUMNS = "id string, at timestamp, n int, m int, word string"
 
@@ -19,7 +19,7 @@ def inputs(spark: SparkSession) -> Inputs:
     """Two streams and a static input."""
     from pyspark.sql.types import StructType
 
-    from tests.engine.plans import Inputs
+    from tests.support.pipelines.analysed_plans import Inputs
     from tidemill.engine.shape.transform_shape import bare
 
     events, answers = (

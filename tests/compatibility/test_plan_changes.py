@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
-from tests.engine.plans import Found, Inputs, Transform, grouped, mapped, named
+from tests.support.pipelines.analysed_plans import Found, Inputs, Transform, grouped, mapped, named
 from tidemill.compatibility.change import Verdict
 
 pytestmark = pytest.mark.jvm

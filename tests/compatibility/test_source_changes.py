@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.ledger.spec_rows import FILES, KAFKA, Row, row, sources
+from tests.support.spec_changes import FILES, KAFKA, Row, row, sources
 from tidemill.compatibility.change import Verdict
 
 ALLOWED, CONSEQUENCES, NOT_ALLOWED = Verdict

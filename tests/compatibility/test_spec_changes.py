@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.ledger.spec_rows import RATE, TIME, WATERMARK, Part, Row, row, sink
+from tests.support.spec_changes import RATE, TIME, WATERMARK, Part, Row, row, sink
 from tidemill.compatibility.change import Judge, Verdict
 from tidemill.compatibility.creation_snapshot import print_of
 from tidemill.compatibility.spec_changes import spec_changes

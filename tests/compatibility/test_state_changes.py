@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from tests.engine.plans import (
+from tests.support.pipelines.analysed_plans import (
     WITHIN,
     Found,
     Inputs,

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from spark_jobs.samples.shop_orders import write_day
 from tests.compose.composition import Composition, written_env
 from tests.compose.stage import Stage
-from tests.processes import wait_for
+from tests.support.processes import wait_for
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.project import REPOSITORY
 from tidemill_airflow.task_names import resolve_id

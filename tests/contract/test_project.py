@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.specs import MINIMAL
+from tests.support.spec_text import MINIMAL
 from tidemill.contract.errors import SpecError, UsageError
 from tidemill.contract.project import (
     REPOSITORY,

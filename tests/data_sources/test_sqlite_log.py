@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from spark_jobs.data_sources import sqlite_log
 from spark_jobs.data_sources.sqlite_log import SqliteLog
-from tests.e2e.mill import SPEC, Mill
+from tests.support.pipelines.orders_pipeline import SPEC, Mill
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import Project
 from tidemill.contract.report import Outcome

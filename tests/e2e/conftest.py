@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.mill import Mill
+from tests.support.pipelines.orders_pipeline import Mill
 
 
 @pytest.fixture

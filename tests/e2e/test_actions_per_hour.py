@@ -16,10 +16,10 @@ from unittest.mock import patch
 import duckdb
 import pytest
 
-from tests.concurrent_reader import ConcurrentReader, State, state_of
-from tests.e2e.mill import STEPS
-from tests.publish.warehouse import PostgresWarehouse
 from tests.servers.postgres import Postgres
+from tests.support.concurrent_reader import ConcurrentReader, State, state_of
+from tests.support.pipelines.orders_pipeline import STEPS
+from tests.support.warehouse import PostgresWarehouse
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.increments.increments import Increments, Verdict

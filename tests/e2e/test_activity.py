@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable
 
 from spark_jobs.samples.activity import write_file
-from tests.e2e.shipped import Shipped
+from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.ledger import Ledger

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.samples import ad_clicks
-from tests.e2e.shipped import Shipped
+from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.e2e.flow import STEPS, Flow
+from tests.support.pipelines.json_pipeline import STEPS, Flow
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass

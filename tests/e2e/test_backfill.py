@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.e2e.asking import WHO, ask, days, files_of
-from tests.e2e.flow import STEPS, Flow
-from tests.e2e.sales import TRANSFORM, row, sale, sales
+from tests.support.pipelines.json_pipeline import STEPS, Flow
+from tests.support.pipelines.recompute_requests import WHO, ask, days, files_of
+from tests.support.pipelines.sales_pipeline import TRANSFORM, row, sale, sales
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal

@@ -22,9 +22,9 @@ from deltalake import DeltaTable
 
 from tests.browser.airflow_ui import AirflowUI
 from tests.browser.chromium import chromium
-from tests.e2e.airflow import Airflow, Person, running, until
-from tests.e2e.mill import NAME, SPEC, TRANSFORM, Mill
 from tests.servers.postgres import Postgres
+from tests.support.airflow.running_airflow import Airflow, Person, running, until
+from tests.support.pipelines.orders_pipeline import NAME, SPEC, TRANSFORM, Mill
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome, read
 from tidemill.increments.increments import Increments, State

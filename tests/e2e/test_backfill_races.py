@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.asking import ask, days
-from tests.e2e.flow import Flow
-from tests.e2e.sales import DDL, TRANSFORM, sale
 from tests.servers.postgres import Postgres
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.recompute_requests import ask, days
+from tests.support.pipelines.sales_pipeline import DDL, TRANSFORM, sale
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.engine.recompute import recompute as engine
 from tidemill.journal.journal import Journal

@@ -15,15 +15,15 @@ from urllib.parse import quote, urlencode
 import pytest
 from deltalake import DeltaTable
 
-from tests.e2e.airflow import Airflow, running, until
-from tests.e2e.canary import CommandLines, files_with, tables_with
-from tests.e2e.kafka_mill import SUITE, order, spec_of
-from tests.e2e.mill import Mill
-from tests.e2e.project import write_pipeline
-from tests.processes import child
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.servers.postgres import Postgres
+from tests.support.airflow.running_airflow import Airflow, running, until
+from tests.support.airflow.secret_search import CommandLines, files_with, tables_with
+from tests.support.pipelines.kafka_pipeline import SUITE, order, spec_of
+from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.user_project import write_pipeline
+from tests.support.processes import child
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, read
 

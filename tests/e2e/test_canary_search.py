@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.canary import CommandLines, files_with, tables_with
-from tests.processes import child, wait_for
+from tests.support.airflow.secret_search import CommandLines, files_with, tables_with
+from tests.support.processes import child, wait_for
 
 SECRET = "SingingInTheMine42"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.flow import Flow
-from tests.seen import tree
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.table_reader import tree
 from tidemill.compatibility.change import Verdict
 from tidemill.compatibility.creation_snapshot import read_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.e2e.actions import Actions
-from tests.e2e.kill_points import Kept
-from tests.e2e.mill import STEPS
+from tests.support.kills.killed_driver import Kept
+from tests.support.pipelines.door_events import Actions
+from tests.support.pipelines.orders_pipeline import STEPS
 from tidemill.contract.report import Outcome, Report
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.toolchain import spark_conf

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from spark_jobs.samples import devices
-from tests.e2e.shipped import Shipped
+from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm

@@ -13,9 +13,9 @@ import pytest
 from confluent_kafka import Message
 from deltalake import DeltaTable
 
-from tests.e2e.mill import STEPS
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import KafkaClient, Record
+from tests.support.pipelines.orders_pipeline import STEPS
 from tidemill.contract.report import Outcome
 from tidemill.main import step_function
 from tidemill.spec.pipeline import open_pipeline

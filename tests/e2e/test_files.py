@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from tests.e2e.mill import SPEC, Mill
+from tests.support.pipelines.orders_pipeline import SPEC, Mill
 from tidemill.contract.report import Outcome, Report
 
 pytestmark = pytest.mark.jvm

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.e2e.mill import Mill
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.orphans import Orphans, read_orphans

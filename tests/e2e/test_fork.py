@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.asking import ask
-from tests.e2e.flow import Flow
-from tests.e2e.windows import COUNTS, at, windows
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.recompute_requests import ask
+from tests.support.pipelines.windowed_words import COUNTS, at, windows
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.takeovers import current, read_takeovers

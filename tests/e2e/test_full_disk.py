@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.e2e.mill import NAME, Mill
 from tests.faults.library import FULL_DISK, NoCompiler, preloading
+from tests.support.pipelines.orders_pipeline import NAME, Mill
 from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome
 

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.e2e.flow import Flow
+from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.batch import Batch

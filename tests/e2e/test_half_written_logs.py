@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.e2e.actions import Actions
-from tests.e2e.kill_points import Kept, Point, assert_gone_on, keep_ingested, leave
-from tests.e2e.mill import Mill
+from tests.support.kills.killed_driver import Kept, Point, assert_gone_on, keep_ingested, leave
+from tests.support.pipelines.door_events import Actions
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.samples import click_revenue, customer_hours
-from tests.e2e.shipped import Shipped
+from tests.support.pipelines.shipped_pipeline import Shipped
 
 pytestmark = pytest.mark.jvm
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.kafka_mill import KafkaMill, order
 from tests.servers.kafka import Broker
+from tests.support.pipelines.kafka_pipeline import KafkaMill, order
 from tidemill.contract.log import Log
 from tidemill.contract.report import Outcome, Report
 from tidemill.main import step_function

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.kafka_mill import KafkaMill
-from tests.e2e.kill import kill_at
 from tests.e2e.test_kills import batches
 from tests.servers.kafka import Broker
+from tests.support.kills.kill_at_point import kill_at
+from tests.support.pipelines.kafka_pipeline import KafkaMill
 from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm

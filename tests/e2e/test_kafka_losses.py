@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker
+from tests.support.pipelines.kafka_pipeline import KafkaMill
 from tidemill.cli.app import app
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker
+from tests.support.pipelines.kafka_pipeline import KafkaMill
 from tidemill.engine.query.build import plan_rows
 from tidemill.engine.sources.kafka import read_batch
 from tidemill.spec.sources.kafka import KafkaSource

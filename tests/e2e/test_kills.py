@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.kill import kill_at
-from tests.e2e.mill import Mill
+from tests.support.kills.kill_at_point import kill_at
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.orphans import read_orphans

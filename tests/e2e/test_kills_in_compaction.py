@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.e2e.kill_points import Kept, Point, assert_gone_on, keep_ingested, leave
-from tests.e2e.mill import Mill
+from tests.support.kills.killed_driver import Kept, Point, assert_gone_on, keep_ingested, leave
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.report import Outcome
 from tidemill.spark_logs.compactible_log import compactible_log
 from tidemill.spark_logs.metadata_log import batch_files

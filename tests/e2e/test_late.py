@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.flow import Flow
-from tests.e2e.windows import COUNTS, SPEC, at, windows
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.windowed_words import COUNTS, SPEC, at, windows
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import LateLog

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.flow import Flow
+from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.report import Outcome
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.metrics import MetricRefused

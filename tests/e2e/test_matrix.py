@@ -18,8 +18,13 @@ import yaml
 from pyspark.errors import AnalysisException
 from pyspark.sql.avro.functions import to_avro
 
-from tests.e2e.combination import WORDS, Combination, kafka_connection, rows_in_ledger
 from tests.servers.kafka_client import Record
+from tests.support.pipelines.matrix_pipeline import (
+    WORDS,
+    Combination,
+    kafka_connection,
+    rows_in_ledger,
+)
 from tidemill.contract.errors import SpecError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import Pipeline
@@ -158,7 +163,7 @@ def source(
 def python_source() -> dict[str, Any]:
     return {
         "kind": "python",
-        "data_source": "tests.e2e.words_source:WordsSource",
+        "data_source": "tests.support.pipelines.words_source:WordsSource",
         "schema": DDL,
     }
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import AnalysisException
 
-from tests.e2e.streams import Streams, rows_of
-from tests.specs import minimal, parse
+from tests.support.pipelines.matrix_queries import Streams, rows_of
+from tests.support.spec_text import minimal, parse
 from tidemill.engine.query.transform import TransformRefused, apply, load_transform
 
 if TYPE_CHECKING:

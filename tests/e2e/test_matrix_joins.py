@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tests.e2e.streams import MATRIX, Streams, assert_as_told, rows_of
+from tests.support.pipelines.matrix_queries import MATRIX, Streams, assert_as_told, rows_of
 from tidemill.engine.query.pipeline_class import class_of
 from tidemill.spec.output import OutputMode
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from tests.e2e.streams import Streams, assert_as_told, rows_of
+from tests.support.pipelines.matrix_queries import Streams, assert_as_told, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

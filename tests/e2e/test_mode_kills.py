@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.actions import Actions
-from tests.e2e.kill import kill_at
+from tests.support.kills.kill_at_point import kill_at
+from tests.support.pipelines.door_events import Actions
 from tidemill.contract.report import Outcome
 from tidemill.ledger.manifests import read_attempts
 

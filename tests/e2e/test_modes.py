@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.actions import Actions
+from tests.support.pipelines.door_events import Actions
 from tidemill.contract.report import Outcome, Report
 
 pytestmark = pytest.mark.jvm

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.asking import ask
-from tests.e2e.flow import Flow
-from tests.e2e.sales import TRANSFORM, row, sale, sales
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.recompute_requests import ask
+from tests.support.pipelines.sales_pipeline import TRANSFORM, row, sale, sales
 from tidemill.contract.report import Outcome
 from tidemill.journal.takeovers import current
 from tidemill.toolchain import spark_conf

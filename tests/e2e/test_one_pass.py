@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tests.e2e.mill import SPEC
+from tests.support.pipelines.orders_pipeline import SPEC
 from tidemill.engine.query.reject import good, tag, two_passes
 from tidemill.engine.query.single_pass import one_pass
 from tidemill.engine.sources.file import read_batch

@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.e2e.mill import Mill
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.engine.run.ingest import ingest
 from tidemill.engine.run.options import RunOptions

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.e2e.airflow import until
-from tests.e2e.mill import NAME, Mill
+from tests.support.airflow.running_airflow import until
+from tests.support.pipelines.orders_pipeline import NAME, Mill
 from tidemill.contract.report import Outcome
 from tidemill.toolchain.java import java_home
 

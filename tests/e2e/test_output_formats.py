@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.e2e.mill import SPEC, Mill
+from tests.support.pipelines.orders_pipeline import SPEC, Mill
 from tidemill.contract.report import Outcome
 from tidemill.journal.published_files import published_files
 from tidemill.toolchain.jars import JarsMissing, jars_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.flow import Flow
+from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Report

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.flow import Flow
 from tests.e2e.test_recovery import AS_IT_IS, SPEC, closed, rows, sums
+from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.asking import WHO, ask
-from tests.e2e.flow import Flow
-from tests.e2e.kafka_mill import KafkaMill
-from tests.e2e.windows import at, windows
 from tests.servers.kafka import Broker
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.kafka_pipeline import KafkaMill
+from tests.support.pipelines.recompute_requests import WHO, ask
+from tests.support.pipelines.windowed_words import at, windows
 from tidemill.contract.report import Outcome
 from tidemill.engine.run import ingest as engine
 from tidemill.increments.increments import Increments, State

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from tests.e2e.flow import Flow
-from tests.e2e.kafka_mill import KafkaMill
 from tests.servers.kafka import Broker
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.kafka_pipeline import KafkaMill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.journal.recomputation import Recomputation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec

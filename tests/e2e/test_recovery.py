@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.flow import Flow
-from tests.e2e.kill import kill_at
+from tests.support.kills.kill_at_point import kill_at
+from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tests.e2e.mill import Mill
+from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.engine.query.refusals import (
     TransformNotRepeatable,
     refuse_unrepeatable,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.e2e.flow import Flow, Row
+from tests.support.pipelines.json_pipeline import Flow, Row
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec

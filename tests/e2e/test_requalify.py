@@ -10,8 +10,8 @@ import pytest
 from deltalake import DeltaTable
 from typer.testing import CliRunner
 
-from tests.e2e.flow import Flow
-from tests.e2e.sales import SUITE, TRANSFORM, row, sales
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.sales_pipeline import SUITE, TRANSFORM, row, sales
 from tidemill.cli.app import app
 from tidemill.contract.errors import ExitCode
 from tidemill.journal.takeovers import current

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
-from tests.processes import wait_for
+from tests.support.processes import wait_for
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import Project
 from tidemill.contract.report import Outcome, Report, Step

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from spark_jobs.samples import retail_daily
-from tests.e2e.shipped import Shipped
+from tests.support.pipelines.shipped_pipeline import Shipped
 
 pytestmark = pytest.mark.jvm
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.e2e.airflow import Airflow, running, until
-from tests.e2e.java import RecordingJava
-from tests.e2e.mill import NAME, SPEC, SUITE, TRANSFORM, Mill
-from tests.e2e.project import write_pipeline
+from tests.support.airflow.running_airflow import Airflow, running, until
+from tests.support.pipelines.orders_pipeline import NAME, SPEC, SUITE, TRANSFORM, Mill
+from tests.support.pipelines.user_project import write_pipeline
+from tests.support.recording_java import RecordingJava
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import read
 from tidemill.increments.increments import Increments, State

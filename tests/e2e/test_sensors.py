@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.samples import sensors
-from tests.e2e.shipped import Row, Shipped, windows
+from tests.support.pipelines.shipped_pipeline import Row, Shipped, windows
 from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from tests.e2e.mill import NAME, SPEC, Mill
+from tests.support.pipelines.orders_pipeline import NAME, SPEC, Mill
 from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm

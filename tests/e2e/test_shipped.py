@@ -28,8 +28,8 @@ from spark_jobs.samples import (
     windowed_words,
     word_count,
 )
-from tests.reader import PIPELINES
-from tests.seen import read_rows
+from tests.support.readme_shell import PIPELINES
+from tests.support.table_reader import read_rows
 from tidemill.cli.app import app
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import REPOSITORY
@@ -44,7 +44,7 @@ FILES = range(1, 5)
 OWN_TASKS = ("doctor", "gate", "publish")
 DAG_FILE = """
 # Airflow parses files with its name in them.
-from tests.e2e.shipped_dags import dags
+from tests.support.airflow.shipped_dag_runs import dags
 
 globals().update({{dag.dag_id: dag for dag in dags({names})}})
 """
@@ -143,7 +143,7 @@ def test_all_of_them_run_as_dags(environ: Mapping[str, str], tmp_path: Path) -> 
     ended, log = tmp_path / "ended.json", tmp_path / "log"
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.shipped_dags", ended],
+            [sys.executable, "-m", "tests.support.airflow.shipped_dag_runs", ended],
             cwd=REPOSITORY,
             env=variables,
             stdout=output,

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from tests.e2e.mill import SPEC, Mill
+from tests.support.pipelines.orders_pipeline import SPEC, Mill
 from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.jvm

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.flow import Flow
+from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.spark_logs.state_metadata import state_operators

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.samples import unique_events
-from tests.e2e.shipped import Row, Shipped
+from tests.support.pipelines.shipped_pipeline import Row, Shipped
 from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.samples.user_sessions import write_file
-from tests.e2e.shipped import Shipped
+from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.ledger import Ledger

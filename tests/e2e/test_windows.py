@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.flow import Flow
-from tests.e2e.windows import at, windows
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.windowed_words import at, windows
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Message
 
-from tests.e2e.mill import STEPS
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
+from tests.support.pipelines.orders_pipeline import STEPS
 from tidemill.contract.report import Outcome
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.samples import windowed_words, word_count
-from tests.e2e.shipped import Shipped, windows
+from tests.support.pipelines.shipped_pipeline import Shipped, windows
 from tidemill.contract.pipeline_class import PipelineClass
 
 pytestmark = pytest.mark.jvm

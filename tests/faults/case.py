@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from tests.histories import History
-from tests.net_histories import NetHistory
+from tests.support.history_builder import History
+from tests.support.net_history_builder import NetHistory
 from tidemill.contract.report import Report
 from tidemill.journal.published_files import files_now
 

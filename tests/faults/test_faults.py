@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.case import Seen, State, place_of
 from tests.faults.cases import CASES
-from tests.processes import child
+from tests.support.processes import child
 from tidemill.contract.project import REPOSITORY
 
 # Plays a case whose step writes a file without care, torn at just that file.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import child
+from tests.support.processes import child
 
 # Puts a file in its place as a careful program does, where calls are counted, and one elsewhere.
 WRITES = """

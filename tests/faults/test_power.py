@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.power import cut_power
-from tests.processes import child
+from tests.support.processes import child
 from tidemill.contract.project import REPOSITORY
 
 # Writes one file with all care, and others with less; a folder too, and a new name for a file.

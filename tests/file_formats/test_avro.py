@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.avro import CODECS, write_avro
+from tests.support.avro_file import CODECS, write_avro
 from tidemill.file_formats.avro import NotAvro, avro_rows, avro_schema, avro_texts
 
 MARKER = bytes(16)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from tests.avro import write_avro
+from tests.support.avro_file import write_avro
 from tidemill.file_formats import text as text_rows
 from tidemill.file_formats.parquet import MissingDataFile
 from tidemill.file_formats.row_counts import TornOutput, count_rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.sink import expect, sample_of, suite_of
+from tests.support.parquet_sink import expect, sample_of, suite_of
 from tidemill.gate import data_docs
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge

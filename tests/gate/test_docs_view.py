@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.sink import expect, sample_of, suite_of
+from tests.support.parquet_sink import expect, sample_of, suite_of
 from tidemill.contract.docs_policy import DIRECTIVES, STYLE_SHEETS
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge

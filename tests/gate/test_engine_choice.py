@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.gate.sink import expect, spark_schema, suite_of
+from tests.support.parquet_sink import expect, spark_schema, suite_of
 from tidemill.gate.engine_choice import choose_engine
 
 COLUMNS = spark_schema(

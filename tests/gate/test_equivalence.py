@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from tests.gate import matrix
-from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
+from tests.support import expectation_cases
+from tests.support.parquet_sink import expect, sample_of, spark_schema, suite_of, write_file
 from tidemill.gate.engine_choice import Engine
 from tidemill.gate.equivalence import EQUIVALENT, obstacle
 from tidemill.gate.in_process import InProcess
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.jvm
 
-CASES = list(matrix.expectations())
+CASES = list(expectation_cases.expectations())
 # A thousand jobs of twelve rows: compiling each of them is what takes the time.
 QUICK_FOR_FEW_ROWS = {
     "spark.sql.adaptive.enabled": "false",
@@ -46,7 +46,7 @@ Verdict = tuple[bool | str, int | None, float | None, Any]
 def session(spark: SparkSession) -> SparkSession:
     """One of its own: the settings of the shared one go with each test."""
     own = spark.newSession()
-    own.conf.set("spark.sql.session.timeZone", matrix.ZONE)
+    own.conf.set("spark.sql.session.timeZone", expectation_cases.ZONE)
     return own
 
 
@@ -70,13 +70,13 @@ def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     sink = tmp_path_factory.mktemp("matrix") / "_live-0001"
-    rows = pa.table(matrix.ROWS_OF)
+    rows = pa.table(expectation_cases.ROWS_OF)
     halves = (rows.slice(0, 7), rows.slice(7))
     files = tuple(
-        write_file(half, sink, matrix.PARTITION, f"part-{number}")
+        write_file(half, sink, expectation_cases.PARTITION, f"part-{number}")
         for number, half in enumerate(halves)
     )
-    return Sample(files, spark_schema(matrix.TYPES), matrix.ZONE)
+    return Sample(files, spark_schema(expectation_cases.TYPES), expectation_cases.ZONE)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,10 @@ def test_both_engines_judge_the_same_rows_alike_from_files_to_docs(
     tmp_path: Path, sample: Sample, on_spark: Engine
 ) -> None:
     older = write_file(
-        pa.table(matrix.ROWS_OF), tmp_path / "_backfill 1", matrix.PARTITION, "published"
+        pa.table(expectation_cases.ROWS_OF),
+        tmp_path / "_backfill 1",
+        expectation_cases.PARTITION,
+        "published",
     )
     wider = dataclasses.replace(sample, extra_files=(older,))
     suite = suite_of(
@@ -193,7 +196,10 @@ def test_both_engines_judge_the_same_rows_alike_from_files_to_docs(
     left, right = (one.model_dump(exclude=beside) for one in found)
     assert left == right
     assert [o.success for o in found[0].outcomes] == [True, False, False]
-    assert (found[0].rows, found[0].table_rows) == (matrix.ROWS, 2 * matrix.ROWS)
+    assert (found[0].rows, found[0].table_rows) == (
+        expectation_cases.ROWS,
+        2 * expectation_cases.ROWS,
+    )
     assert all(one.docs and one.docs.is_file() for one in found)
 
 
@@ -205,7 +211,7 @@ def test_partition_values_that_spark_escapes_are_judged_as_they_were(
     folder = {"region": "a%3Ab%25c%2Fd%3Dé %23%3F", "hour": "2026-07-01 13%3A00%3A00"}
     file = write_file(pa.table({"id": [1]}), tmp_path / "_live-0001", folder)
     file = dataclasses.replace(file, partition={"region": value, "hour": hour})
-    sample = Sample((file,), schema, matrix.ZONE)
+    sample = Sample((file,), schema, expectation_cases.ZONE)
     noon = {"min_value": "2026-07-01T12:00:00Z", "max_value": "2026-07-01T12:00:00Z"}
     suite = suite_of(
         tmp_path,

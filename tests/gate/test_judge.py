@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.gate.sink import expect, sample_of, spark_schema, suite_of, write_file
+from tests.support.parquet_sink import expect, sample_of, spark_schema, suite_of, write_file
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge
 from tidemill.gate.judgement import CheckBroke, Judgement

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.gate.sink import spark_schema, write_file
+from tests.support.parquet_sink import spark_schema, write_file
 from tidemill.contract.project import REPOSITORY, Project
 from tidemill.gate.engine_choice import choose_engine
 from tidemill.gate.in_process import InProcess

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.gate.sink import expect, suite_of
+from tests.support.parquet_sink import expect, suite_of
 from tidemill.gate.suite import SuiteError, load_suite
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.histories import History
-from tests.ledger.generations import LAST, open_, remove
+from tests.support.history_builder import History
+from tests.support.open_generation import LAST, open_, remove
 from tidemill.generations.verify import (
     GenerationUnbound,
     IntervalsChanged,

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.processes import DEADLINE, kill_group, wait_for
+from tests.support.processes import DEADLINE, kill_group, wait_for
 from tidemill.contract.project import REPOSITORY
 
 SEPARATE = ("--uts", "--pid", "--fork", "--mount-proc", "--kill-child")

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from tests.processes import kill_group
-from tests.seen import Seen
+from tests.support.processes import kill_group
+from tests.support.table_reader import Seen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import REPOSITORY
 

@@ -13,10 +13,10 @@ from datetime import date
 
 import pytest
 
-from tests.histories import History, reject, row, rows
 from tests.hosts.host import Writer, writer_elsewhere
 from tests.hosts.reader import State, reading
-from tests.publish.again import days, made_again
+from tests.support.generation_builder import days, made_again
+from tests.support.history_builder import History, reject, row, rows
 from tidemill.contract.report import Outcome
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.steps.parts.seal import seal

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.histories import History, rows
+from tests.support.history_builder import History, rows
 from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.storage.documents import AlreadyWritten
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
-from tests.sinks import Sinks
+from tests.support.pipelines.ungated_pipeline import Sinks
+from tests.support.spark_log_builder import write_commit, write_metadata, write_named_offsets
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.generations.execution import ExecutionChanged, verify_execution
 from tidemill.generations.verify import CommitsLost, open_generation

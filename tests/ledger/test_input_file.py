@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.specs import minimal, parse
+from tests.support.spec_text import minimal, parse
 from tidemill.ledger.input_file import InputFile, hashed_sources, taken_in
 from tidemill.spark_logs.source_log import SourceFile
 

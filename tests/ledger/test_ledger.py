@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.histories import History, reject, row, rows, tree
-from tests.ledger.spark_logs import write_commit
-from tests.system_calls import listings
+from tests.support.history_builder import History, reject, row, rows, tree
+from tests.support.listed_folders import listings
+from tests.support.spark_log_builder import write_commit
 from tidemill.ledger.ledger import LedgerGap, StartUnknown
 
 

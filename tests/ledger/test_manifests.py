@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.histories import reject
-from tests.ledger.generations import LAST, open_, remove
-from tests.ledger.spark_logs import write_commit, write_metadata, write_named_offsets
-from tests.net_histories import NetHistory, count, hour
+from tests.support.history_builder import reject
+from tests.support.net_history_builder import NetHistory, count, hour
+from tests.support.open_generation import LAST, open_, remove
+from tests.support.spark_log_builder import write_commit, write_metadata, write_named_offsets
 from tidemill.file_formats.parquet import MissingDataFile
 from tidemill.generations.verify import (
     CheckpointLost,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tests.oracle import inputs, models
-from tests.oracle.given import Model
+from tests.oracle.history_facts import Model
 from tests.oracle.inputs import HEADER
-from tests.oracle.kind import Kind
+from tests.oracle.pipeline_inputs import Kind
 from tests.oracle.reading import CsvModel, JsonModel, LineModel, among, given, whole_reading
 from tests.oracle.times import HOUR, MINUTE
 from tests.oracle.watermark import Watermarks

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from tests.oracle.given import Fed, Given, Input, Model, Refused, Reinstated, Swap
+from tests.oracle.history_facts import Fed, Given, Input, Model, Refused, Reinstated, Swap
 from tests.oracle.recorded import Row, Taken
 
 Parts = dict[str | None, Counter[Any]]

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.oracle.kind import Kind, Minute, said
+from tests.oracle.pipeline_inputs import Kind, Minute, said
 
 RUNS = 5
 # A run of two batches writes about so many.

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.oracle.kind import Kind, Minute, Rows, as_json
+from tests.oracle.pipeline_inputs import Kind, Minute, Rows, as_json
 
 Values = st.SearchStrategy[Any]
 DAY = 24 * 60

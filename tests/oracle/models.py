@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from tests.oracle.given import Fed
+from tests.oracle.history_facts import Fed
 from tests.oracle.recorded import Row
 from tests.oracle.times import EPOCH, HOUR, MINUTE, ms_of_time, time_of_ms, windows_of
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.flow import SUITE
-from tests.oracle.given import Given, Model
 from tests.oracle.history import Again, Arrive, Change, Die, Flush, Go, Kill, LetOut
+from tests.oracle.history_facts import Given, Model
 from tests.oracle.kill import entries, kill_when
-from tests.oracle.kind import Kind, time_of_minute
+from tests.oracle.pipeline_inputs import Kind, time_of_minute
 from tests.oracle.promise import Found, check
 from tests.oracle.shipped import Shipped
+from tests.support.pipelines.json_pipeline import SUITE
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Increments, State
 from tidemill.spec.output import OutputMode

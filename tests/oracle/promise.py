@@ -11,7 +11,7 @@ from typing import Any
 from deltalake import DeltaTable
 
 from tests.oracle.expected import Expected, as_recorded, expected, fed, read, times
-from tests.oracle.given import Fed, Given, Model
+from tests.oracle.history_facts import Fed, Given, Model
 from tests.oracle.recorded import Taken, batches, flushed, last_published, late
 from tests.oracle.watermark import Watermarks
 

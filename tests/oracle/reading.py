@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from tests.oracle.given import Fed, Refused, Slots
+from tests.oracle.history_facts import Fed, Refused, Slots
 from tests.oracle.recorded import Row
 from tests.oracle.times import ms_of_time
 from tests.oracle.watermark import Watermarks

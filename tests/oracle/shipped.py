@@ -14,10 +14,10 @@ from typing import Any
 
 import yaml
 
-from tests.e2e.flow import SUITE, Flow
 from tests.oracle.recorded import place
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
+from tests.support.pipelines.json_pipeline import SUITE, Flow
 from tidemill.contract.project import REPOSITORY, Project
 
 # So few that a history has more batches than runs.

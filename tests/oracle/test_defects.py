@@ -12,16 +12,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.oracle.asked_for import lines as lines_of
-from tests.oracle.asked_for import reports as reports_of
-from tests.oracle.asking import asking
 from tests.oracle.cases import CASES
+from tests.oracle.decision_histories import lines as lines_of
+from tests.oracle.decision_histories import reports as reports_of
+from tests.oracle.decisions import Ask, Edit, Resume
 from tests.oracle.history import Arrive, Change, Event, Go, Kill, LetOut
-from tests.oracle.kind import said
+from tests.oracle.pipeline_inputs import said
 from tests.oracle.play import Play
+from tests.oracle.play_decisions import asking
 from tests.oracle.promise import Broken
 from tests.oracle.shipped import Shipped
-from tests.oracle.wishes import Ask, Edit, Resume
 from tidemill.engine.recompute import recompute, strategy
 from tidemill.engine.run import ingest
 from tidemill.increments.exclusions import Excluded

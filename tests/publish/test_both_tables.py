@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.histories import History, reject, rows
-from tests.publish.again import days, made_again, rebuilt
+from tests.support.generation_builder import days, made_again, rebuilt
+from tests.support.history_builder import History, reject, rows
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Journal
 from tidemill.publish.delta import commit

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Message
 
-from tests.histories import COLUMNS, History, reject, row, rows
-from tests.processes import child, kill_group, wait_for
 from tests.servers.ports import free_ports
+from tests.support.history_builder import COLUMNS, History, reject, row, rows
+from tests.support.processes import child, kill_group, wait_for
 from tidemill.contract.report import Outcome, Report
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from tests.histories import History, reject, rows
-from tests.processes import child, kill_group, wait_for
+from tests.support.history_builder import History, reject, rows
+from tests.support.processes import child, kill_group, wait_for
 from tidemill.contract.report import Outcome
 from tidemill.storage.lease import newest_epoch
 

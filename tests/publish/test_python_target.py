@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.histories import History, rows
-from tests.processes import child, kill_group, wait_for
+from tests.support.history_builder import History, rows
+from tests.support.processes import child, kill_group, wait_for
 from tidemill.contract.report import Outcome, Report
 
 Make = Callable[..., History]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.histories import History
-from tests.net_histories import COUNTS, NetHistory, count, hour
-from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse
+from tests.support.history_builder import History
+from tests.support.net_history_builder import COUNTS, NetHistory, count, hour
+from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse
 from tidemill.contract.errors import SpecError
 from tidemill.contract.report import Outcome
 

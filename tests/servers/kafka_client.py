@@ -18,7 +18,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from tests.processes import wait_for
+from tests.support.processes import wait_for
 
 TIMEOUT = 30.0
 

@@ -10,9 +10,9 @@ import psycopg
 import pymysql
 import pytest
 
-from tests.processes import child, wait_for
 from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import Postgres
+from tests.support.processes import child, wait_for
 
 OWNER = """
 import time

@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro, to_avro
 
-from tests.processes import child, wait_for
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
+from tests.support.processes import child, wait_for
 
 OWNER = """
 import time

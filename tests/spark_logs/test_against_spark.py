@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.ledger.stream import SCHEMA, Query
+from tests.support.pipelines.spark_query import SCHEMA, Query
 from tidemill.file_formats.parquet import read_footer
 from tidemill.spark_logs.partition_paths import partition_values
 from tidemill.spark_logs.sink_log import FilesOfBatchUnknown, SinkMoved

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.ledger.spark_logs import write_commit, write_metadata, write_offsets, write_sink_entry
+from tests.support.spark_log_builder import (
+    write_commit,
+    write_metadata,
+    write_offsets,
+    write_sink_entry,
+)
 from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spark_logs.sink_log import read_sink_log
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.ledger.stream import Query
+from tests.support.pipelines.spark_query import Query
 from tidemill.file_formats.parquet import read_footers
 from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spark_logs.metadata_log import TornLogEntry

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.specs import MINIMAL, PATH, minimal, parse
+from tests.support.spec_text import MINIMAL, PATH, minimal, parse
 from tidemill.contract.errors import ExitCode, SpecError
 from tidemill.spec.load import load_spec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.specs import parse
+from tests.support.spec_text import parse
 from tidemill.contract.errors import SpecError
 from tidemill.spec.sinks import KafkaSink
 

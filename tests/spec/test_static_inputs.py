@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tests.specs import minimal, parse
+from tests.support.spec_text import minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.spec.spec import Spec
 from tidemill.spec.static_inputs import FileStatic, PostgresStatic, TableStatic

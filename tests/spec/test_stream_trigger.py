@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.specs import parse
+from tests.support.spec_text import parse
 from tidemill.spec.stream_trigger import (
     TriggerKind,
     TriggerUnknown,

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.specs import minimal, parse
+from tests.support.spec_text import minimal, parse
 from tidemill.contract.errors import SpecError
 
 TWO_KINDS = """\

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.histories import NAME, History, reject, rows, tree
-from tests.ledger.spark_logs import write_commit, write_named_offsets
-from tests.steps.looks import look, refused, work
+from tests.support.doctor_report import look, refused, work
+from tests.support.history_builder import NAME, History, reject, rows, tree
+from tests.support.spark_log_builder import write_commit, write_named_offsets
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import open_pipeline

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.histories import History
-from tests.processes import child
-from tests.steps.looks import look, work
+from tests.support.doctor_report import look, work
+from tests.support.history_builder import History
+from tests.support.processes import child
 from tidemill.contract.report import Outcome
 from tidemill.storage import documents
 from tidemill.storage.lease import Holder

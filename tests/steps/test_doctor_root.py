@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from tests.histories import History
-from tests.steps.looks import refused
+from tests.support.doctor_report import refused
+from tests.support.history_builder import History
 
 
 @pytest.fixture

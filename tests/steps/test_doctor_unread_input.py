@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.file_modes import modes_count
-from tests.histories import History, rows
-from tests.steps.looks import look, refused
+from tests.support.doctor_report import look, refused
+from tests.support.file_modes import modes_count
+from tests.support.history_builder import History, rows
 from tidemill.contract.report import Outcome
 
 

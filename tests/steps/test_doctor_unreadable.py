@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.file_modes import modes_count
-from tests.histories import History
-from tests.steps.looks import refused
+from tests.support.doctor_report import refused
+from tests.support.file_modes import modes_count
+from tests.support.history_builder import History
 
 
 def test_each_folder_that_a_run_depends_on_is_named_where_it_cannot_be_read(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.histories import History, reject, rows
-from tests.processes import child
+from tests.support.history_builder import History, reject, rows
+from tests.support.processes import child
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.steps.doctor import doctor
 

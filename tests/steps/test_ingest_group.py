@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.flow import Flow
+from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.report import Outcome
 from tidemill.steps.ingest_group import ingest_group
 from tidemill.storage.run_context import RunContext

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.sinks import COUNTS, IDENTITY, Sinks
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, Sinks
 from tidemill.contract.report import Outcome, Report
 from tidemill.engine.run.cores import TooFewCores
 from tidemill.engine.run.options import Rows

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import PydanticSerializationError
 
-from tests.processes import child
+from tests.support.processes import child
 from tidemill.contract.document import Document
 from tidemill.storage import documents
 from tidemill.storage.disk_errors import DiskFull, NoHardLinks

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.ledger.holders import elsewhere, holder_of, write
-from tests.processes import wait_for
-from tests.system_calls import listings
+from tests.support.lease_holders import elsewhere, holder_of, write
+from tests.support.listed_folders import listings
+from tests.support.processes import wait_for
 from tidemill.contract.errors import LeaseLost
 from tidemill.storage import documents, heartbeat
 from tidemill.storage.heartbeat import Heartbeat

@@ -12,8 +12,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.ledger.holders import elsewhere, holder_of, write
-from tests.processes import child, wait_for
+from tests.support.lease_holders import elsewhere, holder_of, write
+from tests.support.processes import child, wait_for
 from tidemill.contract.errors import LeaseHeld, LeaseLost, TransientError
 from tidemill.storage import heartbeat, lease
 from tidemill.storage.lease import Holder, Lease, current_holder, hold, newest_epoch
@@ -34,8 +34,8 @@ import signal, sys
 from pathlib import Path
 from tidemill.contract.errors import LeaseLost
 from tidemill.storage import heartbeat, lease
-from tests.ledger.holders import elsewhere, holder_of, write
-from tests.processes import wait_for
+from tests.support.lease_holders import elsewhere, holder_of, write
+from tests.support.processes import wait_for
 heartbeat.BEAT_SECONDS = 0.01
 if sys.argv[2] == "to leave":
     lease.leave_on_loss()

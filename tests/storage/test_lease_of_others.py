@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ledger.holders import elsewhere, holder_of, write
-from tests.processes import child
+from tests.support.lease_holders import elsewhere, holder_of, write
+from tests.support.processes import child
 from tidemill.contract.errors import LeaseHeld
 from tidemill.storage import processes as process
 from tidemill.storage.lease import hold, newest_epoch

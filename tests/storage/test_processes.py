@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.processes import child, wait_for
+from tests.support.processes import child, wait_for
 from tidemill.storage import processes as process
 from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, launcher, this_process
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.file_modes import modes_count
+from tests.support.file_modes import modes_count
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.storage.root_identity import (

@@ -11,7 +11,7 @@ import pytest
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
-from tests.specs import minimal, parse
+from tests.support.spec_text import minimal, parse
 from tidemill.contract.connections.airflow import Connection
 from tidemill.contract.connections.kafka import spark_options
 from tidemill.toolchain.spark_conf import engine_conf

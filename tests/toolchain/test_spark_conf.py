@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.specs import minimal, parse
+from tests.support.spec_text import minimal, parse
 from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.toolchain.jars import JarsMissing, all_sets
 from tidemill.toolchain.spark_conf import (

@@ -20,7 +20,7 @@ from tests.airflow.conftest import NAME
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.servers.ports import free_ports
-from tests.specs import minimal
+from tests.support.spec_text import minimal
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.spec.pipeline import open_pipeline
 from tidemill_airflow.dags.arrivals import ArrivalTrigger

@@ -10,9 +10,9 @@ import pytest
 from airflow.sdk import Context
 
 from tests.airflow.conftest import NAME
-from tests.airflow.fake_step import error, report_of
-from tests.airflow.recording_notifier import RecordingNotifier
-from tests.specs import PATH, minimal, parse
+from tests.support.airflow.fake_step import error, report_of
+from tests.support.airflow.recording_notifier import RecordingNotifier
+from tests.support.spec_text import PATH, minimal, parse
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import Layout

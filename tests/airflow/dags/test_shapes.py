@@ -15,7 +15,7 @@ from airflow.timetables.simple import AssetTriggeredTimetable
 from airflow.utils.types import DagRunType
 
 from tests.airflow.conftest import NAME
-from tests.specs import PATH, minimal, parse
+from tests.support.spec_text import PATH, minimal, parse
 from tidemill.spec.spec import Spec
 from tidemill_airflow.dag import build_dag
 from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES, has_its_steps

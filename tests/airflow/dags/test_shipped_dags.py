@@ -15,7 +15,7 @@ from airflow.sdk import DAG
 from airflow.serialization.serialized_objects import DagSerialization
 
 from tests.airflow.conftest import NAME
-from tests.specs import PATH, minimal, parse
+from tests.support.spec_text import PATH, minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import REPOSITORY, Project
 from tidemill.spec.load import load_spec

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from tests.checkout import Demo, somebody
+from tests.support.checkout import Demo, somebody
 from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increments
 from tidemill.journal.journal import Journal

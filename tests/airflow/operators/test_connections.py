@@ -16,9 +16,9 @@ from airflow.sdk._shared.secrets_masker import redact, reset_secrets_masker
 from airflow.sdk.exceptions import AirflowFailException
 
 from tests.airflow.conftest import NAME
-from tests.airflow.fake_run import context_of
-from tests.airflow.fake_spark import FakeSpark
-from tests.airflow.fake_step import leaving, report_of
+from tests.support.airflow.fake_dag_run import context_of
+from tests.support.airflow.fake_spark_submit import FakeSpark
+from tests.support.airflow.fake_step import leaving, report_of
 from tidemill.contract.connections import airflow as contract
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Step

@@ -10,9 +10,9 @@ import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from tests.airflow.fake_run import context_of
-from tests.airflow.fake_spark import FakeSpark
-from tests.specs import minimal, parse
+from tests.support.airflow.fake_dag_run import context_of
+from tests.support.airflow.fake_spark_submit import FakeSpark
+from tests.support.spec_text import minimal, parse
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import Layout

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
-from tests.airflow.fake_step import error, report_of
+from tests.support.airflow.fake_step import error, report_of
 from tidemill.contract import report as reports
 from tidemill.contract.errors import ExitCode, LeaseHeld, Refused
 from tidemill.contract.report import Outcome

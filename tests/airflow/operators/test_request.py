@@ -11,9 +11,9 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException
 
 from tests.airflow.conftest import NAME
-from tests.airflow.fake_run import DAY, context_of
-from tests.airflow.fake_step import leaving, report_of
-from tests.specs import minimal, parse
+from tests.support.airflow.fake_dag_run import DAY, context_of
+from tests.support.airflow.fake_step import leaving, report_of
+from tests.support.spec_text import minimal, parse
 from tidemill.contract.layout import Layout
 from tidemill.contract.os_user import os_user
 from tidemill.contract.report import Outcome

@@ -15,10 +15,10 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from tests.airflow.conftest import NAME
-from tests.airflow.fake_run import context_of
-from tests.airflow.fake_spark import FakeSpark
-from tests.airflow.fake_step import error, leaving, report_of
-from tests.specs import minimal
+from tests.support.airflow.fake_dag_run import context_of
+from tests.support.airflow.fake_spark_submit import FakeSpark
+from tests.support.airflow.fake_step import error, leaving, report_of
+from tests.support.spec_text import minimal
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from tests.specs import minimal, parse
+from tests.support.spec_text import minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.contract.syntax.hadoop_glob import python_globs
 

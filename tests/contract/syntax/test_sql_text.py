@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.specs import minimal, parse
+from tests.support.spec_text import minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.contract.syntax.sql_text import java_call
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.sinks import COUNTS, IDENTITY, Sinks, noting
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, Sinks, noting
 from tidemill.contract.report import Outcome
 from tidemill.engine.query.kafka_columns import KafkaColumns
 from tidemill.engine.query.refusals import ModeUnsupported

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.e2e.flow import Flow
+from tests.support.pipelines.json_pipeline import Flow
 from tidemill.toolchain.spark_conf import engine_conf
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.sinks import COUNTS, IDENTITY, Sinks, done, noting
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, Sinks, done, noting
 
 pytestmark = pytest.mark.jvm
 

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from tests.processes import wait_for
+from tests.support.processes import wait_for
 from tidemill.engine.run.graceful_stop import Brake
 from tidemill.engine.spark_internals.query_state import at_work
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
-from tests.sinks import COUNTS, IDENTITY, Sinks, noting
 from tests.steps.test_stream import refused
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, Sinks, noting
 from tidemill.contract.report import Outcome
 from tidemill.engine.run.cores import TooFewCores
 from tidemill.ledger.running_queries import running

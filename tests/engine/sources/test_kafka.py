@@ -13,7 +13,7 @@ import pytest
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
-from tests.specs import minimal, parse
+from tests.support.spec_text import minimal, parse
 from tidemill.engine.sources.kafka import read_batch, stream
 from tidemill.engine.sources.read import CORRUPT, ORIGIN
 from tidemill.spec.sources.kafka import KafkaSource

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from tests.publish.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
+from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
 from tidemill.contract.connections.airflow import ConnectionMissing
 from tidemill.engine.sources.static_database import (
     COPY,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.e2e.flow import Flow
+from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.refusals import ModeUnsupported

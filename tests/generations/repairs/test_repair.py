@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.histories import History, reject, rows
-from tests.ledger.spark_logs import write_commit
-from tests.spark_batches import plan
+from tests.support.history_builder import History, reject, rows
+from tests.support.spark_batch_builder import plan
+from tests.support.spark_log_builder import write_commit
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.generations.repairs.plan import NothingBound, planned_repairs
 from tidemill.generations.repairs.repair import EntryUnknown, Repair

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.histories import History, rows
-from tests.processes import child, kill_group, wait_for
-from tests.publish.warehouse import Warehouse
 from tests.servers.ports import free_ports
+from tests.support.history_builder import History, rows
+from tests.support.processes import child, kill_group, wait_for
+from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish import registry
 from tidemill.steps.doctor import doctor

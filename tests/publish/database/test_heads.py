@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.histories import History, rows
-from tests.publish.warehouse import Warehouse
-from tests.steps.looks import look, refused
+from tests.support.doctor_report import look, refused
+from tests.support.history_builder import History, rows
+from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.publish.database.session import BATCH
 from tidemill.steps.decisions.repair_target import repair_target

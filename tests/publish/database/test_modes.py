@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.concurrent_reader import ConcurrentReader, state_of
-from tests.histories import reject
-from tests.net_histories import NetHistory, count
-from tests.publish.warehouse import Warehouse
+from tests.support.concurrent_reader import ConcurrentReader, state_of
+from tests.support.history_builder import reject
+from tests.support.net_history_builder import NetHistory, count
+from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.net_histories import NetHistory, count, hour
-from tests.publish.warehouse import Warehouse
+from tests.support.net_history_builder import NetHistory, count, hour
+from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 
 pytestmark = pytest.mark.slow

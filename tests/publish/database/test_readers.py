@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pytest
 
-from tests.concurrent_reader import ConcurrentReader, State, state_of
-from tests.histories import History, row, rows
-from tests.publish.warehouse import Warehouse
+from tests.support.concurrent_reader import ConcurrentReader, State, state_of
+from tests.support.history_builder import History, row, rows
+from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.publish.database import postgres_target
 from tidemill.publish.database.postgres_session import PostgresSession

@@ -9,9 +9,9 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from tests.histories import History, row, rows
-from tests.publish.again import days, made_again, reject_increment
-from tests.publish.warehouse import Warehouse
+from tests.support.generation_builder import days, made_again, reject_increment
+from tests.support.history_builder import History, row, rows
+from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish import registry

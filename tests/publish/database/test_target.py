@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.histories import History, reject, row, rows
-from tests.publish.warehouse import Warehouse
+from tests.support.history_builder import History, reject, row, rows
+from tests.support.warehouse import Warehouse
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome, Report
 from tidemill.journal.journal import Event

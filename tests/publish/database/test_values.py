@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.histories import COLUMNS, History, row, rows
-from tests.publish.warehouse import Warehouse
+from tests.support.history_builder import COLUMNS, History, row, rows
+from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome, Report
 
 pytestmark = pytest.mark.slow

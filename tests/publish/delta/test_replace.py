@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.histories import reject
-from tests.net_histories import NetHistory, count, hour
+from tests.support.history_builder import reject
+from tests.support.net_history_builder import NetHistory, count, hour
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.histories import History, reject, row, rows
-from tests.publish.again import days, made_again, reject_increment, tail_redone
+from tests.support.generation_builder import days, made_again, reject_increment, tail_redone
+from tests.support.history_builder import History, reject, row, rows
 from tidemill.contract.report import Outcome
 from tidemill.publish.delta import target as delta_target
 from tidemill.publish.delta.target import DeltaTarget

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.histories import History, reject, rows
-from tests.steps.looks import look
+from tests.support.doctor_report import look
+from tests.support.history_builder import History, reject, rows
 from tidemill.contract.report import Outcome
 
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from tests.avro import CODECS, write_avro
+from tests.support.avro_file import CODECS, write_avro
 from tidemill.file_formats.avro import NotAvro, avro_texts
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.publish.rejected.read import SAID, reject_rows

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.file_modes import modes_count
+from tests.support.file_modes import modes_count
 from tidemill.sources.files.listing import InputMissing, list_source
 from tidemill.sources.files.source_tree import InputCircular, InputUnreadable
 from tidemill.spec.sources.file import FileSource

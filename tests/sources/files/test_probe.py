@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from tests.avro import write_avro
-from tests.histories import History, rows
+from tests.support.avro_file import write_avro
+from tests.support.history_builder import History, rows
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.sources.files.probe import inspect, look

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.histories import History, rows
-from tests.ledger.spark_logs import write_commit
+from tests.support.history_builder import History, rows
+from tests.support.spark_log_builder import write_commit
 from tidemill.generations.verify import open_generation
 from tidemill.sources.files.problems import InputChanged, InputOfOtherSchema, InputRedelivered
 from tidemill.sources.files.report import refuse_held_files, report_files

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.histories import History, rows
+from tests.support.history_builder import History, rows
 from tidemill.sources.files.probe import look
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.kafka_mill import KafkaMill
-from tests.ledger.spark_logs import write_commit, write_metadata
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.servers.ports import free_ports
+from tests.support.pipelines.kafka_pipeline import KafkaMill
+from tests.support.spark_log_builder import write_commit, write_metadata
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.sources.kafka import probe as kafka_look
 from tidemill.sources.kafka.broker import Topic

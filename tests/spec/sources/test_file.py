@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.specs import minimal, parse
+from tests.support.spec_text import minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.contract.syntax.ddl import DdlType
 from tidemill.spec.sources.base import Rating

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tests.specs import parse
+from tests.support.spec_text import parse
 from tidemill.contract.errors import SpecError
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.sources.kafka_value import KafkaValue

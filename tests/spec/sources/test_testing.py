@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.specs import parse
+from tests.support.spec_text import parse
 from tidemill.contract.errors import SpecError
 from tidemill.spec.sources.testing import TrialSource
 from tidemill.spec.spec import Spec

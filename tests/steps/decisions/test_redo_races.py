@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.histories import History, rows
-from tests.publish.again import days, made_again, write_scratch
+from tests.support.generation_builder import days, made_again, write_scratch
+from tests.support.history_builder import History, rows
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.journal.recomputation import BatchRange, Recomputation

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from tests.histories import History
+from tests.support.history_builder import History
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TransientError
 from tidemill.contract.report import Outcome

@@ -1,0 +1,1 @@
+"""What tests are built of: histories, pipelines, doubles, and ways to look at what came out."""

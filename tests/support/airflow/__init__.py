@@ -1,0 +1,1 @@
+"""A running Airflow, and doubles of what a task talks to."""
