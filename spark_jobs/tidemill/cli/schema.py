@@ -8,7 +8,7 @@ from typer import Argument, BadParameter, Context, Option, Typer
 
 from tidemill.cli.screen import Json, Screen
 from tidemill.spec import json_schema as specs
-from tidemill.spec.sources.file import FileFormat
+from tidemill.spec.formats.table import FileFormat
 
 schema = Typer(help="Print the JSON Schema of specs, or infer the schema of a source.")
 

@@ -19,6 +19,7 @@ from tidemill.compatibility.binding_rules import (
 from tidemill.compatibility.change import Change, Judge
 from tidemill.compatibility.creation_snapshot import SpecSnapshot
 from tidemill.compatibility.source_changes import parameter_changes
+from tidemill.spec.formats.table import FORMATS
 from tidemill.spec.output import OutputMode
 
 # They say what a person sees, or how a batch is held; the rows are the same.
@@ -127,7 +128,7 @@ def _writer(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Chan
         )
         if before == after:
             continue
-        if now.format in ("parquet", "orc", "avro") or name == "maxRecordsPerFile":
+        if FORMATS[now.format].self_describing or name == "maxRecordsPerFile":
             yield judge.allowed(field, before, after, "a reader gets the same rows of either")
         else:
             means = "files of before were written otherwise, and who reads them has to know"

@@ -11,6 +11,8 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructType
 
+from tidemill.spec.formats.rules import with_defaults
+from tidemill.spec.formats.table import FORMATS
 from tidemill.spec.model import ENGINE_PREFIX
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -63,13 +65,13 @@ def infer(
         options: For Spark's reader.
         paths: The paths of the files.
     """
-    given = {name.lower() for name in options}
-    if format == "csv" and "inferschema" not in given:
-        options = {**options, "inferSchema": "true"}
+    by = FORMATS[format].infers_by
+    if by is not None:
+        options = with_defaults(options, {by: "true"})
     frame = _reader(session, format, options).load([*paths])
     texts = None
-    if format == "csv":
-        as_text = {name: value for name, value in options.items() if name.lower() != "inferschema"}
+    if by is not None:
+        as_text = {k: value for k, value in options.items() if k.lower() != by.lower()}
         texts = _reader(session, format, as_text).load([*paths])
     counts = _counts(frame)
     zeros = _leading_zeros(frame, texts) if texts is not None else {}

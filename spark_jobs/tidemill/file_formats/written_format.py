@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tidemill.contract.document import FrozenModel
+from tidemill.spec.formats.rules import FormatRules
+from tidemill.spec.formats.table import FORMATS, FileFormat
 from tidemill.spec.output import Output
-from tidemill.spec.sources.file import FileFormat
 
 
 class WriteFormat(FrozenModel):
@@ -22,6 +23,16 @@ class WriteFormat(FrozenModel):
         """An option's value, whatever the case of its name."""
         given = {key.lower(): value for key, value in self.options.items()}
         return given.get(name.lower(), default)
+
+    @property
+    def rules(self) -> FormatRules:
+        """What holds of the format."""
+        return FORMATS[self.format]
+
+    @property
+    def rereading(self) -> dict[str, str]:
+        """Options for Spark to read what it wrote."""
+        return {**self.rules.rereading, **self.options}
 
 
 PARQUET = WriteFormat()

@@ -11,6 +11,7 @@ from tidemill.gate.equivalence import obstacle
 from tidemill.gate.judgement import EngineName
 from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Expectation, Suite
+from tidemill.spec.formats.table import FORMATS
 
 if TYPE_CHECKING:
     from great_expectations.core.batch_definition import BatchDefinition
@@ -60,7 +61,7 @@ def choose_engine(
         columns: The good table's schema, as Spark's JSON.
         formats: The formats of the files; what Spark wrote in any other than Parquet, Spark reads.
     """
-    other = next((format for format in formats if format != "parquet"), None)
+    other = next((format for format in formats if not FORMATS[format].for_tables), None)
     if other is not None:
         return EngineChoice("spark", f"files are {other}")
     parsed = parse_columns(columns)

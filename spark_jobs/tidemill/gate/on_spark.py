@@ -56,16 +56,10 @@ class OnSpark:
         from pyspark.sql.types import StructType
 
         written = files[0].written
-        reader = self._session.read.format(written.format)
-        if written.format == "csv":
-            # By position: the last column says why a row was rejected. A text may go over lines.
+        if written.rules.by_position:
+            # The last column says why a row was rejected.
             schema = StructType([*schema.fields]).add("_reject", "string")
-            reader = reader.option("multiLine", True).option("enforceSchema", False)
-        if written.format in ("csv", "json"):
-            # What Spark wrote and cannot read back must not become nulls that are then judged.
-            reader = reader.options(**written.options).option("mode", "FAILFAST")
-        elif written.format == "text":
-            reader = reader.option("lineSep", written.option("lineSep", "\n"))
+        reader = self._session.read.format(written.format).options(**written.rereading)
         # Below its base path Spark reads partition values from the directories' names.
         reader = reader.schema(schema).option("basePath", str(files[0].sink))
         return reader.load([str(file.path) for file in files])

@@ -15,8 +15,8 @@ from typing import Any, Literal
 from tidemill.contract.document import Document
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.spec.formats.table import FileFormat
 from tidemill.spec.output import OutputMode
-from tidemill.spec.sources.file import FileFormat
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 

@@ -102,10 +102,10 @@ def _publish_agrees(spec: Spec) -> None:
         msg = "delta goes first; its head says what consumers see"
         raise Disagreement(msg, "publish")
     output = spec.output
-    if output.format != "parquet" and names != ["files"]:
+    if not output.rules.for_tables and names != ["files"]:
         msg = f"{output.format} can be published as [{{kind: files}}] only"
         raise Disagreement(msg, "output", "format")
-    if output.mode is not OutputMode.APPEND and output.format != "parquet":
+    if output.mode is not OutputMode.APPEND and not output.rules.for_tables:
         msg = f"mode {output.mode} is kept as parquet; remove the format"
         raise Disagreement(msg, "output", "format")
     if output.mode is not OutputMode.APPEND and "files" in names:

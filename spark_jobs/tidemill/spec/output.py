@@ -7,26 +7,12 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from tidemill.spec.formats.rules import FormatRules, with_defaults
+from tidemill.spec.formats.table import FORMATS, FileFormat
 from tidemill.spec.model import Column, Disagreement, Expression, Model
 from tidemill.spec.sources.base import OptionValue, as_text
-from tidemill.spec.sources.file import FileFormat
-from tidemill.spec.sources.file_options import writer_option_refused
 
 REJECTED = "_rejected"
-# Spark's own defaults cut microseconds off, and in CSV the blanks around a text.
-MICROSECONDS = {
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
-DEFAULT_OPTIONS: dict[str, dict[str, str]] = {
-    "csv": {
-        "header": "true",
-        "ignoreLeadingWhiteSpace": "false",
-        "ignoreTrailingWhiteSpace": "false",
-        **MICROSECONDS,
-    },
-    "json": MICROSECONDS,
-}
 
 
 class OutputMode(StrEnum):
@@ -57,18 +43,21 @@ class Output(Model):
     @model_validator(mode="after")
     def _options_have_their_place(self) -> Self:
         for name in self.options:
-            refused = writer_option_refused(name, as_text(self.options[name]), self.format)
+            refused = self.rules.writer_option_refused(name, as_text(self.options[name]))
             if refused:
                 raise Disagreement(refused, "options", name)
         return self
 
     @property
+    def rules(self) -> FormatRules:
+        """What holds of its format."""
+        return FORMATS[self.format]
+
+    @property
     def writer_options(self) -> dict[str, str]:
         """Every option for Spark's writer, as text: our defaults, then the spec's own."""
-        overridden = {name.lower() for name in self.options}
-        defaults = DEFAULT_OPTIONS.get(self.format, {}).items()
         given = {name: as_text(value) for name, value in self.options.items()}
-        return {**{k: v for k, v in defaults if k.lower() not in overridden}, **given}
+        return with_defaults(given, self.rules.writer_defaults)
 
     @property
     def sink_partitions(self) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ from pydantic import (
     model_validator,
 )
 
+from tidemill.spec.formats.table import FORMATS, FileFormat
 from tidemill.spec.model import Disagreement, Model, Name, PlainName
 from tidemill.spec.sources.base import Ddl, OptionValue, checked_columns
-from tidemill.spec.sources.file import FileFormat, FileSource, LocalPath
-from tidemill.spec.sources.file_options import reader_option_refused
+from tidemill.spec.sources.file import FileSource, LocalPath
 
 
 class BaseStatic(Model):
@@ -58,7 +58,7 @@ class FileStatic(BaseStatic):
     @model_validator(mode="after")
     def _options_have_their_place(self) -> Self:
         for name in self.options:
-            refused = reader_option_refused(name, self.format)
+            refused = FORMATS[self.format].reader_option_refused(name)
             if refused is None and name.lower() == "basepath":
                 refused = "option 'basePath' is set by the engine; remove it"
             if refused:

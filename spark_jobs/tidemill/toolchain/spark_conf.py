@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 
 from tidemill.contract.file_mode import HADOOP_UMASK
+from tidemill.spec.formats.table import FORMATS
 from tidemill.spec.sinks import KafkaSink
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
@@ -104,8 +105,9 @@ def jar_sets(spec: Spec) -> tuple[str, ...]:
     formats = {spec.output.format, *(source.value.format for source in kafka)}
     files = (*sources, *spec.statics.values())
     formats |= {one.format for one in files if isinstance(one, FileSource | FileStatic)}
-    needed = {"kafka": kafka or isinstance(spec.sink, KafkaSink), "avro": "avro" in formats}
-    return tuple(name for name, is_needed in needed.items() if is_needed)
+    jars = {FORMATS[name].jars for name in formats if name in FORMATS}
+    jars |= {"kafka"} if kafka or isinstance(spec.sink, KafkaSink) else set()
+    return tuple(sorted(filter(None, jars), reverse=True))
 
 
 def driver_java_options(backlog_bytes: int | None) -> str:

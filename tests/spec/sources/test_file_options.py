@@ -6,15 +6,9 @@ from typing import Any, get_args
 
 import pytest
 
-from tidemill.spec.sources.file import FileFormat
-from tidemill.spec.sources.file_options import (
-    LOSSY,
-    inference_options,
-    reader_option_refused,
-    writer_option_refused,
-)
+from tidemill.spec.formats.rules import LOSSY
+from tidemill.spec.formats.table import FORMATS, FileFormat
 
-FORMATS = get_args(FileFormat)
 VALUES = {
     "linesep": "\n",
     "encoding": "utf-8",
@@ -34,9 +28,13 @@ OBJECTS = {
 }
 
 
+def test_the_table_holds_what_a_spec_may_name() -> None:
+    assert tuple(FORMATS) == get_args(FileFormat)
+
+
 @pytest.mark.parametrize("option", ["SEP", "wholeText", "lineSep", "PathGlobFilter", "timezone"])
 def test_an_option_is_known_in_any_case(option: str) -> None:
-    formats = [one for one in FORMATS if reader_option_refused(option, one) is None]
+    formats = [one for one in FORMATS if FORMATS[one].reader_option_refused(option) is None]
     assert formats
 
 
@@ -53,7 +51,7 @@ def test_an_option_is_known_in_any_case(option: str) -> None:
 def test_an_unknown_option_is_refused_with_the_nearest_known(
     option: str, format: str, hint: str
 ) -> None:
-    refused = reader_option_refused(option, format)
+    refused = FORMATS[format].reader_option_refused(option)
     assert refused is not None
     assert f"'{hint}'" in refused
 
@@ -76,7 +74,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_known(
     ],
 )
 def test_an_option_without_effect_is_refused_with_the_reason(option: str, format: str) -> None:
-    refused = reader_option_refused(option, format)
+    refused = FORMATS[format].reader_option_refused(option)
     assert refused is not None
     assert "has no place here" in refused
 
@@ -92,7 +90,7 @@ def test_an_option_without_effect_is_refused_with_the_reason(option: str, format
     ],
 )
 def test_a_writer_takes_the_options_of_writing(option: str, format: str) -> None:
-    assert writer_option_refused(option, "x", format) is None
+    assert FORMATS[format].writer_option_refused(option, "x") is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +106,7 @@ def test_a_writer_takes_the_options_of_writing(option: str, format: str) -> None
     ],
 )
 def test_a_writer_refuses_all_others(option: str, format: str) -> None:
-    assert writer_option_refused(option, "x", format) is not None
+    assert FORMATS[format].writer_option_refused(option, "x") is not None
 
 
 @pytest.mark.parametrize(
@@ -123,7 +121,7 @@ def test_a_writer_refuses_all_others(option: str, format: str) -> None:
     ],
 )
 def test_a_writer_leaves_rows_that_can_be_told_apart(option: str, value: str, format: str) -> None:
-    assert writer_option_refused(option, value, format) is not None
+    assert FORMATS[format].writer_option_refused(option, value) is not None
 
 
 @pytest.mark.parametrize(
@@ -137,7 +135,7 @@ def test_a_writer_leaves_rows_that_can_be_told_apart(option: str, value: str, fo
     ],
 )
 def test_a_writer_takes_what_leaves_them_so(option: str, value: str, format: str) -> None:
-    assert writer_option_refused(option, value, format) is None
+    assert FORMATS[format].writer_option_refused(option, value) is None
 
 
 @pytest.mark.jvm
@@ -150,9 +148,9 @@ def test_every_option_that_spark_knows_has_its_place(spark: Any, format: str) ->
     placed = {
         option
         for option in known - ours
-        if reader_option_refused(option, format) is None
-        or writer_option_refused(option, VALUES.get(option.lower(), "x"), format) is None
-        or option in inference_options(format)
+        if FORMATS[format].reader_option_refused(option) is None
+        or FORMATS[format].writer_option_refused(option, VALUES.get(option.lower(), "x")) is None
+        or option in FORMATS[format].inference_options
     }
     assert known - ours == placed
 
@@ -163,9 +161,9 @@ def test_every_option_of_sparks_file_lists_has_its_place(spark: Any, format: str
     index = _options(spark, "execution.datasources.FileIndexOptions")
     assert index
     for option in index:
-        refused = reader_option_refused(option, format)
+        refused = FORMATS[format].reader_option_refused(option)
         assert refused is None or option in ("modifiedbefore", "modifiedafter")
-    assert all(reader_option_refused(option, format) is None for option in LOSSY)
+    assert all(FORMATS[format].reader_option_refused(option) is None for option in LOSSY)
 
 
 def _options(spark: Any, name: str) -> set[str]:

@@ -49,7 +49,7 @@ from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.late_rows import LateCount, LateLog, LateRows, counts_in
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.static_pins import StaticLost
-from tidemill.spec.output import MICROSECONDS
+from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.pipeline import Pipeline
 
 

@@ -234,11 +234,10 @@ def _read(
 ) -> DataFrame:
     partitions = pipeline.spec.output.partition_by
     fields = StructType([field for field in schema.fields if field.name not in partitions])
-    if written.format == "csv":
-        # Its columns go by their places.
+    if written.rules.by_position:
         fields = fields.add(REJECT, StringType())
     for name in partitions:
         fields = fields.add(schema[name])
-    reader = session.read.format(written.format).schema(fields).options(**written.options)
+    reader = session.read.format(written.format).schema(fields).options(**written.rereading)
     rows = reader.option("basePath", str(root)).load(paths)
     return rows.select(*(f"`{name}`" for name in schema.names))

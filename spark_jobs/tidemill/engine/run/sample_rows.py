@@ -10,6 +10,7 @@ from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.options import Rows
 from tidemill.engine.run.progress import Progress
 from tidemill.engine.sinks.output_format import in_format
+from tidemill.file_formats.written_format import written_by
 from tidemill.ledger.batch import Batch
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
@@ -47,8 +48,9 @@ def shown_rows(
         path = pipeline.transform_file
         on_disk, within = in_format(on_disk, plan.table_schema, spec.output, path), 0
     base = sink.joinpath(*files[0].relative_to(sink).parts[:within])
-    reader = session.read.format(spec.output.format).schema(on_disk.schema)
-    reader = reader.options(**spec.output.writer_options).option("basePath", str(base))
+    written = written_by(spec.output)
+    reader = session.read.format(written.format).schema(on_disk.schema)
+    reader = reader.options(**written.rereading).option("basePath", str(base))
     frame = reader.load([str(file) for file in files]).select(*plan.table_schema.names)
     # Arrow keeps the session's time zone, which collect() turns into this machine's.
     rows: Rows = frame.limit(limit).toArrow().to_pylist(maps_as_pydicts="lossy")

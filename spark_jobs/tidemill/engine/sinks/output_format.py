@@ -11,6 +11,7 @@ from pyspark.sql.types import StringType, StructType
 from tidemill.contract.errors import SpecError
 from tidemill.engine.query.reject import REJECT
 from tidemill.file_formats.written_format import written_by
+from tidemill.spec.formats.rules import RejectForm
 from tidemill.spec.output import Output
 
 
@@ -28,21 +29,21 @@ def in_format(rows: DataFrame, published: StructType, output: Output, path: Path
         path: The transform's file, for messages.
 
     Returns:
-        For csv and avro with `_reject` as JSON; for text with one column, which holds that JSON
-        where a row is rejected. All others hold it as it is.
+        The rows with `_reject` in the form that the format's rules name.
 
     Raises:
-        OutputDoesNotFit: for text, there is not just one column of text.
+        OutputDoesNotFit: a row must be one text, and there is not just one column of text.
     """
-    if output.format in ("csv", "avro"):
+    if output.rules.rejects is RejectForm.JSON:
         return rows.withColumn(REJECT, F.to_json(REJECT))
-    if output.format != "text":
+    if not output.rules.one_text:
         return rows
     columns = [field for field in published.fields if field.name not in output.partition_by]
     if len(columns) != 1 or not isinstance(columns[0].dataType, StringType):
         names = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in columns)
         raise OutputDoesNotFit(
-            f"{path}: the transform returns {names}, and output.format text holds one text.",
+            f"{path}: the transform returns {names}, and a row of output.format "
+            f"{output.format} is one text.",
             remedy="Return one column of type string beside the partitions, or change the format.",
             path=path,
             field="output.format",

@@ -63,13 +63,13 @@ def read_batch(
 
 def _configured(reader: Reader, source: FileSource) -> Reader:
     schema = schema_of(source.schema_, "sources.*.schema")
-    if source.format in ("csv", "json"):
+    if source.rules.malformed_rows:
         schema = schema.add(CORRUPT, StringType())
         reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
     return reader.format(source.format).schema(schema).options(**source.reader_options)
 
 
 def _with_origin(frame: DataFrame, source: FileSource) -> DataFrame:
-    if source.format not in ("csv", "json"):
+    if not source.rules.malformed_rows:
         frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
     return frame.withColumn(ORIGIN, F.col("_metadata.file_path"))

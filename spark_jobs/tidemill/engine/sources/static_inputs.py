@@ -122,7 +122,7 @@ def _read(
     if isinstance(static, FileStatic):
         source = static.as_source
         reader = session.read.format(source.format).options(**source.reader_options)
-        if source.format in ("csv", "json"):
+        if source.rules.malformed_rows:
             reader = reader.option("mode", "FAILFAST")
         schema = schema_of(source.schema_, f"statics.{name}.schema")
         reader = reader.option("basePath", str(folder))

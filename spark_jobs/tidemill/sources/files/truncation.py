@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from tidemill.file_formats.first_json_value import CHUNK_BYTES, is_followed_by_more
-from tidemill.spec.sources.file import SELF_DESCRIBING, FileSource
+from tidemill.spec.sources.file import FileSource
 
 COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"})
 _LENIENT = ("allowComments", "allowSingleQuotes", "allowUnquotedFieldNames")
@@ -27,9 +27,9 @@ def part_read(path: Path, source: FileSource) -> str | None:
         source: How Spark reads it.
     """
     if path.stat().st_size == 0:
-        binary = source.format in SELF_DESCRIBING or path.suffix in COMPRESSED
+        binary = source.rules.self_describing or path.suffix in COMPRESSED
         return "is empty, and no such file can be" if binary else None
-    if source.format in SELF_DESCRIBING:
+    if source.rules.self_describing:
         return None
     if source.format == "json" and source.is_on("multiLine") and path.suffix not in COMPRESSED:
         return _after_the_first_value(path, source)

@@ -11,17 +11,10 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator, 
 from tidemill.contract.syntax.ddl import DdlType, column_names, column_types
 from tidemill.contract.syntax.hadoop_glob import fixed_part, python_globs
 from tidemill.contract.syntax.quantities import Duration, Size
+from tidemill.spec.formats.rules import LOSSY, FormatRules, with_defaults
+from tidemill.spec.formats.table import FORMATS, FileFormat
 from tidemill.spec.model import Disagreement
 from tidemill.spec.sources.base import BaseSource, Ddl, OptionValue, Rating, checked_columns
-from tidemill.spec.sources.file_options import LOSSY, reader_option_refused
-
-FileFormat = Literal["csv", "json", "parquet", "orc", "text", "avro"]
-DEFAULT_OPTIONS: dict[str, dict[str, str]] = {
-    # A header that does not match the schema is an error, not columns silently swapped.
-    "csv": {"header": "true", "enforceSchema": "false"},
-}
-# Formats that say themselves what they hold.
-SELF_DESCRIBING = frozenset({"parquet", "orc", "avro"})
 
 
 def _local(path: str) -> str:
@@ -103,7 +96,7 @@ class FileSource(BaseSource):
     @model_validator(mode="after")
     def _options_have_their_place(self) -> Self:
         for name in self.options:
-            refused = reader_option_refused(name, self.format)
+            refused = self.rules.reader_option_refused(name)
             if refused:
                 raise Disagreement(refused, "options", name)
         return self
@@ -121,10 +114,15 @@ class FileSource(BaseSource):
             msg = f"sourceArchiveDir '{archive}' lies in {self.directory}, where files are read"
             raise Disagreement(msg, "sourceArchiveDir")
         texts = [name for name, kind in self.types.items() if kind.name == "string"]
-        if self.format == "text" and not texts:
-            msg = "text has one string column, such as 'value string', beside partitions"
+        if self.rules.one_text and not texts:
+            msg = f"{self.format} has one string column, such as 'value string', beside partitions"
             raise Disagreement(msg, "schema")
         return self
+
+    @property
+    def rules(self) -> FormatRules:
+        """What holds of its format."""
+        return FORMATS[self.format]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -148,10 +146,7 @@ class FileSource(BaseSource):
     @property
     def reader_options(self) -> dict[str, str]:
         """Every option for Spark's reader, as text: our defaults, then the spec's own."""
-        given = super().reader_options
-        overridden = {name.lower() for name in given}
-        defaults = DEFAULT_OPTIONS.get(self.format, {}).items()
-        return {**{k: v for k, v in defaults if k.lower() not in overridden}, **given}
+        return with_defaults(super().reader_options, self.rules.reader_defaults)
 
     @property
     def rate_limits(self) -> tuple[str, ...]:

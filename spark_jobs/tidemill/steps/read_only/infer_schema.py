@@ -11,10 +11,10 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.contract.project import Project
 from tidemill.sources.files.listing import list_source
+from tidemill.spec.formats.table import FORMATS
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.sinks import ConsoleSink
-from tidemill.spec.sources.file import DEFAULT_OPTIONS, FileSource
-from tidemill.spec.sources.file_options import inference_options, reader_option_refused
+from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def infer(
         if format is None:
             raise NothingToInferFrom("Nobody says what the files are.", remedy="Add --format csv.")
         found = [file for one in given for file in _files(Path(one))]
-        options = {**DEFAULT_OPTIONS.get(format, {}), **options}
+        options = {**FORMATS[format].reader_defaults, **options}
         pipeline = _alone(format)
     _refuse_unknown(format, options)
     if not found:
@@ -119,8 +119,9 @@ def _alone(format: str) -> Pipeline:
 
 
 def _refuse_unknown(format: str, options: Mapping[str, str]) -> None:
-    infers = {name.lower() for name in inference_options(format)}
+    rules = FORMATS[format]
+    infers = {name.lower() for name in rules.inference_options}
     for name in options:
-        refused = None if name.lower() in infers else reader_option_refused(name, format)
+        refused = None if name.lower() in infers else rules.reader_option_refused(name)
         if refused:
             raise UsageError(f"--option: {refused}.", remedy="Correct it.", option=name)

@@ -1,0 +1,26 @@
+"""JSON: a value a line, or one a file."""
+
+from __future__ import annotations
+
+from tidemill.spec.formats.rules import IN_LINES, MICROSECONDS, FormatRules
+
+JSON = FormatRules(
+    name="json",
+    shared=(
+        "charset dateFormat encoding lineSep locale timeFormat timeZone timestampFormat "
+        "timestampNTZFormat"
+    ),
+    reading=(
+        "allowBackslashEscapingAnyCharacter allowComments allowNonNumericNumbers "
+        "allowNumericLeadingZeros allowSingleQuotes allowUnquotedControlChars "
+        "allowUnquotedFieldNames enableDateTimeParsingFallback multiLine singleVariantColumn "
+        "useUnsafeRow"
+    ),
+    writing="compression ignoreNullFields pretty sortKeys writeNonAsciiCharacterAsCodePoint",
+    inferring="dropFieldIfAllNull inferTimestamp prefersDecimal primitivesAsString samplingRatio",
+    allowed_values={**IN_LINES, "pretty": ("false",)},
+    writer_defaults=MICROSECONDS,
+    # What cannot be read back must not become a null.
+    rereading={"mode": "FAILFAST"},
+    malformed_rows=True,
+)

@@ -1,0 +1,13 @@
+"""ORC."""
+
+from __future__ import annotations
+
+from tidemill.spec.formats.rules import FormatRules
+
+ORC = FormatRules(
+    name="orc",
+    writing="compression orc.compress",
+    writing_prefix="orc.",
+    inferring="mergeSchema",
+    self_describing=True,
+)

@@ -1,0 +1,19 @@
+"""All file formats by their names: the only place where a name in a spec becomes rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from tidemill.spec.formats.avro import AVRO
+from tidemill.spec.formats.csv import CSV
+from tidemill.spec.formats.json import JSON
+from tidemill.spec.formats.orc import ORC
+from tidemill.spec.formats.parquet import PARQUET
+from tidemill.spec.formats.rules import FormatRules
+from tidemill.spec.formats.text import TEXT
+
+FileFormat = Literal["csv", "json", "parquet", "orc", "text", "avro"]
+FORMATS: Mapping[str, FormatRules] = {
+    rules.name: rules for rules in (CSV, JSON, PARQUET, ORC, TEXT, AVRO)
+}
