@@ -1,4 +1,4 @@
-"""The style page of CONTRIBUTING.md, held against every sentence that a program can tell is not plain."""
+"""The style page of CONTRIBUTING.md, as far as a program can check it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """From a spec to its DAG: doctor >> ingest >> gate >> publish.
 
 Where Spark's own sink takes the rows there is no gate: doctor >> ingest. No asset event tells of
-such rows, since nobody knows which of them are out before the run is over.
+such rows: which of them are out is known only when the run is over.
 
 Parsing reads specs and nothing else: no data, no Spark, no Great Expectations.
 """
@@ -55,7 +55,7 @@ BACKFILL = "backfill"
 
 
 def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
-    """A DAG for every spec on the search path, and a `BrokenSpec` for every one that is none."""
+    """A DAG for every spec on the search path; a `BrokenSpec` for one that cannot be loaded."""
     wanted = get_parsing_context().dag_id
     paths: list[Path] = []
     groups: dict[str, list[Member]] = {}
@@ -92,7 +92,7 @@ def build_dag(name: str, spec: Spec, path: Path) -> DAG:
         path: The spec's file, for messages and the DAG's page.
 
     Raises:
-        SpecError: the schedule or the notifier is none, or the name is a resolve DAG's.
+        SpecError: the schedule or the notifier is not valid, or the name is a resolve DAG's.
     """
     refuse_reserved(name, path)
     notice = StateNotice.of(spec, path) if spec.notify else None
@@ -188,7 +188,7 @@ def _timetable(spec: Spec, path: Path) -> CronDataIntervalTimetable | None:
         timetable.validate()
     except AirflowTimetableInvalid as error:
         raise SpecError(
-            f"{path}: schedule '{spec.schedule}' is no cron expression ({error}).",
+            f"{path}: schedule '{spec.schedule}' is not a cron expression ({error}).",
             remedy="Use five fields such as '30 2 * * *', or @hourly, @daily, @weekly, @monthly.",
             path=path,
             line=None,

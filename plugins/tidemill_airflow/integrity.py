@@ -76,7 +76,7 @@ def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:
     """What is wrong with the DAGs of some projects.
 
     Args:
-        projects: Those that are looked at; all of them lie on the search path.
+        projects: Those that are looked at; all of them are on the search path.
         parsed: What Airflow made of the whole search path.
     """
     paths = (path for project in search_path() for path in _specs(project))
@@ -90,7 +90,7 @@ def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:
             "Import it inside the function that needs it.",
         )
     if str(DAG_FILE) in parsed.errors:
-        yield Problem(str(DAG_FILE), parsed.errors[str(DAG_FILE)], "Mend the file.")
+        yield Problem(str(DAG_FILE), parsed.errors[str(DAG_FILE)], "Fix the file.")
     specs = [path for project in projects for path in _specs(project)]
     if not specs:
         folders = ", ".join(str(project.specs) for project in projects)
@@ -133,7 +133,7 @@ def _of_error(path: Path, text: str) -> Problem:
         load_spec(path)
     except SpecError as error:
         return Problem(str(path), error.what, error.remedy, error.data.get("line"))
-    return Problem(str(path), text, "Mend the spec.")
+    return Problem(str(path), text, "Fix the spec.")
 
 
 def _specs(project: Project) -> list[Path]:

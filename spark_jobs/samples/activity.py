@@ -31,7 +31,6 @@ def write_file(folder: Path, number: int, *, seed: int = 7) -> Path:
     Args:
         folder: Created if need be.
         number: From 1.
-        seed: Of the generator.
     """
     return place(folder / f"{number:03d}.json", _lines(number, chance_of(seed, number)))
 

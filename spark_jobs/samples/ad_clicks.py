@@ -24,7 +24,6 @@ def write_file(folder: Path, number: int, *, seed: int = 7) -> tuple[Path, Path]
     Args:
         folder: Gets `impressions` and `clicks`.
         number: From 1.
-        seed: Of the generator.
     """
     shown = [*_shown(number, seed)]
     # Clicks on what was shown in the hour before come in with this one.

@@ -1,7 +1,7 @@
 """Clicks on advertisements, and the table of what an impression of each of them brings in.
 
 `python -m spark_jobs.samples.click_revenue FOLDER --files 4` writes `clicks/001.json` and so on, an
-hour each, and with each of them the table `impressions/impressions.csv` anew: prices change, and
+hour each, and with each of them the table `impressions/impressions.csv` again: prices change, and
 now and then an advertisement is new. The same seed always gives the same bytes.
 """
 
@@ -24,11 +24,10 @@ def write_file(folder: Path, number: int, *, seed: int = 7) -> tuple[Path, Path]
     Args:
         folder: Gets `clicks` and `impressions`.
         number: From 1.
-        seed: Of the generator.
     """
     chance = chance_of(seed, number)
     table = ["ad,campaign,price"]
-    # Of the last advertisement the table does not know yet.
+    # The table does not know the last advertisement yet.
     for ad in range(ADS + number - 1):
         table.append(f"A{ad:02d},{CAMPAIGNS[ad % 3]},{chance.randint(5, 95) / 100:.2f}")
     clicks = [

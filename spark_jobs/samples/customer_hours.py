@@ -1,7 +1,7 @@
 """What the customers of a shop did, and the table of customers.
 
 `python -m spark_jobs.samples.customer_hours FOLDER --files 4` writes `actions/001.json` and so on,
-an hour each, and with each of them the table `customers/customers.csv` anew, which grows. The same
+an hour each, and with each of them the table `customers/customers.csv` again, which grows. The same
 seed always gives the same bytes.
 """
 
@@ -26,7 +26,6 @@ def write_file(folder: Path, number: int, *, seed: int = 7) -> tuple[Path, Path]
     Args:
         folder: Gets `actions` and `customers`.
         number: From 1.
-        seed: Of the generator.
     """
     chance = chance_of(seed, number)
     known = min(len(NAMES), 4 + number)

@@ -23,7 +23,6 @@ def write_file(folder: Path, number: int, *, seed: int = 7) -> Path:
     Args:
         folder: Created if need be.
         number: From 1.
-        seed: Of the generator.
     """
     chance = chance_of(seed, number)
     rows = []

@@ -49,8 +49,8 @@ def times(
 
     Args:
         chance: Drawn from.
-        number: Of the file, from 1; each covers the period after that of the one before.
-        period: Of one file.
+        number: The file's number, from 1; each covers the period after that of the one before.
+        period: The time that one file covers.
         count: How many events.
         late: By how much the late ones are too late, one each.
     """

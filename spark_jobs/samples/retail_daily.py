@@ -39,8 +39,7 @@ def write_file(folder: Path, number: int, *, seed: int = 7) -> Path:
 
     Args:
         folder: Created if need be.
-        number: Of the day, from 1.
-        seed: Of the generator.
+        number: The day's number, from 1.
     """
     day = START + timedelta(days=number - 1)
     return place(folder / f"{day:%Y-%m-%d}.csv", _lines(number, seed))
@@ -51,7 +50,7 @@ def _lines(number: int, seed: int) -> Iterator[str]:
     yield _line(COLUMNS)
     for invoice in range(INVOICES):
         country = chance.choice(COUNTRIES)
-        # The customers that are not known are nobody's in the data too.
+        # Unknown customers have no id in the data either.
         customer = "" if chance.random() < 0.2 else f"{17000 + chance.randrange(99)}.0"
         cancelled = chance.random() < 0.15
         late = chance.choice((1, 2)) if chance.random() < 0.1 else 0

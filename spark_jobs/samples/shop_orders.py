@@ -33,7 +33,6 @@ def write_day(folder: Path, day: int, *, seed: int = 7, planted: bool = False) -
     Args:
         folder: Created if need be.
         day: From 1.
-        seed: Of the generator.
         planted: Make it a bad day: two fifths of the quantities are negative.
 
     Returns:

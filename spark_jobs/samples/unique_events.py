@@ -25,7 +25,6 @@ def write_file(folder: Path, number: int, *, seed: int = 7) -> Path:
     Args:
         folder: Created if need be.
         number: From 1.
-        seed: Of the generator.
     """
     rows = _events(number, seed)
     chance = chance_of(seed, -number)

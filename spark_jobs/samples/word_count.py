@@ -13,7 +13,7 @@ from spark_jobs.samples.feed import chance_of, command, place
 
 SUBJECTS = ("the tide", "the mill", "the miller", "a gate", "Straße 42", "Ünïcode", "the wheel")
 VERBS = ("rises", "falls", "grinds", "shuts", "waits", "turns")
-ENDS = (".", ", and so it goes.", " - again!", "; the tide waits for nobody.", "")
+ENDS = (".", ", and so it goes.", " - again!", "; the tide waits for no one.", "")
 LINES = 40
 
 
@@ -23,7 +23,6 @@ def write_file(folder: Path, number: int, *, seed: int = 7) -> Path:
     Args:
         folder: Created if need be.
         number: From 1.
-        seed: Of the generator.
     """
     chance = chance_of(seed, number)
     return place(folder / f"{number:03d}.txt", (sentence(chance) for _ in range(LINES)))

@@ -126,6 +126,6 @@ def transform(actions: DataFrame) -> DataFrame:
         outputStructType="user string, since timestamp, status string, actions int",
         outputMode="Append",
         timeMode="EventTime",
-        # Of a batch, as in a preview, Spark knows no watermark that it could go on with.
+        # A batch, as in a preview, has no watermark to continue with.
         eventTimeColumnName="since" if actions.isStreaming else "",
     )

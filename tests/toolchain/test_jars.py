@@ -13,7 +13,7 @@ import pytest
 from tidemill.contract.errors import UsageError
 from tidemill.toolchain import jars
 from tidemill.toolchain.ivy import JarsUnresolved, pyspark_jars
-from tidemill.toolchain.jar_lock import lock_anew, read_lock
+from tidemill.toolchain.jar_lock import read_lock, write_lock
 from tidemill.toolchain.jars import JarsMissing, WrongHash, all_sets, jars_of, resolve
 
 SETTINGS = """\
@@ -93,7 +93,7 @@ def a_disk(home: Path) -> Disk:
 def locked(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The lock as Ivy finds it."""
     disk = a_disk(tmp_path_factory.mktemp("locked"))
-    return lock_anew(LOCK, ["wheel", "stone"], disk.environ)
+    return write_lock(LOCK, ["wheel", "stone"], disk.environ)
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_lock_names_what_comes_along_and_not_what_spark_has_or_is_left_out(loc
 @pytest.mark.jvm
 def test_locking_again_changes_nothing_and_keeps_comments(disk: Disk, locked: str) -> None:
     assert "# It turns." in locked
-    assert lock_anew(locked, ["wheel"], disk.environ) == locked
+    assert write_lock(locked, ["wheel"], disk.environ) == locked
 
 
 @pytest.mark.jvm

@@ -30,7 +30,7 @@ from tidemill_airflow.operators.connections import connection_variables
 if TYPE_CHECKING:
     from tidemill.ledger.ledger import Batch
 
-# Of wake-ups of which nothing comes: a pipeline that fails is not started every few seconds.
+# The pause after wake-ups without effect: a failing pipeline is not started every few seconds.
 LONGEST_PAUSE = 3600.0
 
 
@@ -130,7 +130,7 @@ class ArrivalTrigger(BaseEventTrigger):
         pace = Pace(self.poke)
         while True:
             seen = await asyncio.to_thread(self._look)
-            # The clock is asked last: a wake-up that nobody would heed must not slow the next.
+            # The clock is asked last: a wake-up without effect must not slow the next.
             if (
                 seen.wakes
                 and not await asyncio.to_thread(is_at_work, self.pipeline)

@@ -37,7 +37,7 @@ class BrokenSpec(DAG):
 
         Raises:
             AirflowClusterPolicySkipDag: the error is noted; the bag goes on without this DAG.
-            TidemillError: nobody is there to note it, so it counts for the DAG file.
+            TidemillError: no bag is there to note it, so it counts for the DAG file.
         """
         bag = _calling_bag(inspect.currentframe())
         if bag is None:
@@ -47,14 +47,14 @@ class BrokenSpec(DAG):
 
 
 def _calling_bag(frame: FrameType | None) -> DagBag | None:
-    """The DagBag two frames up, if it is one; it passes itself to nobody."""
+    """The DagBag two frames up, if it is one; Airflow does not pass it."""
     caller = frame.f_back if frame else None
     bag = caller.f_locals.get("self") if caller else None
     return bag if isinstance(bag, DagBag) else None
 
 
 def _within(path: Path, bundle: Path | None) -> str:
-    """The file as Airflow names it: relative to its bundle, where it lies in one."""
+    """The file as Airflow names it: relative to its bundle, if it is in one."""
     if bundle is not None and path.is_relative_to(bundle):
         return str(path.relative_to(bundle))
     return str(path)

@@ -29,7 +29,7 @@ def dag_page(name: str, spec: Spec, path: Path, root: str) -> str:
     Args:
         name: The pipeline's.
         path: The spec's file.
-        root: `TIDEMILL_ROOT`, or its name where nobody knows it.
+        root: `TIDEMILL_ROOT`, or its name where it is unknown.
     """
     lines = [
         *(f"- source `{source}`: {_in_words(part)}" for source, part in spec.sources.items()),
@@ -67,9 +67,9 @@ def resolve_page(name: str, actions: Mapping[Any, str]) -> str:
             "",
             "Release, reject and reinstate are of one increment, whose number `tidemill status "
             f"{name}` shows. Redo and rebuild may leave files out, one a line. Where the suite was "
-            f"wrong, mend it and clear the task `gate` of the run of `{name}` that was held.",
+            f"wrong, fix it and clear the task `gate` of the run of `{name}` that was held.",
             "",
-            "Runs of the two DAGs write one after the other. An approval that nobody gives within "
+            "Runs of the two DAGs write one after the other. An approval that is not given within "
             "a week counts as refused.",
         )
     )

@@ -30,7 +30,7 @@ def is_tagged(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
 
 
 def retries(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
-    """A lost worker is no reason to wake anybody; errors that need a person are never retried."""
+    """A lost worker needs no person; errors that need one are never retried."""
     for task in dag.tasks:
         if not task.retries:
             yield f"task {task.task_id} is never retried", "Set airflow.retries to 1 or more."
@@ -62,11 +62,11 @@ def swaps_only_what_it_published(dag: DAG, spec: Spec) -> Iterator[tuple[str, st
 
 def is_started_by_hand(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
     if _run_types(dag) != {"manual"} or dag.timetable.can_be_scheduled:
-        yield "it runs though nobody started it", "Give it no schedule, and manual runs only."
+        yield "it can run without a person's start", "Give it no schedule, and manual runs only."
 
 
 def has_real_intervals(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
-    """Of runs by the clock; a run that was woken has no interval at all."""
+    """Scheduled runs have intervals; a run that was woken has none."""
     timetable: Any = dag.timetable
     if isinstance(timetable, AssetOrTimeSchedule):
         timetable = timetable.timetable

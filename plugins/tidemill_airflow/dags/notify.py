@@ -83,14 +83,14 @@ class StateNotice:
         """The callbacks of a spec.
 
         Raises:
-            SpecError: the notifier cannot be imported, or is none.
+            SpecError: the notifier cannot be imported, or is not a notifier.
         """
         notify = cast("Notify", spec.notify)
         try:
             _notifier_class(notify)
         except (ImportError, AttributeError, TypeError) as error:
             raise SpecError(
-                f"{path}: notify.notifier '{notify.notifier}' is no Airflow notifier ({error}).",
+                f"{path}: notify.notifier: '{notify.notifier}' is not a notifier ({error}).",
                 remedy="Give the import path of a class such as "
                 "airflow.providers.smtp.notifications.smtp.SmtpNotifier, and install its provider.",
                 path=path,

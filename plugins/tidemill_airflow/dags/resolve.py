@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 APPROVE = "approve"
 # Who has not answered by then has not approved.
 PATIENCE = timedelta(days=7)
-# A question is no work: it is asked at once, whatever the pipelines are at.
+# A question is not work: it is asked at once, whatever the pipelines are at.
 POOL_OF_QUESTIONS = "default_pool"
 
 
@@ -95,7 +95,7 @@ class ResolveDoctorOperator(DoctorOperator):
         """What was approved, in the name of who approved it.
 
         Raises:
-            NotApproved: nobody approved it, whatever state the task `approve` has.
+            NotApproved: no person approved it, whatever state the task `approve` has.
         """
         return approved(pipeline, context)
 
@@ -108,7 +108,7 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         path: The spec's file, for messages.
 
     Raises:
-        SpecError: the notifier is none.
+        SpecError: the notifier is not valid.
     """
     notice = StateNotice.of(spec, path) if spec.notify else None
     with DAG(
@@ -196,5 +196,5 @@ def _known(pipeline: Pipeline, number: int) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """Text of a person's as code, in which Markdown is no markup."""
+    """A person's text as code, in which Markdown has no effect."""
     return f"`` {' '.join(text.replace('`', chr(39)).split())} ``"

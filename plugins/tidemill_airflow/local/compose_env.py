@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def variables() -> dict[str, str]:
-    """Every variable that `docker-compose.yaml` uses, the secrets made up anew.
+    """Every variable that `docker-compose.yaml` uses, the secrets made up afresh.
 
     No value holds a `$`, a quote or anything else that Compose, JSON or a URL would read otherwise.
     """

@@ -22,7 +22,7 @@ class Kept:
     """What `make demo` leaves and `make up` shows, in two folders that git ignores.
 
     Args:
-        folder: Where the two lie: beside the code, or in a test's own place.
+        folder: Where the two are: beside the code, or in a test's own place.
     """
 
     folder: Path = REPOSITORY
@@ -83,7 +83,7 @@ def airflow_environment(
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
         # LocalExecutor forks this many idle workers at once; the pool bounds what they do.
         "AIRFLOW__CORE__PARALLELISM": "4",
-        # Nobody but this machine's user reaches the loopback interface, so there is no login.
+        # Only this machine's users reach the loopback interface, so there is no login.
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         "AIRFLOW__API__HOST": "127.0.0.1",
         "AIRFLOW__API__PORT": str(port),
@@ -93,7 +93,7 @@ def airflow_environment(
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(port + WORKER_LOGS),
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(port + TRIGGER_LOGS),
         "AIRFLOW__API__SECRET_KEY": secrets.token_hex(32),
-        # Else each process makes up its own, and the API server refuses the tasks' tokens.
+        # Otherwise each process makes up its own, and the API server refuses the tasks' tokens.
         "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_hex(64),
         # Airflow forgets a spec's import error at each refresh and finds it again at the next
         # parse, so parses come more often.

@@ -91,13 +91,13 @@ def approved(pipeline: Pipeline, context: Context) -> RunRequest:
     """What a person approved for this run.
 
     Raises:
-        NotApproved: nobody did.
+        NotApproved: no person did.
     """
     run_id = context["run_id"]
     approval = read_approval(pipeline.layout.run(run_id))
     if approval is None:
         raise NotApproved(
-            f"Nobody approved what run {run_id} is to do: its task approve has no answer of a "
+            f"No person approved what run {run_id} is to do: its task approve has no answer of a "
             "person's, whatever its state.",
             remedy=f"{ASK_AGAIN}, and whoever may decide answers it there.",
             run_id=run_id,
@@ -137,7 +137,7 @@ def _refuse_who_may_not(decisions: Decisions, user: Mapping[str, str], asked_by:
         raise ApproverNotAllowed(
             "Airflow does not say who started this run, and decisions.four_eyes of the spec wants "
             "somebody else to approve it.",
-            remedy="Start the DAG anew in Airflow's UI, under a user's own name.",
+            remedy="Start the DAG again in Airflow's UI, under a user's own name.",
             **facts,
         )
     if decisions.four_eyes and asked_by in names:

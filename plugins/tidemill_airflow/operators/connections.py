@@ -24,8 +24,8 @@ from tidemill.spec.spec import Spec
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
-# Settings of an extra that are no secret, and without which a log says nothing: addresses, time
-# limits, users. Whatever else is there is masked; nobody knows by what names secrets go.
+# Settings of an extra that are not secret, and without which a log says nothing: addresses, time
+# limits, users. All others are masked: secrets may have any name.
 READABLE = (
     kafka_connection.OF_BOTH
     | kafka_connection.OF_LIBRDKAFKA

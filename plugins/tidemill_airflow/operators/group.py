@@ -2,7 +2,7 @@
 
 Each keeps its own doctor, gate and publish, in a task group of its name. One ingest runs the
 queries of all that have something to do; `ingested` then says for each how its own ended, so that
-one that fails holds nobody else up.
+one that fails holds no one else up.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Action = Literal["release", "redo", "reject", "reinstate", "rebuild"]
 DECIDED = ("release", "reject")
 OF_ONE_INCREMENT = ("release", "reject", "reinstate")
 MAY_EXCLUDE = ("redo", "rebuild")
-# Airflow names nobody where the scheduler started the run, nor where a backfill has taken it over.
+# Airflow names no user where the scheduler started the run or a backfill has taken it over.
 AIRFLOW = "airflow"
 
 
@@ -68,7 +68,7 @@ def resolution_of(context: Context, by: str | None = None) -> RunRequest:
     """What a run of a resolve DAG is to do.
 
     Args:
-        by: Who approved it; who started the run, where nobody was asked.
+        by: Who approved it; who started the run, where no approval was needed.
 
     Raises:
         RequestRefused: the parameters do not go together.
@@ -146,7 +146,7 @@ def _moment(params: Mapping[str, Any], name: str, timezone: str) -> datetime | N
     try:
         moment = datetime.fromisoformat(given)
     except (TypeError, ValueError):
-        _refuse(params, f"{name} is '{given}', which is no date.")
+        _refuse(params, f"{name} is '{given}', which is not a date.")
     return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))).astimezone(UTC)
 
 

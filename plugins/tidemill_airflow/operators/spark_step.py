@@ -271,7 +271,7 @@ class GroupIngestOperator(SparkStepOperator):
             raise as_airflow(error) from error
         found = [watch.report() for watch in watches]
         if None in found:
-            # Of a crash nobody knows whose it was; those that are done do nothing the next time.
+            # A crash cannot be attributed to one pipeline; finished ones do nothing the next time.
             return conclude(self.step, None, max(codes))
         return conclude_group([report for report in found if report is not None])
 

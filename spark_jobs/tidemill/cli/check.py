@@ -47,6 +47,6 @@ def check(names: Names = None, json: Json = False) -> None:
 
 
 def _shown(file: Path) -> Path:
-    """Relative to the working directory where it lies below it."""
+    """Relative to the working directory where it is below it."""
     here = Path.cwd()
     return file.relative_to(here) if file.is_relative_to(here) else file

@@ -19,7 +19,7 @@ from tidemill.storage.run_context import RunContext
 Backfill = Annotated[
     bool, Option("--backfill", help="Compute the partitions again whose rows fail.")
 ]
-Reason = Annotated[str, Option("--reason", help="Of the backfill; for the table's history.")]
+Reason = Annotated[str, Option("--reason", help="Why the backfill runs; for the table's history.")]
 
 
 def requalify(

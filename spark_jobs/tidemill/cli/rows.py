@@ -16,7 +16,7 @@ Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
 Rejected = Annotated[bool, Option("--rejected", help="The rejected rows, with their reasons.")]
 Version = Annotated[
     int | None,
-    Option("--version", min=0, help="Of the table.", show_default="the newest"),
+    Option("--version", min=0, help="A version of the table.", show_default="the newest"),
 ]
 
 

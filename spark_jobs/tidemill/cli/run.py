@@ -24,7 +24,7 @@ RunId = Annotated[
     str | None,
     Option(
         "--run-id",
-        help="Of an earlier run: its own increment is judged and published again.",
+        help="An earlier run: its own increment is judged and published again.",
         show_default="manual__<now>",
     ),
 ]
@@ -33,7 +33,7 @@ RunId = Annotated[
 def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
     """Take in what is available, judge it, publish it: doctor, ingest, gate, publish.
 
-    Of a pipeline with a sink of Spark's own: doctor and ingest. Several pipelines are ingested in
+    A pipeline with a sink of Spark's own runs doctor and ingest. Several pipelines are ingested in
     one Spark application; one that fails or is held leaves the others alone.
     """
     screen, run_id = Screen(json), run_id or manual_run_id()
@@ -58,7 +58,7 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
 
 
 def _log_of(screen: Screen, name: str) -> Log:
-    """Of several pipelines each line says whose it is."""
+    """With several pipelines, each line begins with the pipeline's name."""
     return (lambda line: screen.line(f"{name}: {line}")) if name else screen.line
 
 

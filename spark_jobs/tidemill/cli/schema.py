@@ -19,7 +19,7 @@ What = Annotated[
 ]
 Format = Annotated[
     str | None,
-    Option("--format", help=f"Of the files: {', '.join(get_args(FileFormat))}."),
+    Option("--format", help=f"The format of the files: {', '.join(get_args(FileFormat))}."),
 ]
 Given = Annotated[
     list[str] | None,

@@ -17,7 +17,7 @@ from typer import Argument, Context, Option
 
 from tidemill.contract.errors import TidemillError
 
-# Of a table that is piped into a file or a log, where nobody can widen the window.
+# The width of a table that is piped into a file or a log, where no window can be widened.
 PLAIN_WIDTH = 160
 
 _ASKED = "tidemill.json"

@@ -110,7 +110,7 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
     if one.orphans is not None and one.orphans.files:
         screen.line(
             f"orphans: {one.orphans.files:,} files of {one.orphans.bytes:,} bytes in the sink, "
-            "which no log names and nobody reads"
+            "which no log names, so that readers ignore them"
         )
     screen.line(f"unpublished: {_unpublished(one) or 'none'}")
     for target, lag in one.lagging.items():

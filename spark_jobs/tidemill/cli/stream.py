@@ -37,7 +37,7 @@ TriggerText = Annotated[
 Show = Annotated[bool, Option("--show", help="Print some rows of each batch.")]
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows of a batch to show.")]
 RunId = Annotated[
-    str | None, Option("--run-id", help="Of this stream.", show_default="stream__<now>")
+    str | None, Option("--run-id", help="The id of this stream.", show_default="stream__<now>")
 ]
 List = Annotated[bool, Option("--list", help="The queries that run now, of all pipelines.")]
 Status = Annotated[bool, Option("--status", help="How the pipeline's running query is.")]

@@ -44,7 +44,7 @@ def _facts(origin: Origin) -> list[tuple[str, object]]:
         kind = "rejected rows" if origin.rejected else "rows"
         facts.append(("holds", f"{origin.rows:,} {kind}"))
     if origin.role == "input" and origin.now != origin.file:
-        facts.append(("lies now", origin.now or "nowhere, or it is another file"))
+        facts.append(("is now", origin.now or "nowhere, or it is another file"))
     if origin.increment is None:
         return [*facts, ("increment", "none yet: the gate has not sealed this batch")]
     increment = origin.increment

@@ -14,7 +14,7 @@ from tidemill.ledger.generation_note import GenerationNote, Writes, keys_of, wri
 from tidemill.spec.output import OutputMode
 from tidemill.spec.spec import Spec
 
-MOVED = "rows of the same time would lie in two partitions, and no interval could be computed again"
+MOVED = "rows of the same time would be in two partitions, and no interval could be computed again"
 BEHIND_THE_GATE = (
     "leave the sink away and publish to it, as in publish: [{kind: delta}, {kind: kafka, topic: …}]"
 )

@@ -97,10 +97,10 @@ class Judge:
             means: What would come of it.
             instead: What else can be done.
         """
-        anew = f"begin anew: tidemill rebuild {self.pipeline}"
+        restart = f"start over: tidemill rebuild {self.pipeline}"
         if not self.published:
-            anew = "begin anew under another pipeline name"
-        remedy = f"{instead[0].upper()}{instead[1:]}, or {anew}"
+            restart = "start over under another pipeline name"
+        remedy = f"{instead[0].upper()}{instead[1:]}, or {restart}"
         return self._change(field, was, now, Verdict.NOT_ALLOWED, means, remedy)
 
     @property

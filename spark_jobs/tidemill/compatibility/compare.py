@@ -96,7 +96,7 @@ class Passed(Document):
 
 
 def born_of(pipeline: Pipeline, note: GenerationNote | None) -> Born | None:
-    """A generation as it was born; None where nobody knows any more, or it was not born yet."""
+    """A generation as it was born; None where it is unknown, or it was not born yet."""
     found = read_fingerprint(pipeline.layout, note.generation) if note else None
     spec = found.born() if found else None
     if note is None or found is None or spec is None:

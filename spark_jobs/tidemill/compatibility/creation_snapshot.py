@@ -3,7 +3,7 @@
 Spark checks little of it when a query starts again, and some changes it takes without a word: a
 grouping key of the same type, say, whose values then mix with the old ones in the state.
 
-Spec and code themselves are put down, and what matters of them is read anew whenever they are
+Spec and code themselves are put down, and what matters of them is read again whenever they are
 compared with today's: by the same Spark and by the same rules, so that an upgrade of neither looks
 like a change of the pipeline.
 """
@@ -123,7 +123,7 @@ def as_born(pipeline: Pipeline, note: GenerationNote) -> bool:
 
 
 def put_fingerprint(pipeline: Pipeline, note: GenerationNote) -> None:
-    """Put down what a generation is, unless spec and code are others by now; under the lease."""
+    """Put down what a generation is, unless spec and code are others; under the lease."""
     path = pipeline.transform_file
     if pipeline.layout.fingerprint(note.generation).exists() or not as_born(pipeline, note):
         return

@@ -70,10 +70,10 @@ def _parameter(judge: Judge, at: str, field: str, was: Any, now: Any, fields: Fi
         return judge.allowed(at, was, now, "it is about files whose rows are published")
     if field == "path" and not fields.get("fileNameOnly"):
         means = (
-            "Spark knows files by their paths: whatever lies in the new place it would read, also "
+            "Spark knows files by their paths: whatever is in the new place it would read, also "
             "what it has read in the old one"
         )
-        instead = "change it back, or give what lies in the new place a source of a new name"
+        instead = "change it back, or give what is in the new place a source of a new name"
         return judge.not_allowed(at, was, now, means, instead)
     if field == "data_source":
         means = "what the checkpoint knows of the source are the offsets of another class"

@@ -58,7 +58,7 @@ def bound_source_changes(
     born, today = source_as_born(layout, generation, name), source_today(spec, name)
     if born is None:
         return []
-    # Of what binds a source nothing depends on the class.
+    # The settings that bind a source do not depend on the class.
     judge = Judge(layout.name, PipelineClass.MAP, published=spec.published)
     identity = (born.kind, born.event_time), (today.kind, today.event_time)
     changes = source_changes(judge, name, *identity)

@@ -60,7 +60,7 @@ def _sources(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Cha
         if born is None:
             # Spark's guide does not allow it; but here every source goes by its name (Spark 4.2).
             means = "it is read from where it begins, and the transform has to take it"
-            remedy = "Nothing, if its beginning is not late by now"
+            remedy = "Nothing, if its beginning is not late"
             yield judge.consequences(f"sources.{name}", None, source.kind, means, remedy)
             continue
         identity = (born.kind, born.event_time), (source.kind, source.event_time)
@@ -100,7 +100,7 @@ def _settings(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Ch
         field = "state.shuffle_partitions"
         if judge.keeps_state:
             means = "the keys of its state are divided by the old number, which it keeps"
-            remedy = f"To divide them anew: tidemill rebuild {judge.pipeline}"
+            remedy = f"To divide them again: tidemill rebuild {judge.pipeline}"
             yield judge.consequences(field, *wanted, means, remedy)
         else:
             yield judge.allowed(field, *wanted, "no key is divided by it where no state is kept")
@@ -140,7 +140,7 @@ def _sink(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Change
         return
     before, after = was.sink["kind"], now.sink["kind"]
     if before != after and after == "memory" and now.mode is not OutputMode.COMPLETE:
-        means = "a memory sink begins anew with each run, and the checkpoint would go with it"
+        means = "a memory sink starts over with each run, and the checkpoint would go with it"
         yield judge.not_allowed("sink.kind", before, after, means)
     elif before != after:
         means = "the new sink sees only what comes from now on"

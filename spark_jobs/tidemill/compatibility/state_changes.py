@@ -20,7 +20,7 @@ WIDER = {
     "bigint": {"float", "double"},
     "float": {"double"},
 }
-MIXED = "what is kept already was made by the old one, and is not made anew"
+MIXED = "what is kept already was made by the old one, and is not made again"
 
 
 def state_changes(

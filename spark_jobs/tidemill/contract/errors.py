@@ -104,7 +104,7 @@ class LeaseLost(TransientError):
 
 
 def escaped(text: str) -> str:
-    """A text with `\\udcff` for each byte that is no UTF-8, so that it can be written and read."""
+    """A text with `\\udcff` for each byte that is not UTF-8, so that it can be written and read."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Who may read what we write: owner and group, nobody else."""
+"""Who may read what we write: owner and group, no one else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def keep_from_others() -> None:
 
 
 def open_to_others(root: Path, home: Path) -> bool:
-    """Whether users outside the group can get at what lies in a folder.
+    """Whether users outside the group can get at what is in a folder.
 
     Args:
         root: `TIDEMILL_ROOT`.

@@ -1,4 +1,4 @@
-"""Where everything of one pipeline lies under `TIDEMILL_ROOT`."""
+"""Where everything of one pipeline is under `TIDEMILL_ROOT`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_GENERATION = "live-0001"
 class Layout:
     """The paths of one pipeline.
 
-    Sink directories begin with an underscore and lie inside the table's root: Delta may then name
+    Sink directories begin with an underscore and are inside the table's root: Delta may then name
     their files, and a full VACUUM by anybody leaves held files and `_spark_metadata` alone.
 
     Args:
@@ -33,7 +33,7 @@ class Layout:
     def __post_init__(self) -> None:
         if not PIPELINE_NAME.fullmatch(self.name):
             raise UsageError(
-                f"'{self.name}' is no pipeline name.",
+                f"'{self.name}' is not a pipeline name.",
                 remedy="Use a lower-case letter, then letters, digits and underscores.",
                 name=self.name,
             )
@@ -118,7 +118,7 @@ class Layout:
         component = quote(run_id, safe="+:")
         if component in ("", ".", "..") or len(component) > LONGEST_NAME:
             raise UsageError(
-                f"'{run_id}' is no run id.",
+                f"'{run_id}' is not a run id.",
                 remedy=f"Give --run-id a name of at most {LONGEST_NAME} characters.",
                 run_id=run_id,
             )

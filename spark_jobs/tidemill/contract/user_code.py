@@ -1,4 +1,4 @@
-"""A user's Python file, read anew each time."""
+"""A user's Python file, read again each time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import CodeType, ModuleType
 
 
 def load_module(name: str, path: Path) -> ModuleType:
-    """A file as a module that nobody else can import.
+    """A file as a module that no one else can import.
 
     Raises:
         Exception: whatever the file raises.

@@ -33,7 +33,7 @@ class ContractBroken(AssertionError):
 
 
 def offsets_are_json(subject: Subject) -> None:
-    """An offset lies in the checkpoint as JSON, and comes back from there."""
+    """An offset is in the checkpoint as JSON, and comes back from there."""
     for offset in _ends(subject):
         try:
             same = json.loads(json.dumps(offset)) == offset

@@ -75,7 +75,7 @@ def of_spark(error: SparkError) -> TidemillError:
         file = disk_path(unreadable[1])
         return FileUnreadable(
             f"{file} cannot be read as the spec says: {_last(text)}",
-            remedy="Put the whole file in its place, or mend the spec; the batch then runs again.",
+            remedy="Put the whole file in its place, or fix the spec; the batch then runs again.",
             file=file,
             condition=condition,
         )
@@ -84,7 +84,7 @@ def of_spark(error: SparkError) -> TidemillError:
     if planned or state.startswith(HOPELESS) or any(word in text for word in HOPELESS_TEXTS):
         return QueryFailed(
             f"The query failed with {condition}: {first}",
-            remedy="Mend the transform, the spec or the input file; the batch then runs again.",
+            remedy="Fix the transform, the spec or the input file; the batch then runs again.",
             condition=condition,
         )
     return QueryInterrupted(
@@ -100,7 +100,7 @@ def _last(text: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    """The first error and the last, which is the one to mend, in some 600 characters."""
+    """The first error and the last, which is the one to fix, in some 600 characters."""
     causes = [" ".join(_without_trace(cause).split()) for cause in text.split(" Caused by: ")]
     return " Caused by: ".join(dict.fromkeys(cause[:300] for cause in (causes[0], causes[-1])))
 

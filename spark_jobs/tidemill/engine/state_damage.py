@@ -56,7 +56,7 @@ def explain_state(pipeline: Pipeline, generation: str, failure: TidemillError) -
 def _remedy(pipeline: Pipeline, checkpoint: Path) -> str:
     restore = f"What is published is whole. Restore the files from a backup of {checkpoint}"
     if not pipeline.spec.published:
-        return f"{restore}, or begin anew under another pipeline name."
+        return f"{restore}, or start over under another pipeline name."
     return (
         f"{restore}, or compute everything again from what the sources still hold: "
         f"tidemill rebuild {pipeline.name} --reason 'damaged state' (first with --dry-run, which "

@@ -22,7 +22,7 @@ _HEADER = {
 
 
 class NotAvro(ValueError):
-    """A file is no whole Avro file."""
+    """A file is not a whole Avro file."""
 
 
 def avro_schema(path: Path) -> Any:

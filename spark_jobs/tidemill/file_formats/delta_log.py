@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 LOG = "_delta_log"
-# Of a version in the name of a log file.
+# The digits of a version in a log file's name.
 DIGITS = 20
 
 
@@ -35,7 +35,7 @@ def torn_first_entry(path: Path) -> Path | None:
 
 
 def put_aside(entry: Path) -> Path:
-    """Rename a torn entry of a table's log, so that nobody reads it; what it is called now."""
+    """Rename a torn entry of a table's log, so that it is never read; what it is called now."""
     return entry.rename(entry.with_name(f"{entry.name}.torn-{uuid.uuid4().hex[:8]}"))
 
 

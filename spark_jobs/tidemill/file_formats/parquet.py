@@ -20,7 +20,7 @@ from tidemill.contract.errors import Refused
 
 
 class TornParquet(Refused):
-    """A file is no whole Parquet file; carries `file`, `size` in bytes and `reason`."""
+    """A file is not a whole Parquet file; carries `file`, `size` in bytes and `reason`."""
 
 
 class MissingDataFile(Refused):
@@ -38,7 +38,7 @@ class Footer:
         schema: As Arrow.
         null_counts: Flat column -> its nulls, None where a row group does not say. Columns inside
             structs, lists and maps are in none of these three.
-        min_values: Flat column -> its least value, for the types that cannot mislead. Of a string
+        min_values: Flat column -> its least value, for the types that cannot mislead. For a string
             it is a lower bound: Parquet's writers may cut long ones off.
         max_values: The same columns -> their greatest value, or an upper bound.
     """
@@ -60,7 +60,7 @@ def read_footers(paths: Iterable[Path], *, threads: int | None = None) -> tuple[
         threads: How many are read at the same time; None lets Python choose by the cores.
 
     Raises:
-        TornParquet: one of them is no whole Parquet file.
+        TornParquet: one of them is not a whole Parquet file.
         MissingDataFile: one of them is not there.
     """
     with ThreadPoolExecutor(threads) as pool:
@@ -86,7 +86,7 @@ def read_footer(path: Path) -> Footer:
         ) from error
     except (pa.ArrowException, OSError) as error:
         raise TornParquet(
-            f"{path} ({size} bytes) is no whole Parquet file.",
+            f"{path} ({size} bytes) is not a whole Parquet file.",
             remedy="Restore it from a backup if it was committed; if not, leave it to upkeep.",
             file=path,
             size=size,

@@ -52,7 +52,7 @@ def count_rows(path: Path, written: WriteFormat) -> int:
     except (pa.ArrowException, NotAvro, OSError, EOFError, zlib.error) as error:
         size = path.stat().st_size
         raise TornOutput(
-            f"{path} ({size} bytes) is no whole {written.format} file.",
+            f"{path} ({size} bytes) is not a whole {written.format} file.",
             remedy="Restore it from a backup.",
             file=path,
             size=size,

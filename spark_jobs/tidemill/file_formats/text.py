@@ -87,7 +87,7 @@ class Dialect:
 
     @property
     def separator(self) -> bytes:
-        """Of rows."""
+        """The separator of rows."""
         return self.written.option("lineSep", "\n").encode()
 
     @property

@@ -1,4 +1,4 @@
-"""Why an increment is held whatever its suite says: empty is no pass, nor is too much waste."""
+"""Why an increment is held whatever its suite says: empty is not a pass, nor is too much waste."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def reasons_from_counts(
 ) -> list[str]:
     """The reasons, none where there is none.
 
-    Batches for which nothing came are no empty delivery: Spark runs one without data after the
+    Batches for which nothing came are not empty delivery: Spark runs one without data after the
     watermark moved, or to note where a topic begins. An increment of only such batches passes.
 
     Args:
@@ -78,7 +78,7 @@ def _rows_read(sealed: Sealed, batches: Sequence[Batch], *, of_state: bool) -> i
     """The rows that the rejected ones are a share of."""
     if not of_state:
         return sealed.rows + sealed.rejected
-    # Of an aggregation come fewer rows than went into it, and from earlier batches too.
+    # An aggregation emits fewer rows than it reads, some of them from earlier batches.
     return sum(
         batch.rows + batch.rejected if batch.rows_in is None else batch.rows_in for batch in batches
     )

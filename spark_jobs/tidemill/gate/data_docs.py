@@ -51,7 +51,7 @@ def write_page(suite: Suite, result: ExpectationSuiteValidationResult, docs: Pat
     """The page of this validation, with index and suite; older pages beyond the limit go.
 
     Args:
-        docs: The site; the results that its pages are made of lie in its `results/`.
+        docs: The site; the results that its pages are made of are in its `results/`.
 
     Returns:
         The page, or None where it could not be written: docs never change a verdict.
@@ -82,7 +82,7 @@ def write_page(suite: Suite, result: ExpectationSuiteValidationResult, docs: Pat
 
 
 def _open_site(docs: Path) -> AbstractDataContext:
-    """A context whose results and pages lie in the pipeline's own directory."""
+    """A context whose results and pages are in the pipeline's own directory."""
     config = DataContextConfig(
         expectations_store_name="expectations_store",
         validation_results_store_name="validation_results_store",

@@ -42,7 +42,7 @@ def judge(
         mask: Columns whose values are shown nowhere: of their expectations only counts are kept.
 
     Returns:
-        The judgement. Without rows nothing is judged and it is no success: column expectations all
+        The judgement. Without rows nothing is judged, and that is a failure: expectations all
         pass on nothing.
 
     Raises:

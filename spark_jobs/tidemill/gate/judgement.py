@@ -63,7 +63,7 @@ class Judgement(FrozenModel):
         rows: Rows of the increment.
         table_rows: Rows that table-wide expectations saw, 0 where the suite has none.
         success: No critical expectation failed, and there were rows.
-        reason: Why it is no success: `empty` or `expectations`; None for a success.
+        reason: Why it is not a success: `empty` or `expectations`; None for a success.
         outcomes: In the order of the suite.
         result: Great Expectations' own result, as JSON; None where nothing was judged.
         docs: The page of data docs that shows it; None where none could be written.

@@ -31,7 +31,7 @@ class Arguments:
 @cache
 def known_expectations() -> Mapping[str, Arguments | None]:
     """Type -> its arguments; None for the few whose arguments are not described."""
-    # Of a top-level package this finds the folder and runs nothing.
+    # For a top-level package this finds the folder and runs nothing.
     package = find_spec("great_expectations")
     if package is None or package.origin is None:
         return {}

@@ -1,4 +1,4 @@
-"""Columns whose values nobody is to read in samples, results and pages."""
+"""Columns whose values are hidden in samples, results and pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RECORD = "record"
 
 
 class MaskUnknown(UsageError):
-    """`gate.mask` names what is no column; carries `column` and `columns`."""
+    """`gate.mask` names what is not a column; carries `column` and `columns`."""
 
 
 def refuse_unknown(mask: Collection[str], columns: Collection[str]) -> None:
@@ -24,13 +24,13 @@ def refuse_unknown(mask: Collection[str], columns: Collection[str]) -> None:
         columns: The table's columns; as in Spark, letter case does not matter.
 
     Raises:
-        MaskUnknown: one of its names is none of them.
+        MaskUnknown: one of its names is not one of them.
     """
     known = {column.lower() for column in columns}
     unknown = next((name for name in mask if name.lower() not in known), None)
     if unknown is not None:
         raise MaskUnknown(
-            f"gate.mask names '{unknown}', which is no column of the table.",
+            f"gate.mask names '{unknown}', which is not a column of the table.",
             remedy=f"Name some of {', '.join(columns)}; then clear the task gate.",
             column=unknown,
             columns=tuple(columns),

@@ -1,4 +1,4 @@
-"""The engine for what does not fit into one process: Spark reads the files where they lie."""
+"""The engine for what does not fit into one process: Spark reads the files where they are."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Suite:
 
     @property
     def hash(self) -> str:
-        """Changes when the suite was mended, and not when it was only formatted anew."""
+        """Changes when the suite was fixed, and not when it was only formatted again."""
         canonical = json.dumps(self.raw, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -78,7 +78,7 @@ def load_suite(path: Path) -> Suite:
         path: Such as `expectations/suites/shop_orders.json`.
 
     Raises:
-        SuiteError: there is no such file, or it is no suite.
+        SuiteError: there is no such file, or it is not a suite.
     """
     try:
         raw = json.loads(path.read_bytes())
@@ -89,10 +89,10 @@ def load_suite(path: Path) -> Suite:
             path=path,
         ) from error
     except (ValueError, RecursionError) as error:
-        raise SuiteError(f"{path} is no JSON: {error}.", remedy="Mend it.", path=path) from error
+        raise SuiteError(f"{path} is not JSON: {error}.", remedy="Fix it.", path=path) from error
     if not isinstance(raw, dict) or not isinstance(raw.get("expectations"), list):
         raise SuiteError(
-            f"{path} is no suite: it has no list of expectations.",
+            f"{path} is not a suite: it has no list of expectations.",
             remedy="Save it with Great Expectations: context.suites.add(suite).",
             path=path,
         )
@@ -115,7 +115,7 @@ def load_suite(path: Path) -> Suite:
 
 def _expectation(path: Path, raw: Any) -> Expectation:
     if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
-        raise SuiteError(f"{path} holds an expectation without type.", remedy="Mend it.", path=path)
+        raise SuiteError(f"{path} holds an expectation without type.", remedy="Fix it.", path=path)
     kind = raw["type"]
     severity: Any = raw.get("severity") or "critical"
     if severity not in get_args(Severity):

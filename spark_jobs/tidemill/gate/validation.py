@@ -175,7 +175,7 @@ def _built(
     except (GreatExpectationsError, ValueError, TypeError) as error:
         raise SuiteError(
             f"{suite.path}: Great Expectations refuses {expectation.type}: {error}",
-            remedy="Mend the expectation; `tidemill check` names its arguments.",
+            remedy="Fix the expectation; `tidemill check` names its arguments.",
             path=suite.path,
             expectation=expectation.type,
         ) from error
@@ -195,7 +195,7 @@ def _refuse_broken(
     raise CheckBroke(
         f"{expectation.type} on {', '.join(expectation.columns) or 'the table'}{others} "
         f"could not be checked: {text}",
-        remedy=f"Nothing was judged: mend {suite.path} or the transform, then clear the gate.",
+        remedy=f"Nothing was judged: fix {suite.path} or the transform, then clear the gate.",
         expectation=expectation.type,
         columns=expectation.columns,
         exception=text,

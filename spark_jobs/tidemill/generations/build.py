@@ -1,6 +1,6 @@
 """Generations that are being built: named at once, by one document each, and live only when born.
 
-What nobody finished is never live: it lies there until its run is retried, or for ever.
+An unfinished build never becomes live. Its files stay until its run is retried.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def unfinished_builds(layout: Layout) -> list[GenerationBuild]:
 
 
 def newest_builds(layout: Layout) -> list[GenerationBuild]:
-    """What each run has begun last, where that is not born: nobody goes on with what was before."""
+    """The last build that each run has begun, if it is not live; earlier ones are abandoned."""
     last = {one.run_id: one for one in generation_builds(layout)}
     return [one for one in unfinished_builds(layout) if one in last.values()]
 
@@ -86,7 +86,7 @@ def begin_build(
     """What a run builds: what it began at an earlier try with the same code, or a new name.
 
     Args:
-        pipeline: Whose, with today's spec and code.
+        pipeline: The pipeline, with today's spec and code.
         kind: The kind of the generation.
         run_id: The run's id.
         excludes: Files to leave out; those of the first try stay.
@@ -129,7 +129,7 @@ def build_of_run(
 
 
 def hash_of_excluded(found: Excluded) -> str:
-    """Of what does not count, in a fixed order."""
+    """The hash of the input that does not count, in a fixed order."""
     files = sorted(file.model_dump_json() for file in found.files)
     ranges = sorted(
         f"{name}\0{one.model_dump_json()}"

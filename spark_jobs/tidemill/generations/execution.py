@@ -34,7 +34,7 @@ def verify_execution(generation: Generation, *, continuous: bool) -> None:
         f"{place} is that of {words[note.continuous]}, and Spark cannot go on from it with "
         f"{words[continuous]}.",
         remedy="Go on as it was begun (`tidemill stream --trigger continuous=1s` or without), or "
-        f"move {place.parent.parent} away and begin anew: tidemill forget NAME",
+        f"move {place.parent.parent} away and start over: tidemill forget NAME",
         born=words[note.continuous],
         asked=words[continuous],
     )

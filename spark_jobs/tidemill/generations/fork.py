@@ -34,10 +34,10 @@ BY_BATCH = re.compile(r"([0-9]{6,})\.(json|parquet)")
 
 
 def build_fork(pipeline: Pipeline, generation: Generation, name: str, first: int) -> None:
-    """Build a generation whose next batch is an earlier one of another; nobody runs it yet.
+    """Build a generation whose next batch is an earlier one of another; it does not run yet.
 
     Args:
-        pipeline: Whose, with today's spec and code.
+        pipeline: The pipeline, with today's spec and code.
         generation: The one to go on from, whose parts agree.
         name: The new generation's name; it has no files yet.
         first: The batch that is next.

@@ -35,7 +35,7 @@ from tidemill.storage.root_identity import verify_born_here
 class CheckpointLost(Refused):
     """Sink or commits have batches that the checkpoint never planned: lost, or set back.
 
-    Spark would plan them anew, with other input, and the sink would skip them.
+    Spark would plan them again, with other input, and the sink would skip them.
     """
 
 
@@ -198,9 +198,9 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
     if planned < max(written, committed):
         raise CheckpointLost(
             f"{place} has planned batches up to {planned}, but up to {max(written, committed)} are "
-            f"written or committed: it would plan them anew, and {log.sink} would skip them.",
-            remedy=f"After a power cut: tidemill checkpoint repair {layout.name}. Else restore "
-            f"{place} from the newest backup. To begin anew move {layout.home} away, then: "
+            f"written or committed: it would plan them again, and {log.sink} would skip them.",
+            remedy=f"After a power cut: tidemill checkpoint repair {layout.name}. If not, restore "
+            f"{place} from the newest backup. To start over move {layout.home} away, then: "
             f"tidemill forget {layout.name}",
             checkpoint=place,
             planned=planned,
@@ -229,8 +229,8 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
     if planned > committed + 1 and not note.continuous:
         raise CommitsLost(
             f"{place} has planned batch {planned} and not committed batch {committed + 1}, which "
-            "nobody would then ever miss.",
-            remedy=f"After a power cut: tidemill checkpoint repair {pipeline.name}. Else restore "
+            "would then never be missed.",
+            remedy=f"After a power cut: tidemill checkpoint repair {pipeline.name}. Or restore "
             f"{place / 'commits'} from the newest backup.",
             batch=committed + 1,
             planned=planned,
@@ -239,7 +239,7 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         raise SinkLost(
             f"{place} has committed batch {committed}, but {log.sink} holds batches up to "
             f"{written}.",
-            remedy=f"After a power cut: tidemill checkpoint repair {pipeline.name}. Else restore "
+            remedy=f"After a power cut: tidemill checkpoint repair {pipeline.name}. Or restore "
             f"all of {log.sink} from a backup.",
             committed=committed,
             written=written,

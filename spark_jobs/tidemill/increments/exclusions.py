@@ -1,7 +1,7 @@
-"""Input that is not to count: what a person rejected and nobody took back.
+"""Input that does not count: what a person rejected and did not reinstate.
 
 Every backfill, redo and rebuild leaves it out. It is known by input, not by batch, so that it stays
-out of generations that read the same input anew.
+out of generations that read the same input again.
 """
 
 from __future__ import annotations

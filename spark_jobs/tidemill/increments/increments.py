@@ -197,7 +197,7 @@ class Increments:
         documents.put(self.folder_of(decision.increment) / name, decision)
 
     def folder_of(self, number: int) -> Path:
-        """Where everything about an increment lies."""
+        """Where everything about an increment is."""
         return self.folder / f"{number:06d}"
 
     def _sealed(self, number: int) -> Path:
@@ -221,7 +221,7 @@ class Increments:
     def _too_late(self, redo: Sealed, made: Recomputation) -> bool:
         """Whether part of what a redo was to take the place of was published before it."""
         journal = Journal(self.folder.parent / "journal")
-        # What was there when it was computed is none of that.
+        # What was there when it was computed is not one of that.
         for event in journal.following(made.seq):
             if event.increment == redo.increment:
                 return False

@@ -126,7 +126,7 @@ class Rejection(Document):
 
 
 def hash_of_files(batches: Iterable[Batch], net: Iterable[NetFile] | None = None) -> str:
-    """Of what was written: path, size and rows of every file, in a fixed order.
+    """The hash of what was written: path, size and rows of every file, in a fixed order.
 
     Args:
         batches: The batches of the increment.

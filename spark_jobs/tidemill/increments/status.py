@@ -30,13 +30,13 @@ class IncrementStatus(FrozenModel):
         reasons: Why it was held.
         behind: The increment that must go out before this one can; None if none is in the way.
         run_id: The run id of the run that sealed it.
-        released_by: Who released it, None where nobody did.
+        released_by: Who released it, None where no person did.
         release_reason: Why.
-        place: Where its files lie: elsewhere, if it was computed again.
+        place: Where its files are: elsewhere, if it was computed again.
         made: By way of what it was computed again; None of live batches.
         partitions: The partitions it replaces; None where it replaces none.
-        decided_by: Who had it computed again, rejected or released it, as they say; None where
-            nobody did.
+        decided_by: Who had it computed again, rejected or released it, as they say; None if
+            no person did.
         os_user: Operating-system user of that process; None in older documents.
     """
 

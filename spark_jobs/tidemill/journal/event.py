@@ -20,8 +20,8 @@ class Event(Document):
         generation: The generation of its batches.
         first: The first of them; of a swap 0.
         last: The last of them.
-        files: Where its files lie, if not in these batches.
-        made: Why it is no run of live batches; None where it is one.
+        files: Where its files are, if not in these batches.
+        made: Why it is not a run of live batches; None where it is one.
         rejection: Who decided a `reject`, and why.
         epoch: Epoch of the writer's lease; 0 in older documents.
     """

@@ -5,7 +5,7 @@ what it made of it; `000007.announced` that its asset event was sent. An event i
 head target, the first of the spec, has applied it; that is written down with it, so that readers
 need no spec, and a head target that is named later does not unpublish what was published.
 
-`000007.withdrawn` says that an event does not count, and why. Nobody but this module sees a
+`000007.withdrawn` says that an event does not count, and why. Only this module sees a
 withdrawn event: its number stays taken, and its increment can be put again under another.
 """
 
@@ -164,7 +164,7 @@ class Journal:
         return next((event for event in self.events() if event.increment == number), None)
 
     def unannounced(self) -> tuple[Event, ...]:
-        """Events that are visible to consumers and that nobody has been told of."""
+        """Events that are visible to consumers and not announced yet."""
         published = self.published()
         return tuple(
             event
@@ -198,5 +198,5 @@ class Journal:
 
 
 def event_file(folder: Path, seq: int) -> Path:
-    """Where an event of a journal lies."""
+    """Where an event of a journal is."""
     return folder / f"{seq:06d}.json"

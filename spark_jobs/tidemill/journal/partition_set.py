@@ -31,7 +31,7 @@ class Partitions(FrozenModel):
     def overlap(self, other: Partitions) -> bool:
         """Whether a partition may be one of both."""
         if self.columns != other.columns:
-            # Of other columns nobody can tell.
+            # Sets of other columns cannot be compared.
             return True
         return self.everything or not self._known.isdisjoint(other.values)
 

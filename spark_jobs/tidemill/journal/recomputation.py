@@ -12,7 +12,7 @@ RecomputationKind = Literal["backfill", "redo", "reinstate", "rebuild"]
 
 
 class BatchRange(FrozenModel):
-    """Where files lie: the sink and the ledger of a generation, and its batches.
+    """Where files are: the sink and the ledger of a generation, and its batches.
 
     What was computed again has a generation of its own, such as `backfill-3f2a9c`, whose one batch
     has the number of the last batch that it stands for.
@@ -24,7 +24,7 @@ class BatchRange(FrozenModel):
 
 
 class Recomputation(FrozenModel):
-    """Why a sealed set is no run of live batches, and what it does when it goes out.
+    """Why a sealed set is not a run of live batches, and what it does when it goes out.
 
     Attributes:
         by_way_of: `redo` stands for the unpublished batches `first` to `last` and supersedes their

@@ -1,6 +1,6 @@
 """That a person approved what a resolve run does: written by the task that has their answer.
 
-It lies in the run's folder and not in Airflow's XCom, because whoever may mark a task as
+It is in the run's folder and not in Airflow's XCom, because whoever may mark a task as
 successful or write an XCom must not be able to approve in another's name.
 """
 
@@ -51,7 +51,7 @@ def forget_approval(run_folder: Path) -> None:
 
 
 def read_approval(run_folder: Path) -> Approval | None:
-    """The approval of a run, or None where nobody gave it."""
+    """The approval of a run, or None where it has none."""
     return documents.read(_path(run_folder), Approval)
 
 

@@ -86,7 +86,7 @@ def keys_of(spec: Spec) -> tuple[str, ...]:
 
 
 def hash_of_spec(spec: Spec) -> str:
-    """Of what the spec means, not of how the file is laid out."""
+    """The hash of what the spec means, not of how the file is laid out."""
     text = json.dumps(spec.model_dump(mode="json", by_alias=True), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -22,8 +22,8 @@ class InputFile(FrozenModel):
         path: As Spark listed it.
         size: In bytes; None if the file changed between its listing and the batch's bookkeeping.
         modified_ms: Its time of modification, in milliseconds since the epoch.
-        inode: Of the file, by which one that was written to is told from one that took its place.
-        sha256: Of its content; None where the spec asks for no comparison of contents, and of an
+        inode: The file's inode; it tells a rewritten file from one that took its place.
+        sha256: The hash of its content; None where the spec does not compare contents, and for an
             empty file.
     """
 
@@ -36,11 +36,11 @@ class InputFile(FrozenModel):
 
     @property
     def on_disk(self) -> Path:
-        """Where it lay when it was read."""
+        """Where it was when it was read."""
         return Path(self.path)
 
     def is_at(self, path: Path) -> bool:
-        """Whether what lies there is what was read, by size and time."""
+        """Whether what is there is what was read, by size and time."""
         try:
             status = path.stat()
         except FileNotFoundError:
@@ -54,7 +54,7 @@ def taken_in(source: str, file: SourceFile, since: datetime, *, hashed: bool) ->
 
     That is the file as it is now, if it has not changed since Spark listed it, or at least not
     since the query began that made the batch's rows: a batch that failed over a torn file runs
-    again when that is mended.
+    again when that is fixed.
 
     Args:
         source: The source's name.

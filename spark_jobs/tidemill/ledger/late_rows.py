@@ -2,7 +2,7 @@
 
 Spark's own figure (`numRowsDroppedByWatermark`) counts what is left of them after a partial
 aggregation, and forgets. Here every row is counted, and kept: beside each batch of a query with
-state lies how many there were, and where there were any, they themselves.
+state is how many there were, and where there were any, they themselves.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LateRows(Document):
     Attributes:
         watermark_ms: That decided: of the batch before, in milliseconds since the epoch.
         counts: By operator and source, where there were any.
-        unknown: Why nobody can tell; None where it is known.
+        unknown: Why it cannot be told; None where it is known.
     """
 
     batch: int
@@ -59,7 +59,7 @@ class LateTotal(FrozenModel):
     Attributes:
         rows: All that are known of.
         batches: Batch -> rows, of those that had any.
-        unknown: Batches of which nobody can tell.
+        unknown: Batches of which it cannot be told.
     """
 
     rows: int
@@ -102,7 +102,7 @@ class LateLog:
         return sum(late.rows or 0 for late in found if late is not None)
 
     def rows_of(self, batch: int) -> Path:
-        """Where the rows of a batch lie, as Parquet files: `COLUMNS`."""
+        """Where the rows of a batch are, as Parquet files: `COLUMNS`."""
         return self.folder / f"{batch:06d}.parquet"
 
     def rows(self, batches: Iterable[int], limit: int) -> list[dict[str, Any]]:
@@ -133,7 +133,7 @@ class LateLog:
 
 
 def counts_in(folder: Path) -> tuple[LateCount, ...]:
-    """The counts of rows that lie in Parquet files of `COLUMNS`."""
+    """The counts of rows that are in Parquet files of `COLUMNS`."""
     from pyarrow.dataset import dataset
 
     keys = ["operator", "source"]

@@ -76,7 +76,7 @@ class Ledger:
         """Batches in order, all that are there or those up to `last`.
 
         Raises:
-            LedgerGap: one of them is missing; without it nobody would miss its rows.
+            LedgerGap: one of them is missing; without it its loss would go unnoticed.
         """
         found = []
         for number in range(first, (self.latest() if last is None else last) + 1):
@@ -239,7 +239,7 @@ class Ledger:
 
     def _gap(self, batch: int) -> LedgerGap:
         return LedgerGap(
-            f"Batch {batch} is missing in {self.folder}, and Spark's logs lack it (by now).",
+            f"Batch {batch} is missing in {self.folder}, and Spark's logs lack it.",
             remedy="Restore the ledger's newest backup.",
             batch=batch,
         )

@@ -32,7 +32,7 @@ class ManifestMissing(Refused):
 class ManifestForeign(Refused):
     """A batch was written from other input than is planned; carries `batch` and both offsets.
 
-    The checkpoint was lost or set back: it has planned the batch anew, and what is written belongs
+    The checkpoint was lost or set back: it has planned the batch again, and what is written belongs
     to what it had planned before.
     """
 
@@ -159,7 +159,7 @@ def verify_planned(manifest: Manifest, planned: OffsetEntry, sink: Path) -> None
         raise ManifestForeign(
             f"{folder_of(sink, manifest.batch) / MANIFEST} was written for other input than the "
             f"checkpoint has planned for batch {manifest.batch}: it was lost or set back since.",
-            remedy="Restore the newest backup of the checkpoint. To begin anew move the "
+            remedy="Restore the newest backup of the checkpoint. To start over move the "
             "pipeline's folder away, then: tidemill forget NAME",
             batch=manifest.batch,
             written=manifest.offsets,
@@ -173,7 +173,7 @@ def new_attempt(epoch: int) -> str:
 
 
 def folder_of(sink: Path, batch: int) -> Path:
-    """Where the attempts at a batch lie."""
+    """Where the attempts at a batch are."""
     return sink / f"{BATCH}{batch}"
 
 

@@ -1,4 +1,4 @@
-"""Files in a sink's folder that nothing names, so that nobody reads them.
+"""Files in a sink's folder that nothing names, so that readers ignore them.
 
 A driver or an executor that died leaves them, a task that ran twice, or a person who wrote there.
 """
@@ -31,7 +31,7 @@ def read_orphans(layout: Layout, generation: str) -> Orphans | None:
         generation: Such as `live-0001`.
 
     Returns:
-        None while a batch is unfinished, as nobody can tell its files from orphans then.
+        None while a batch is unfinished, as it cannot be told its files from orphans then.
 
     Raises:
         Refused: the sink's log or the checkpoint is damaged.
@@ -48,7 +48,7 @@ def read_orphans(layout: Layout, generation: str) -> Orphans | None:
 
 
 def _files(sink: Path) -> dict[str, int]:
-    """The data files below a sink with their sizes; logs, manifests and checksums are none."""
+    """The data files below a sink with their sizes; logs, manifests and checksums are not one."""
     found: dict[str, int] = {}
     for folder, folders, names in os.walk(sink):
         folders[:] = [name for name in folders if name != METADATA_DIRECTORY]

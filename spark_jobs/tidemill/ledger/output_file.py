@@ -21,7 +21,7 @@ class OutputFile(FrozenModel):
         path: Relative to the sink directory, as it is on disk.
         size: In bytes.
         rows: In it.
-        uncompressed_bytes: Of what it holds; of text formats, that is what they take on disk.
+        uncompressed_bytes: The uncompressed size; for text formats, the size on disk.
         rejected: Whether its rows are rejected ones.
         partition: Column -> value, without the engine's own.
     """

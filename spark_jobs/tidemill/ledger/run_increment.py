@@ -17,7 +17,7 @@ class RunIncrement(Document):
 def read_run_increment(run_folder: Path) -> int | None:
     """The increment's number, or None where the run has sealed nothing.
 
-    Of a backfill that lost its race and was computed again it is the last.
+    A backfill that lost its race and was computed again has the last one.
     """
     found = documents.read(run_folder / "increment.json", RunIncrement)
     for _, path in documents.numbered(run_folder / "increments"):

@@ -1,7 +1,7 @@
 """What a run was asked for: fixed when its doctor first runs, whatever Airflow makes of it later.
 
 Airflow makes a scheduled run a backfill when it is reprocessed, and its parameters can be given
-anew; a run that has an increment still finishes what it began.
+again; a run that has an increment still finishes what it began.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LIVE = RunRequest()
 
 
 def read_request(run_folder: Path) -> RunRequest:
-    """What a run does; a run that nobody asked for anything is a live one.
+    """What a run does; a run without a request is a live one.
 
     Args:
         run_folder: `Layout.run(run_id)`.

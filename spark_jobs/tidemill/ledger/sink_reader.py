@@ -15,7 +15,7 @@ class Nothing:
     """The record of a sink of Spark's own, which leaves no files here: there is none.
 
     Args:
-        sink: The directory where files would lie.
+        sink: The directory where files would be.
     """
 
     latest: int | None = None

@@ -1,7 +1,7 @@
 """How the rows of each source were read: what decides whether a row parses, and where it belongs.
 
 Kept with each start of the query, so that a backfill can tell which rows another reading moves: a
-row that did not parse and does now lies in no partition of the table's rejected rows, and one whose
+row that did not parse and does now is in no partition of the table's rejected rows, and one whose
 time is read otherwise leaves its partition.
 """
 

@@ -47,7 +47,7 @@ class StaticPin(FrozenModel):
         files: The files of the copy.
         version: The version of a Delta table.
         rows: Where they were counted.
-        table_schema: Of the copy as Spark's JSON schema, where the spec names no columns.
+        table_schema: The copy's schema as Spark's JSON, where the spec names no columns.
     """
 
     kind: str
@@ -69,7 +69,7 @@ def identity_of(*parts: Any) -> str:
 
 
 def pinned_file(path: Path, folder: Path) -> PinnedFile:
-    """A file as it lies in a folder."""
+    """A file as it is in a folder."""
     status = path.stat()
     return PinnedFile(
         path=str(path.relative_to(folder)),
@@ -82,7 +82,7 @@ def put_copy(place: Path, identity: str, write: Callable[[Path], None]) -> Path:
     """A copy under its name, whole or not at all.
 
     Args:
-        place: Where the copies of one static input lie; the caller holds the lease.
+        place: Where the copies of one static input are; the caller holds the lease.
         identity: The copy's name; one that is there is replaced.
         write: Writes the files into a folder that it is given.
 
@@ -102,7 +102,7 @@ def keep_copies(place: Path, pins: Iterable[StaticPin]) -> None:
     """Remove the copies that no batch has read and none will.
 
     Args:
-        place: Where the copies of one static input lie.
+        place: Where the copies of one static input are.
         pins: The pins of the ledger's batches, of the planned batch and of the run.
     """
     kept = {pin.identity for pin in pins}

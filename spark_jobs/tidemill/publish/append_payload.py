@@ -40,10 +40,10 @@ def append_payload(
     good = [one for one in audited if not one.file.rejected and one.file.rows]
     start_of = {batch.batch: batch.start for batch in batches}
     for one in good:
-        # Of a format without a footer nothing but the ledger says what its files hold.
+        # For a format without a footer only the ledger says what its files hold.
         if one.footer is not None:
             check_file(one.path, one.footer, schemas[start_of[one.batch]], partition_by)
-    # Of code that wrote no good row nobody need know the columns.
+    # The columns of code that wrote no good row do not matter.
     starts = sorted({start_of[one.batch] for one in good}) or [max(schemas)]
     return Payload(
         generation=generation,

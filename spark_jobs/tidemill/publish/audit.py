@@ -1,4 +1,4 @@
-"""The books: what was sealed, what lies on disk, and what becomes visible must be one number."""
+"""The books: what was sealed, what is on disk, and what becomes visible must be one number."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def audit(
         sink: The generation's sink directory.
         written: Batch -> how its files were written.
         net: What the good rows were merged into, in modes `update` and `complete`.
-        folder: The folder of the increment, where those files lie.
+        folder: The folder of the increment, where those files are.
 
     Returns:
         The batches' files; only the rejected ones where the good rows were merged.

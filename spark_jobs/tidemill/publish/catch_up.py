@@ -1,7 +1,7 @@
 """Catching up: every target applies the journal from its own head, in order, each event once.
 
 A target that fails waits where it is, and the next run goes on there; the others do not wait for
-it. Only the head target, the first, is waited for: what it does not show, nobody shows.
+it. Only the head target, the first, blocks: no other target gets ahead of it.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class CatchUp:
         """Apply what is due; what was applied, in order.
 
         Raises:
-            TidemillError: of a target that could not apply an event, after the others have applied
-                all they could. Of several errors one that needs a person.
+            TidemillError: a target could not apply an event; raised after the others have applied
+                all they could. Among several errors, one that needs a person.
         """
         done = []
         due = {target.name: set(self.journal.behind(target.name)) for target in self.targets}

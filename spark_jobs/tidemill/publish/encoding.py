@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tidemill.contract.errors import UsageError
 
-# Of a value that is not null.
+# Encodes a value that is not null.
 Encoder = Callable[[Any], str]
 NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 

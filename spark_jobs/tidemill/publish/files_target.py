@@ -59,7 +59,7 @@ class FilesTarget:
             raise NotOurTurn(
                 f"Event {event.seq} was offered to {self.layout.published}, whose head is {head}.",
                 remedy="Restore the missing list from a backup; or remove the folder, and the "
-                "files *.files.json in journal/, and the next run fills it anew.",
+                "files *.files.json in journal/, and the next run fills it again.",
                 head=head,
                 first=event.first,
             )

@@ -9,7 +9,7 @@ that has seen the four drops the record.
 What was sent cannot be taken back. Rows that take the place of others say so in `tidemill.kind`
 (`swap` or `replace`), and in `tidemill.partitions` of which: JSON with the columns and their values
 as in directories' names, where no columns mean all rows; null where they only come to the others.
-Of a swap that leaves its partitions empty there is no record.
+A swap that leaves its partitions empty sends no record.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tidemill.spec.targets import KafkaTarget as Given
 METADATA_SECONDS = 5.0
 # After which a record counts as lost on the way; the whole event is then sent again later.
 DELIVERY_MS = 60_000
-# Of Kafka's own topics.
+# The prefix of Kafka's own topics.
 INTERNAL = "__"
 UNREACHABLE = frozenset(
     {
@@ -151,7 +151,7 @@ class KafkaTarget:
         for field, column in named:
             if column not in schema.names:
                 raise ColumnUnknown(
-                    f"{self.name}: {field} names '{column}', which is no published column; there "
+                    f"{self.name}: {field} names '{column}', which is not published; there "
                     f"are {', '.join(schema.names)}.",
                     remedy="Correct the target under `publish`.",
                     field=field,
@@ -285,7 +285,7 @@ class _Delivery:
             )
         return RecordRefused(
             f"{self.target}: {said}",
-            remedy="Mend the topic's settings, the rights or the row; the next run sends the "
+            remedy="Fix the topic's settings, the rights or the row; the next run sends the "
             "increment again, and its headers tell repeats.",
             target=self.target,
             state=error.name(),

@@ -1,6 +1,6 @@
 """The net payload: what an increment of mode `update` or `complete` does to a target, in one file.
 
-A batch of these modes gives changed rows, or all of them, anew. Of several batches only the last
+A batch of these modes gives changed rows, or all of them, again. Only the last
 row of each key counts, or only the last batch. That is made once, when the increment is sealed, and
 judged and published as it is.
 """
@@ -47,7 +47,7 @@ def write_net_payload(
     Args:
         ledger: The generation's ledger.
         batches: The batches of the increment, in order.
-        folder: Of the increment; the files lie in a directory of their own in it, which nothing
+        folder: The increment's folder; the files are in a directory of it, which nothing
             reads before `sealed.json` names it.
         mode: `update` or `complete`.
         keys: By which a row replaces another, in mode `update`.

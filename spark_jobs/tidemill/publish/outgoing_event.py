@@ -39,7 +39,7 @@ class Outgoing:
 
     @property
     def folder(self) -> Path:
-        """Of the increment."""
+        """The increment's folder."""
         return Increments(self.pipeline.layout.increments).folder_of(self.event.increment)
 
     @cached_property

@@ -99,7 +99,7 @@ class PythonTarget:
             raise self._error(f"does not import ({error!r})", path) from error
         found: Any = getattr(module, class_name, None)
         if not isinstance(found, type):
-            raise self._error("is no class", path)
+            raise self._error("is not a class", path)
         missing = [member for member in ("find", "apply") if not hasattr(found, member)]
         if missing:
             raise self._error(f"has no `{missing[0]}`", path)

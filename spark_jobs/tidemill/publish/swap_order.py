@@ -84,7 +84,7 @@ def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
     Args:
         layout: The pipeline's layout.
         event: An event of the pipeline's journal.
-        partitions: Where nobody can tell, it did.
+        partitions: Where it cannot be told, it did.
     """
     if event.kind == "reject":
         return False

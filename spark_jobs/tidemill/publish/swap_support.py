@@ -47,7 +47,7 @@ def refuse_backfill(pipeline: Pipeline) -> None:
         name, why = next(iter(unable.items()))
         raise SwapUnfit(
             f"{name} cannot put rows in the place of others: {why}.",
-            remedy="Mend it, or take it out of `publish`; nothing was computed or published.",
+            remedy="Fix it, or take it out of `publish`; nothing was computed or published.",
             targets=tuple(unable),
         )
 
@@ -55,7 +55,7 @@ def refuse_backfill(pipeline: Pipeline) -> None:
 def refuse_repeated_keys(pipeline: Pipeline, sealed: Sealed) -> None:
     """Refuse rows that were computed again and that a table with keys could not take.
 
-    Of live rows with one key that of the later batch counts; what was computed again is one batch.
+    Among live rows with one key, the later batch's counts; recomputed rows are one batch.
     Asked before it stands in the journal, since that target would stand still there for ever.
 
     Args:

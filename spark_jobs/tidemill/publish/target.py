@@ -5,7 +5,7 @@ that has the members `find` and `apply`, and is named in the spec as
 
     publish: [{kind: delta}, {kind: python, target: "<module>:<Class>", options: {…}}]
 
-It is made anew for each publish, with `options` as a mapping and the keyword arguments `pipeline`
+It is made again for each publish, with `options` as a mapping and the keyword arguments `pipeline`
 (its name), `epoch` (of the lease) and `say` (takes a line for the task log). A kind that Tidemill
 brings along is a file `publish/<kind>_target.py`, a model in `contract/targets.py` and a line in
 `publish/targets.py`.
@@ -57,7 +57,7 @@ class Target(Protocol):
     def find(self, event: Event) -> int | None:
         """The version in which an event is visible here already; None where it is not, or unknown.
 
-        Asked first: what is visible needs no audit, and its files may be compacted away by now.
+        Asked first: what is visible needs no audit, and its files may be compacted away.
         """
         ...
 

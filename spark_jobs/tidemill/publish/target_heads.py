@@ -50,7 +50,7 @@ class TargetHead:
 
 
 def verify_tables(pipeline: Pipeline) -> None:
-    """Prove the targets that lie under the root: the newest entry of each log, names of lists.
+    """Prove the targets that are under the root: the newest entry of each log, names of lists.
 
     Raises:
         TargetBehindJournal: one lost what it had.
@@ -97,7 +97,7 @@ def verify_target(pipeline: Pipeline, name: str) -> None:
             f"{name} shows event {head.seq}, of which the journal, whose last is {newest}, knows "
             "nothing: the journal was set back, or is another root's.",
             remedy=f"Restore {layout.home} from the newest backup. If there is none, move away "
-            f"{_rows_of(pipeline, name)}, and fill it anew: tidemill target repair {layout.name} "
+            f"{_rows_of(pipeline, name)}, and fill it again: tidemill target repair {layout.name} "
             f"{name}",
             target=name,
             head=head.seq,

@@ -37,7 +37,7 @@ def withdraw_overtaken(
 
     Raises:
         LeaseLost: a newer epoch took over.
-        TargetUnreachable: nobody can say whether a target has such an event.
+        TargetUnreachable: it is unknown whether a target has such an event.
     """
     journal = Journal(pipeline.layout.journal)
     due = set(journal.behind(targets[0].name)) if targets else set()

@@ -34,7 +34,7 @@ class Origin(FrozenModel):
         rejected: Whether a written file holds rejected rows.
         run_id: The run id of the run that made the batch.
         increment: That holds the batch; None until it is sealed.
-        now: Where an input file lies now, as it may have been archived; None where it is gone or
+        now: Where an input file is now, as it may have been archived; None where it is gone or
             is another, and for one that was written.
     """
 
@@ -60,7 +60,7 @@ def origins(root: Path, given: str) -> list[Origin]:
             as it stands in the rejected rows' `file`.
 
     Raises:
-        UnknownFile: nobody knows it.
+        UnknownFile: no batch read or wrote it.
     """
     wanted = _Wanted(Path(disk_path(given) if given.startswith("file:") else given))
     layouts = [Layout(root, name) for name in _pipelines(root)]
@@ -166,8 +166,8 @@ def _unknown(wanted: _Wanted, layouts: list[Layout]) -> UnknownFile:
                 uncommitted=False,
             )
         return UnknownFile(
-            f"{wanted.given} lies in {sink}, and no committed batch names it.",
-            remedy="A driver that is at work or died wrote it; nobody reads it before its commit.",
+            f"{wanted.given} is in {sink}, and no committed batch names it.",
+            remedy="A driver that is at work or died wrote it; it is never read before its commit.",
             file=wanted.given,
             uncommitted=True,
         )

@@ -66,9 +66,9 @@ class PipelineStatus(FrozenModel):
         table: None until something is published.
         rejected: The table of rejected rows.
         late: Rows that came after the watermark had passed them, which no table holds.
-        orphans: Files in the sink that no log names; None where nobody looked.
+        orphans: Files in the sink that no log names; None where the sink was not listed.
         lagging: Target -> increments that went out and that it has still to apply.
-        writer: None where nobody holds the lease.
+        writer: None where the lease is free.
     """
 
     pipeline: str

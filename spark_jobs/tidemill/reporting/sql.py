@@ -66,7 +66,7 @@ def answer(sql: str, tables: dict[str, Path], limit: int) -> Answer:
         limit: Most rows to return.
 
     Raises:
-        QueryRefused: it is no SELECT, or DuckDB says no.
+        QueryRefused: it is not a SELECT, or DuckDB says no.
     """
     import duckdb
 

@@ -89,7 +89,7 @@ def published_input(
     Args:
         layout: The pipeline's layout.
         generation: The live one.
-        but: What does not count; of records nobody asks whether a generation has read them.
+        but: The input that does not count; records are not checked against other generations.
     """
     ledger = Ledger(layout, generation)
     batches = ledger.batches(last=last_published(layout, generation))
@@ -199,7 +199,7 @@ def _initial(ledger: Ledger, name: str) -> Offsets:
 
 
 def _outside(one: Range, initial: Offsets, reached: Offsets) -> Iterator[Range]:
-    """What of a range lies before a beginning, and what after an end."""
+    """What of a range is before a beginning, and what after an end."""
     end = reached.get(one.topic, {}).get(one.partition)
     if end is None:
         yield one
@@ -212,7 +212,7 @@ def _outside(one: Range, initial: Offsets, reached: Offsets) -> Iterator[Range]:
 
 
 def _before(one: Range, begin: Offsets) -> Iterator[Range]:
-    """What of a range lies before a beginning; all of it where there is no such partition."""
+    """What of a range is before a beginning; all of it where there is no such partition."""
     until = min(one.until, begin.get(one.topic, {}).get(one.partition, one.until))
     if one.first < until:
         yield one.model_copy(update={"until": until})

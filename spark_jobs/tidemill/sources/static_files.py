@@ -34,7 +34,7 @@ def pin_files(name: str, static: FileStatic, place: Path) -> StaticPin:
     Args:
         name: The static input's, in the spec.
         static: The static input with the files.
-        place: Where its copies lie.
+        place: Where its copies are.
 
     Raises:
         StaticMissing: there is no file.
@@ -65,7 +65,7 @@ def pin_table(name: str, static: TableStatic, root: Path, place: Path) -> Static
         name: The static input's, in the spec.
         static: The static input.
         root: `TIDEMILL_ROOT`.
-        place: Where its copies lie.
+        place: Where its copies are.
 
     Raises:
         StaticMissing: that pipeline has published nothing yet.
@@ -143,7 +143,7 @@ def _copy(name: str, base: Path, files: tuple[PinnedFile, ...], draft: Path) -> 
         if not same:
             raise StaticChanging(
                 f"statics.{name}: {original} changed while it was copied.",
-                remedy="The retry copies it anew; put files in place whole, by a rename.",
+                remedy="The retry copies it again; put files in place whole, by a rename.",
                 static=name,
                 path=original,
             )

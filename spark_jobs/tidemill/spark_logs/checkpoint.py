@@ -98,7 +98,7 @@ class Checkpoint:
 
         Raises:
             OffsetsExpired: Spark no longer has the offsets of this batch or the one before it.
-            NotAFileSource: its offsets are no file source's.
+            NotAFileSource: its offsets are not a file source's.
             GapInSourceLog: the source's log lacks an offset that the batch has read.
             MissingCompactLog: that log lacks a compact file.
             TornLogEntry: one of the entries is empty or cut off.
@@ -197,7 +197,7 @@ def first_write_leftovers(path: Path, log: Committed) -> tuple[Path, ...]:
 
     Returns:
         The files to delete; none where something was planned or committed, or where anything else
-        lies in `offsets/`, `commits/` or `state/`, for that is no mere leftover.
+        is in `offsets/`, `commits/` or `state/`, for that is not a mere leftover.
     """
     leftovers = _content(path / "offsets")
     if not all(_FIRST_WRITE.fullmatch(file.name) for file in leftovers):

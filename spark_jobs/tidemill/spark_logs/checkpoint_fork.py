@@ -55,7 +55,7 @@ def cut(checkpoint: Checkpoint, to: Path, first: int, query_id: str, kafka: set[
 
 
 def link(source: Path, target: Path) -> None:
-    """The same file under another name: nobody writes into it any more."""
+    """The same file under another name: it is no longer written to."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)
@@ -110,7 +110,7 @@ def _copy_state(checkpoint: Checkpoint, to: Path, version: int) -> None:
     for operator in sorted(state.iterdir()) if state.is_dir() else ():
         versions = _versions(operator)
         if not any(v <= version for found in versions.values() for v, _ in found):
-            # Of code that came later.
+            # Written by code that came later.
             continue
         for store, found in versions.items():
             if any(v <= version for v, _ in found) and not _loads(found, version):
@@ -121,7 +121,7 @@ def _copy_state(checkpoint: Checkpoint, to: Path, version: int) -> None:
 
 
 def _versions(operator: Path) -> dict[Path, list[tuple[int, str]]]:
-    """Store -> the versions that lie there, each with how it is written."""
+    """Store -> the versions that are there, each with how it is written."""
     stores: dict[Path, list[tuple[int, str]]] = {}
     for path in _walk(operator):
         found = VERSION.fullmatch(path.name)

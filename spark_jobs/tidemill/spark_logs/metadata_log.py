@@ -20,7 +20,7 @@ from tidemill.contract.errors import Refused
 Entry = TypeVar("Entry", covariant=True)
 
 # Whether the ledger can give an entry back, or Spark do it again, only all the logs together tell.
-REPAIR = "`tidemill checkpoint repair NAME` shows how it can be mended, and asks first."
+REPAIR = "`tidemill checkpoint repair NAME` shows how it can be fixed, and asks first."
 
 _VERSION = re.compile(r"v([1-9][0-9]*)")
 
@@ -38,7 +38,7 @@ class LogFile:
     """One entry of a log, read but not yet understood.
 
     Args:
-        file: Where it lies.
+        file: Where it is.
         batch: The id it is named by.
         version: From its first line.
         lines: The lines after the first.
@@ -53,7 +53,7 @@ class LogFile:
         """A line as a JSON object.
 
         Raises:
-            TornLogEntry: it is missing or is no JSON object.
+            TornLogEntry: it is missing or is not a JSON object.
         """
         if line >= len(self.lines):
             raise self.torn(f"it ends after line {len(self.lines) + 1}")
@@ -62,7 +62,7 @@ class LogFile:
         except ValueError as error:
             raise self.torn(f"line {line + 2} is not JSON") from error
         if not isinstance(value, dict):
-            raise self.torn(f"line {line + 2} is no JSON object")
+            raise self.torn(f"line {line + 2} is not a JSON object")
         return value
 
     def torn(self, reason: str) -> TornLogEntry:
@@ -107,7 +107,7 @@ def read_log_file(file: Path, batch: int, versions: Collection[int]) -> LogFile:
         raise torn(file, batch, "it is empty")
     version = _VERSION.fullmatch(first)
     if version is None:
-        raise torn(file, batch, "its first line is no version")
+        raise torn(file, batch, "its first line is not a version")
     if int(version[1]) not in versions:
         raise UnsupportedLogVersion(
             f"{file} has the version {first}; known are "

@@ -25,7 +25,7 @@ class OffsetEntry:
 
     Args:
         batch: Its id.
-        watermark_ms: Of event time, in force during the batch; milliseconds since the epoch.
+        watermark_ms: The watermark during the batch, in milliseconds since the epoch.
         timestamp_ms: The batch's own time.
         conf: The settings that must not change over the life of the checkpoint.
         sources: Source id ("0", "1" … or its name) -> its offset after the batch, as the source's

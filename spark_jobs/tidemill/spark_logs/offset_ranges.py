@@ -23,7 +23,7 @@ class Range(FrozenModel):
 
     @property
     def records(self) -> int:
-        """At most; of a transaction some offsets are no records."""
+        """At most; of a transaction some offsets are not records."""
         return self.until - self.first
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class Range(FrozenModel):
 
 
 def between(first: Offsets, until: Offsets) -> tuple[Range, ...]:
-    """What lies between two positions, where there is anything, in order.
+    """What is between two positions, where there is anything, in order.
 
     A partition that `first` does not name begins at 0; one that `until` does not name is left out.
     """

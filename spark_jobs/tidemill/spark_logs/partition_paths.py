@@ -22,7 +22,7 @@ _PLAIN = "/_-!.~'()*,;:$&+=@"
 
 
 class NotAPartitionDirectory(Refused):
-    """A file of a sink lies in a directory that is not `name=value`; carries `file`, `name`."""
+    """A file of a sink is in a directory that is not `name=value`; carries `file`, `name`."""
 
 
 class NotALocalFile(Refused):
@@ -63,14 +63,14 @@ def partition_values(file: Path, sink: Path) -> dict[str, str | None]:
 
     Raises:
         ValueError: the file is not below the sink.
-        NotAPartitionDirectory: one of the directories between is no `name=value`.
+        NotAPartitionDirectory: one of the directories between is not `name=value`.
     """
     values: dict[str, str | None] = {}
     for name in file.relative_to(sink).parent.parts:
         column, equals, value = name.partition("=")
         if not equals or not column:
             raise NotAPartitionDirectory(
-                f"{file} lies in '{name}', which is no partition of {sink}.",
+                f"{file} is in '{name}', which is not a partition of {sink}.",
                 remedy=f"Move what is not the pipeline's out of {sink}.",
                 file=file,
                 name=name,

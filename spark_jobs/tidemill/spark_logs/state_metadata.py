@@ -1,6 +1,6 @@
 """What a checkpoint says of its operators with state: their numbers, names and stores.
 
-Spark writes it beside the state itself, once (version 1), or anew where the variables of
+Spark writes it beside the state itself, once (version 1), or again where the variables of
 `transformWithState` change (version 2, a file for each such batch).
 """
 

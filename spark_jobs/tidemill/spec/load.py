@@ -39,7 +39,7 @@ def load_spec(path: Path, environ: Mapping[str, str] = os.environ) -> Spec:
     """
     if not PIPELINE_NAME.fullmatch(path.stem):
         raise SpecError(
-            f"{path}: a spec's file name is the pipeline's name, and '{path.stem}' is none.",
+            f"{path}: a spec's file has the pipeline's name, and '{path.stem}' cannot be one.",
             remedy="Use a lower-case letter, then letters, digits and underscores.",
             path=path,
             line=None,
@@ -79,7 +79,7 @@ def lines_of(text: str, path: Path) -> dict[Location, int]:
 
     Raises:
         SpecError: the text is not YAML, its aliases spell out to too much, or a key is given twice
-            or is no text.
+            or is not text.
     """
     lines: dict[Location, int] = {}
     try:
@@ -112,7 +112,7 @@ def _index(node: yaml.Node, at: Location, lines: dict[Location, int], path: Path
             if key.tag not in _TEXT_KEYS:
                 line = key.start_mark.line + 1
                 # YAML takes `on`, `no` and `1` for a truth value or a number.
-                raise _error(path, line, _field(place), "is no text", "Put the key in quotes.")
+                raise _error(path, line, _field(place), "is not text", "Put the key in quotes.")
             if place in lines:
                 raise _error(
                     path, key.start_mark.line + 1, _field(place), "is given twice", "Keep one."
@@ -125,11 +125,11 @@ def _index(node: yaml.Node, at: Location, lines: dict[Location, int], path: Path
 
 
 def _not_yaml(error: Exception, path: Path) -> SpecError:
-    """What the YAML reader stumbled over; a wrong date and a deep nesting are no YAMLError."""
+    """The YAML reader's error; wrong dates and deep nesting do not raise a YAMLError."""
     mark = getattr(error, "problem_mark", None)
     line = mark.line + 1 if mark else None
     why = getattr(error, "problem", None) or str(error).split("\n")[0]
-    return _error(path, line, None, f"is not YAML ({why})", "Mend the syntax.")
+    return _error(path, line, None, f"is not YAML ({why})", "Fix the syntax.")
 
 
 def _declared(document: Mapping[Hashable, Any]) -> Mapping[str, str | None]:
@@ -172,7 +172,7 @@ def _expand(
         found = environ.get(name, declared[name])
         if found is not None and not isinstance(found, str):
             raise _error(
-                path, lines.get(("env", name)), f"env.{name}", "is no text", "Put it in quotes."
+                path, lines.get(("env", name)), f"env.{name}", "is not text", "Put it in quotes."
             )
         if found is None:
             raise _error(
@@ -217,12 +217,12 @@ def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: P
         known = _fields_at(tagged[:-1])
         near = get_close_matches(str(at[-1]), known, n=1)
         remedy = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(known)}."
-        what = "is no known key"
+        what = "is not a known key"
     elif complaint["type"] == "union_tag_not_found":
         given = complaint["input"] if isinstance(complaint["input"], dict) else {}
         near = get_close_matches("kind", map(str, given), n=1)
         at = (*at, *(near or ["kind"]))
-        what = "is no known key" if near else "is missing"
+        what = "is not a known key" if near else "is missing"
         remedy = "Did you mean 'kind'?" if near else "Add it."
     elif complaint["type"] == "missing":
         what, remedy = "is missing", "Add it."

@@ -63,7 +63,7 @@ class Output(Model):
     def sink_partitions(self) -> tuple[str, ...]:
         """The columns that the sink's directories are named after.
 
-        A rejected row lies in the null partition, into which no good row ever falls; a sink without
+        A rejected row is in the null partition, into which no good row ever falls; a sink without
         partitions gets one for the purpose. (A further level over the partitions would do, but
         Polars then finds a column in the path that the table does not have.)
         """

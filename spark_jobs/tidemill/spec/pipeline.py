@@ -20,7 +20,7 @@ class Pipeline:
 
     Args:
         name: The stem of its spec's file.
-        project: The folder its three files lie in.
+        project: The folder its three files are in.
         layout: Its paths under `TIDEMILL_ROOT`.
         generation: That steps work on, where it is not the live one.
     """
@@ -73,7 +73,7 @@ def root(environ: Mapping[str, str] = os.environ) -> Path:
     # Spark's logs hold the root as Hadoop spells it, without these two.
     if not path.is_absolute() or ".." in path.parts or given.startswith("//"):
         raise UsageError(
-            f"TIDEMILL_ROOT is '{given}', which is no plain absolute path.",
+            f"TIDEMILL_ROOT is '{given}', which is not a plain absolute path.",
             remedy="Set it to the directory that holds all pipelines' data, such as /srv/tidemill.",
             root=given,
         )

@@ -6,7 +6,7 @@ import re
 
 SECRET = re.compile(r"passw|secret|token|api_?key|credential", re.IGNORECASE)
 _KEY = re.compile(r"(access|private|account|encryption)[._-]?key", re.IGNORECASE)
-# Settings of which a secret's name is a part, and that say how one is got or where it lies.
+# Settings of which a secret's name is a part, and that say how one is got or where it is.
 _NO_SECRET = re.compile(
     r"(provider|file|path|dir|location|type|class|mechanism|enabled|required|length|bits|regex|"
     r"renewal\w*|algorithm)$",

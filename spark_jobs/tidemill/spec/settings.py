@@ -61,8 +61,8 @@ class Backfill(Model):
 
     Attributes:
         lateness: Every row arrives between its event time and that much later, so that a backfill
-            need not read what arrived before or after. Of a file it is the time of modification
-            that counts, of a record the commit of the batch that read it. Without it all input is
+            need not read what arrived before or after. For a file, the time of modification
+            counts, for a record the commit of the batch that read it. Without it all input is
             read.
     """
 

@@ -49,7 +49,7 @@ class KafkaSink(Model):
                 msg = f"option '{name}' is set by the engine; remove it"
                 raise ValueError(msg)
             if low != "includeheaders" and not low.startswith("kafka."):
-                msg = f"'{name}' is none of includeHeaders and kafka.*, which Spark passes on"
+                msg = f"'{name}' is not one of includeHeaders and kafka.*, which Spark passes on"
                 raise ValueError(msg)
         return options
 

@@ -46,7 +46,7 @@ def _zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
-        msg = f"'{name}' is no time zone; use a name such as Europe/London or UTC"
+        msg = f"'{name}' is not a time zone; use a name such as Europe/London or UTC"
         raise ValueError(msg) from error
     return name
 

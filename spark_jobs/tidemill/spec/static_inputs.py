@@ -35,7 +35,7 @@ class BaseStatic(Model):
 class FileStatic(BaseStatic):
     """Files that are read whole; a list of them, with sizes and times, is the pin.
 
-    A file that Spark cannot read as the schema says is an error: of a static row nobody could tell
+    A file that Spark cannot read as the schema says is an error: for a static row it is unknown
     which rows of the stream it has cost.
 
     Attributes:

@@ -104,7 +104,7 @@ def parse_trigger(text: str) -> StreamTrigger:
     try:
         kind = TriggerKind(name)
     except ValueError as error:
-        raise _unknown(text, "is no trigger") from error
+        raise _unknown(text, "is not a trigger") from error
     wants = KEYWORDS.get(kind, ("", False))[1]
     if bool(equals) != wants:
         raise _unknown(text, "needs an interval" if wants else "takes no interval")
@@ -162,12 +162,12 @@ def _against_continuous(_trigger: StreamTrigger, spec: Spec) -> Iterator[tuple[s
     batches = "'foreachBatch' is not supported with continuous trigger"
     if spec.sink is None:
         append = spec.output.mode is OutputMode.APPEND
-        reason = "Unknown type of trigger: ContinuousTrigger, for files are no continuous sink"
+        reason = "Unknown type of trigger: ContinuousTrigger, for files are not a continuous sink"
         yield "publish", reason if append else batches
     elif spec.sink.kind == "foreach_batch":
         yield "sink", batches
     elif spec.sink.kind == "foreach":
-        # PythonForeachWriter starts its thread anew with each epoch.
+        # PythonForeachWriter starts its thread again with each epoch.
         yield "sink", "a writer in Python ends with IllegalThreadStateException at the second epoch"
     if len(spec.sources) > 1:
         yield "sources", "Continuous processing does not support Union operations"

@@ -23,7 +23,7 @@ DATABASE_MODES: dict[OutputMode, tuple[DatabaseMode, ...]] = {
 }
 # What we need for ourselves beside the tables.
 RESERVED = ("tidemill_heads", "tidemill_staging")
-# Of a target's name, which is a part of file names in the journal.
+# The longest target's name; it is a part of file names in the journal.
 LONGEST_NAME = 120
 
 
@@ -54,7 +54,7 @@ class DatabaseTarget(Model):
     Attributes:
         conn_id: The Airflow connection.
         table: Its name; created where it does not exist.
-        schema_: The schema (PostgreSQL) or database (MariaDB) it lies in; the connection's own
+        schema_: The schema (PostgreSQL) or database (MariaDB) it is in; the connection's own
             where not given.
         mode: `append`, `upsert` by `output.keys`, or `replace`; by the output mode where not given.
         unstorable: What becomes of values that the database has no place for (a NUL in PostgreSQL's

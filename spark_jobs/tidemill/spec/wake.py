@@ -80,5 +80,5 @@ class Wake(Model):
                 msg = f"there is no {what} of kind {KINDS[kind]}"
                 raise Disagreement(msg, "wake", kind, *(["source"] if watch.source else []))
         if spec.expect is not None and spec.schedule is None:
-            msg = "a feed that stops arriving wakes nobody; give the pipeline a schedule too"
+            msg = "a feed that stops arriving starts no run; give the pipeline a schedule too"
             raise Disagreement(msg, "expect")

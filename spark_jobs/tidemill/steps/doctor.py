@@ -49,7 +49,7 @@ class RootUnusable(Refused):
 
 
 class FilesMissing(Refused):
-    """Committed files that nobody has published yet are gone; carries `missing`."""
+    """Committed files that are not published yet are gone; carries `missing`."""
 
 
 def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = False) -> Ended:
@@ -184,7 +184,7 @@ def _first_unpublished(increments: Increments, generation: str, published: set[i
 
 
 def _open_own(layout: Layout, run_id: str) -> int | None:
-    """The increment that this run sealed at an earlier try, if no other has its place by now."""
+    """The increment that this run sealed at an earlier try, if no other has its place."""
     own = read_run_increment(layout.run(run_id))
     if own is None or Increments(layout.increments).get(own).superseded:
         return None

@@ -68,7 +68,7 @@ def gate(run: RunContext) -> Ended:
 
 
 def judge_own(run: RunContext, number: int, lease: Lease) -> Ended:
-    """Judge an increment that nobody has published yet.
+    """Judge an increment that is not published yet.
 
     Args:
         run: The run that judges it.

@@ -44,7 +44,7 @@ def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
     leaving = threading.Event()
 
     def work(run: RunContext) -> None:
-        # An error that nobody foresaw has left its report before it ends this thread.
+        # An unforeseen error has left its report before it ends this thread.
         perform("ingest", lambda one: _ingest(one, shared, leaving), run)
 
     threads = [InheritableThread(target=work, args=(run,), name=run.pipeline.name) for run in runs]

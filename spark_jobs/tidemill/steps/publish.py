@@ -21,7 +21,7 @@ from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import Lease, hold
 from tidemill.storage.run_context import RunContext
 
-# The try that nobody can be faster than.
+# The attempt made while holding the lease, so that no other run can publish first.
 UNDER_THE_LEASE = 3
 
 
@@ -29,7 +29,7 @@ def publish(run: RunContext) -> Ended:
     """Write what may go out into the journal, and let every target apply it.
 
     A swap that lost the race is computed again, here, if the step may start Spark: the third time
-    under the lease, so that nobody can be faster.
+    under the lease, so that no other run is faster.
 
     Returns:
         `done` with the versions, `waiting` if this run's increment stands behind a held one, or

@@ -1,7 +1,7 @@
 """Stream: the query of a pipeline until it is stopped, with any trigger, outside of a schedule.
 
 It holds the pipeline's lease for as long as it lives, so that a scheduled run meanwhile is told
-who holds it. Of a pipeline that publishes it only ingests: gate and publish judge a sealed
+who holds it. For a pipeline that publishes it only ingests: gate and publish judge a sealed
 increment under the same lease, and what a stream committed is for the next run to seal.
 """
 
@@ -83,7 +83,7 @@ def explain(pipeline: Pipeline) -> str:
 
 
 def _look(run: RunContext, trigger: StreamTrigger) -> None:
-    """The doctor's proofs; that there is nothing to do is no reason for a stream not to wait."""
+    """The doctor's proofs; that there is nothing to do is not a reason for a stream not to wait."""
     try:
         doctor(run, continuous=trigger.continuous)
     except FeedOverdue as overdue:

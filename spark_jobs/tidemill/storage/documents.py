@@ -175,7 +175,7 @@ def exists(folder: Path, number: int) -> bool:
     """Whether a folder has the document of a number.
 
     Raises:
-        OSError: nobody can tell: the folder's disk does not answer.
+        OSError: it cannot be told: the folder's disk does not answer.
     """
     try:
         (folder / f"{number:06d}.json").stat()

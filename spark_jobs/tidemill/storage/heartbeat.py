@@ -77,9 +77,9 @@ class Heartbeat:
             raise LeaseLost(
                 f"Epoch {self.epoch} of the lease had no heartbeat for more than "
                 f"{self._most_silence:g} seconds ({self.failed} beats failed), so that another "
-                "process may hold it by now.",
+                "process may hold it.",
                 remedy=f"Find out why {self.folder} could not be written to, or who paused this "
-                "process; the retry begins anew.",
+                "process; the retry starts over.",
                 epoch=self.epoch,
                 newer=None,
                 failed=self.failed,

@@ -174,7 +174,7 @@ def hold(
 
 
 def release(folder: Path, epoch: int, failed_beats: int = 0) -> None:
-    """Close an epoch, so that nobody waits for its holder; nothing where the lease is gone."""
+    """Close an epoch, so that no other run waits for it; nothing where the lease is gone."""
     if documents.exists(folder, epoch):
         end = Released(at=datetime.now(UTC), failed_beats=failed_beats)
         documents.put_if_absent(folder / f"{epoch:06d}.released", end)

@@ -20,7 +20,7 @@ POLL_SECONDS = 0.05
 MACHINE_ID, PRODUCT_UUID = Path("/etc/machine-id"), Path("/sys/class/dmi/id/product_uuid")
 # The inode of the pid namespace of a machine itself, which no container has.
 MACHINE_NAMESPACE = 0xEFFFFFFC
-# macOS counts the time of its boot anew whenever the clock is set.
+# macOS counts the time of its boot again whenever the clock is set.
 BOOT_DRIFT_SECONDS = 300.0
 
 
@@ -117,7 +117,7 @@ def this_process(pid: int | None = None) -> ProcessId:
 def launcher() -> ProcessId | None:
     """The task that started this step, as it says in `TIDEMILL_LAUNCHER` (a `ProcessId` as JSON).
 
-    None where nobody says so: then nobody ends this step when its launcher is gone.
+    None where it is unknown: then this step outlives its launcher.
     """
     try:
         return ProcessId.model_validate_json(os.environ.get(LAUNCHER_VARIABLE, ""))
@@ -148,7 +148,7 @@ def _send(process: psutil.Process, number: signal.Signals) -> None:
 
 
 def _all_end(family: set[psutil.Process], patience: float) -> bool:
-    # Not `psutil.wait_procs`: it takes a dead process that nobody has reaped for a living one.
+    # Not `psutil.wait_procs`: it takes an unreaped dead process for a living one.
     give_up = time.monotonic() + patience
     while any(_alive(process) for process in family):
         if time.monotonic() > give_up:

@@ -64,7 +64,7 @@ def memory_file(root: Path) -> Path:
 
 
 def verify_root(root: Path, environ: Mapping[str, str] = os.environ) -> str | None:
-    """Prove that a folder is the root that it was; one that nobody knows gets an identity.
+    """Prove that a folder is the root that it was; an unknown one gets an identity.
 
     Args:
         root: `TIDEMILL_ROOT`, which exists.
@@ -82,7 +82,7 @@ def verify_root(root: Path, environ: Mapping[str, str] = os.environ) -> str | No
         raise RootNotInitialised(
             f"TIDEMILL_ROOT '{root}' was root {known} and is an empty folder now, or one that was "
             "never a root: its disk may not be mounted.",
-            remedy=f"Mount the disk of {root}. Only if all pipelines are to begin anew in it: "
+            remedy=f"Mount the disk of {root}. Only if all pipelines are to start over in it: "
             "tidemill init",
             root=root,
             known=known,
@@ -143,7 +143,7 @@ def verify_pipeline(layout: Layout) -> None:
         raise PipelineFolderLost(
             f"{layout.home} holds no data any more, and pipeline '{layout.name}' was born in this "
             "root: all its input would be read again.",
-            remedy=f"Restore {layout.home} from a backup. Only if it is to begin anew: "
+            remedy=f"Restore {layout.home} from a backup. Only if it is to start over: "
             f"tidemill forget {layout.name}",
             folder=layout.home,
         )
@@ -187,7 +187,7 @@ def register(layout: Layout) -> None:
 
 
 def forget(layout: Layout) -> bool:
-    """Let a pipeline that lost its folder begin anew; whether it was known at all.
+    """Let a pipeline that lost its folder start over; whether it was known at all.
 
     Raises:
         PipelineAlive: its folder holds its data.
@@ -195,7 +195,7 @@ def forget(layout: Layout) -> bool:
     if _has_data(layout):
         raise PipelineAlive(
             f"{layout.home} holds the data of '{layout.name}', which cannot be forgotten.",
-            remedy=f"To begin anew move it away first: mv '{layout.home}' '{layout.home}.old'",
+            remedy=f"To start over move it away first: mv '{layout.home}' '{layout.home}.old'",
             folder=layout.home,
         )
     known = _register(layout).exists()
@@ -219,13 +219,13 @@ def _new(root_id: str | None) -> RootIdentity:
 def _remember(root: Path, own: RootIdentity) -> str | None:
     """Write the memory beside the root; a warning where that cannot be."""
     try:
-        # What it says may change, so it is no document of the ledger's.
+        # What it says may change, so it is not a document of the ledger's.
         memory_file(root).unlink(missing_ok=True)
         documents.put_if_absent(memory_file(root), own)
     except (OSError, NotPermitted, NoHardLinks) as error:
         return (
             f"nothing outside of {root} knows its identity ({error}): if its disk is not mounted "
-            f"one day, nobody can tell. Set {ROOT_ID}={own.id} for every process."
+            f"one day, it cannot be told. Set {ROOT_ID}={own.id} for every process."
         )
     return None
 

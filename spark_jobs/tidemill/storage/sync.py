@@ -45,7 +45,7 @@ def make_folder(folder: Path) -> None:
 
 
 def put_whole(file: Path, text: str) -> None:
-    """Write a file of Spark's, or write it anew: under its name it is whole or as it was.
+    """Write a file of Spark's, or write it again: under its name it is whole or as it was.
 
     A checksum of what was there before would brick it, and goes first.
     """

@@ -1,4 +1,4 @@
-"""Apache Ivy, which lies among pyspark's own jars and fetches jars from Maven Central.
+"""Apache Ivy, which is among pyspark's own jars and fetches jars from Maven Central.
 
 `TIDEMILL_IVY_SETTINGS` names an `ivysettings.xml` of your own where jars come from a mirror.
 """

@@ -53,7 +53,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def lock_anew(text: str, sets: Iterable[str], environ: Mapping[str, str]) -> str:
+def write_lock(text: str, sets: Iterable[str], environ: Mapping[str, str]) -> str:
     """The lock with what the modules that it names need today, and with every hash.
 
     Args:

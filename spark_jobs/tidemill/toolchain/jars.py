@@ -18,7 +18,7 @@ from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.log import Log
 from tidemill.contract.project import REPOSITORY
 from tidemill.toolchain.ivy import fetch
-from tidemill.toolchain.jar_lock import Jar, lock_anew, read_lock, sha256_of
+from tidemill.toolchain.jar_lock import Jar, read_lock, sha256_of, write_lock
 
 LOCK = REPOSITORY / "jars.lock"
 
@@ -32,7 +32,7 @@ class WrongHash(UsageError):
 
 
 def folder_of(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the jars lie: `TIDEMILL_JARS`, else `.jars/` beside the code."""
+    """Where the jars are: `TIDEMILL_JARS`, else `.jars/` beside the code."""
     return Path(environ.get("TIDEMILL_JARS") or REPOSITORY / ".jars").resolve()
 
 
@@ -136,14 +136,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Fetch what is missing, without a word where nothing is; or write the lock."""
     parser = argparse.ArgumentParser(prog="python -m tidemill.toolchain.jars", description=__doc__)
     parser.add_argument("sets", nargs="*", metavar="SET", help="of jars.lock; all if none is named")
-    parser.add_argument("--lock", action="store_true", help="write the lock anew")
+    parser.add_argument("--lock", action="store_true", help="write the lock again")
     given = parser.parse_args(argv)
     progress = _Progress()
     try:
         if given.lock:
             text = LOCK.read_text(encoding="utf-8")
             LOCK.write_text(
-                lock_anew(text, given.sets or read_lock(text), os.environ), encoding="utf-8"
+                write_lock(text, given.sets or read_lock(text), os.environ), encoding="utf-8"
             )
         else:
             resolve(given.sets or all_sets(), log=progress)

@@ -80,7 +80,7 @@ def find_java(environ: Mapping[str, str]) -> Java:
     """JAVA_HOME's Java, else the PATH's if Spark can start on it, else the bundled JRE.
 
     A person who sets JAVA_HOME means it, so an unsuitable one is refused; an old `java` that
-    happens to lie on the PATH is passed over.
+    happens to be on the PATH is passed over.
 
     Raises:
         UnsuitableJava: As for `java_home`.
@@ -150,7 +150,7 @@ def _inspect(executable: Path) -> Java:
     except (OSError, subprocess.SubprocessError):
         return Java(home, "")
     version = re.search(r'version "([^"]+)"', said)
-    # A shim of a version manager lies in no Java home; the Java behind it knows its own.
+    # A shim of a version manager is not in a Java home; the Java behind it knows its own.
     own_home = re.search(r"^\s*java\.home = (.+)$", said, re.MULTILINE)
     if not in_a_home and own_home:
         home = Path(own_home[1])

@@ -72,7 +72,7 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         # A plan as text, in an event log or an error, shows a source's options. Spark hides those
         # with "password" in key or value by itself; a private key would be there to read.
         "spark.sql.redaction.options.regex": "(?i)url|sasl|ssl|jaas",
-        # Nobody looks at it during a batch run; it costs a port and start-up time.
+        # A batch run needs no UI; it costs a port and start-up time.
         "spark.ui.enabled": "false",
         # A progress bar is noise in a task log; a line per batch is printed instead.
         "spark.ui.showConsoleProgress": "false",

@@ -10,7 +10,7 @@ from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.repair_lease import LeaseState, look_at_lease, repair_lease
 
-lease = Typer(help="Look at who writes to a pipeline, and mend its lease.", no_args_is_help=True)
+lease = Typer(help="Look at who writes to a pipeline, and fix its lease.", no_args_is_help=True)
 
 
 @lease.command("show")
@@ -56,7 +56,7 @@ def _document(found: LeaseState) -> dict[str, object]:
 
 def _holder(found: LeaseState) -> str:
     if found.holder is None:
-        return "which nobody holds"
+        return "which is free"
     process, since = found.holder.process, found.holder.since
     state = {True: "alive", False: "gone", None: "on another machine"}[found.alive]
     return (

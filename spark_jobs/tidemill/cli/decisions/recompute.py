@@ -114,7 +114,7 @@ def replay(
     dry_run: Annotated[
         bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
     ] = False,
-    reason: HistoryReason = "rule or schema mended",
+    reason: HistoryReason = "rule or schema fixed",
     by: By = None,
     json: Json = False,
 ) -> None:
@@ -184,5 +184,5 @@ def _moment(pipeline: Pipeline, text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:
-        raise BadParameter(f"'{text}' is no day or time such as 2026-03-01.") from error
+        raise BadParameter(f"'{text}' is not a day or time such as 2026-03-01.") from error
     return found if found.tzinfo else found.replace(tzinfo=ZoneInfo(pipeline.spec.timezone))

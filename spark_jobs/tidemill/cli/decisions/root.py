@@ -1,4 +1,4 @@
-"""`tidemill init` and `tidemill forget`: what begins anew, because a person says so."""
+"""`tidemill init` and `tidemill forget`: what starts over, because a person says so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def init(root_id: RootId = None, json: Json = False) -> None:
 
 
 def forget(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
-    """Let a pipeline whose folder is gone begin anew: all its input is read again."""
+    """Let a pipeline whose folder is gone start over: all its input is read again."""
     screen = Screen(json)
     opened = pipeline.open_pipeline(name)
     screen.line(f"the next run of {name} reads all its input again, under a new generation")
@@ -35,7 +35,7 @@ def forget(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
         if target.kind not in ("delta", "files"):
             screen.line(f"{target.name} keeps the rows that it has: empty it first")
     if not yes:
-        confirm("Begin anew?", abort=True, err=True)
+        confirm("Start over?", abort=True, err=True)
     known = root_identity.forget(opened.layout)
     screen.line(f"{name} is forgotten" if known else f"{name} was not known in this root")
     if json:

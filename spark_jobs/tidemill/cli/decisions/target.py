@@ -21,7 +21,7 @@ TargetName = Annotated[
     ),
 ]
 
-target = Typer(help="Mend a target that was set back.", no_args_is_help=True)
+target = Typer(help="Fix a target that was set back.", no_args_is_help=True)
 
 
 @target.callback()

@@ -62,7 +62,7 @@ OF_LIBRDKAFKA = frozenset(
     }
 )
 OF_LIBRDKAFKA_BY_PREFIX = ("sasl.kerberos.", "sasl.oauthbearer.")
-# Of the consumers that Airflow's own triggers start; our positions lie in Spark's checkpoint.
+# Settings of the consumers in Airflow's triggers; our positions are in Spark's checkpoint.
 OF_AIRFLOW = frozenset(
     {
         "auto.commit.interval.ms",
@@ -120,7 +120,7 @@ def spark_options(connection: Connection) -> dict[str, str]:
     if "sasl.mechanism" in settings and JAAS not in options | own:
         known = ", ".join(LOGIN_MODULES)
         raise _refused(
-            "sasl.mechanism", f"is none of {known}, so that Spark needs '{JAAS}' beside it"
+            "sasl.mechanism", f"is not one of {known}, so that Spark needs '{JAAS}' beside it"
         )
     return {**options, **own}
 
@@ -163,7 +163,7 @@ def _must_be_known(name: str) -> None:
         return
     near = get_close_matches(name, known, n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    raise _refused(name, f"is no known setting{hint}")
+    raise _refused(name, f"is not a known setting{hint}")
 
 
 def _give(settings: dict[str, Any], name: str, value: str | None, where: str) -> None:

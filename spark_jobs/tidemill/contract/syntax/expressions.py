@@ -31,7 +31,7 @@ _LANGUAGE = frozenset(
 
 
 def misspelt_columns(expression: str, columns: Collection[str]) -> list[tuple[str, str]]:
-    """Words that are no column and nearly one.
+    """Words that are not a column's name, but nearly one.
 
     Args:
         expression: Spark SQL, such as `to_date(InvoiceDate)`.

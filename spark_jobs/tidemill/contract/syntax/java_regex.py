@@ -46,7 +46,7 @@ def _step(pattern: str, at: int) -> tuple[str, int] | None:
         return _class(pattern, at)
     if character == "(":
         group = _GROUP.match(pattern, at)
-        # What begins with `(?` and is none of these is a flag, a name or atomic.
+        # What begins with `(?` and is not one of these is a flag, a name or atomic.
         if group is None or (group[0] == "(" and pattern.startswith("(?", at)):
             return None
         return group[0], group.end()

@@ -19,7 +19,7 @@ def parse_duration(value: Any) -> timedelta:
     """`"90 minutes"` -> `timedelta(minutes=90)`; a number alone could be seconds or days.
 
     Raises:
-        ValueError: it is no whole number with a unit, or more than `timedelta` can hold.
+        ValueError: it is not a whole number with a unit, or more than `timedelta` can hold.
     """
     if isinstance(value, timedelta):
         return value

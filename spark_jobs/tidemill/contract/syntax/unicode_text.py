@@ -1,6 +1,6 @@
 """Text that every program can store and read back: Unicode that has a form in UTF-8.
 
-A byte of a file's name or of a command's argument that is no UTF-8 reaches Python as half of a
+A byte of a file's name or of a command's argument that is not UTF-8 reaches Python as half of a
 character (a lone surrogate). Written into a document, it makes the document unreadable.
 """
 
@@ -15,7 +15,7 @@ from tidemill.contract.errors import UsageError, escaped
 
 
 class NotUnicode(UsageError):
-    """Somebody typed what is no Unicode text; nothing was done. Carries `given`, escaped."""
+    """Somebody typed what is not Unicode text; nothing was done. Carries `given`, escaped."""
 
 
 def is_unicode(text: str) -> bool:
@@ -27,15 +27,15 @@ def refuse_no_unicode(given: Iterable[Any] | Mapping[str, Any]) -> None:
     """Look at what a person typed, before anything is made of it.
 
     Args:
-        given: Arguments of a command or parameters of a run; what is no text is left alone.
+        given: Arguments of a command or parameters of a run; what is not text is left alone.
 
     Raises:
-        NotUnicode: some of it is no Unicode text.
+        NotUnicode: some of it is not Unicode text.
     """
     for text in _texts(given):
         if not is_unicode(text):
             raise NotUnicode(
-                f"'{escaped(text)}' holds a byte that is no UTF-8.",
+                f"'{escaped(text)}' holds a byte that is not UTF-8.",
                 remedy="Type it in UTF-8: it is kept with the pipeline, and has to be read again.",
                 given=escaped(text),
             )

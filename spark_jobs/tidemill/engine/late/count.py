@@ -74,7 +74,7 @@ def _earliest_ms(report: Mapping[str, Any]) -> float:
 
 
 class NotTellable(Exception):
-    """Of this plan nobody can tell which rows were late, whatever they are."""
+    """Late rows cannot be identified for this query plan."""
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Lateness:
             late = late_log.put(self._late(late_log, batch, before, earliest))
             found.append(late)
             if late.unknown is not None:
-                log(f"batch {number}: nobody can tell how many rows were late: {late.unknown}")
+                log(f"batch {number}: late rows cannot be counted: {late.unknown}")
             elif late.rows:
                 log(f"batch {number}: {late.rows:,} late rows")
         return found

@@ -67,7 +67,7 @@ class Rule:
     Args:
         drops: Every place.
         stateful: The places of all operators with state.
-        kinds: Of all candidates, by which the plan of a batch is held against that of the stream.
+        kinds: The kinds of all candidates, to compare a batch's plan with the stream's.
         unclear: Why it cannot be said what one of them passes over; None where it can.
     """
 

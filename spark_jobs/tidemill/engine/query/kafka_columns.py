@@ -34,7 +34,7 @@ def refuse_other_columns(rows: DataFrame, path: Path, *, topic_given: bool) -> N
         topic_given: Whether the spec names the topic.
 
     Raises:
-        KafkaColumns: a column is missing, is none of Kafka's, or is of another type.
+        KafkaColumns: a column is missing, is not one of Kafka's, or is of another type.
     """
     found = {field.name: field.dataType for field in rows.schema.fields}
     needed = {"value"} if topic_given else {"value", "topic"}

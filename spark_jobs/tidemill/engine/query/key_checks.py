@@ -22,7 +22,7 @@ from tidemill.spec.spec import Spec
 
 
 class KeyUnknown(SpecError):
-    """A key is no column of the result; carries `column` and `columns`."""
+    """A key is not a column of the result; carries `column` and `columns`."""
 
 
 class KeyIncomplete(SpecError):
@@ -49,7 +49,7 @@ def refuse_keys(transformed: DataFrame, spec: Spec, spec_file: Path) -> None:
         spec_file: For messages.
 
     Raises:
-        KeyUnknown: one is no column of the result.
+        KeyUnknown: one is not a column of the result.
         KeyIncomplete: a partition column or a group is not among them.
         KeyChanges: one is an aggregated value.
         RowsVanish: a row may leave the result again, which mode `update` does not say.
@@ -140,7 +140,7 @@ def _aggregated(expression: Any) -> bool:
 def _unknown(key: str, columns: list[str], spec_file: Path) -> KeyUnknown:
     near = get_close_matches(key, columns, n=1)
     return KeyUnknown(
-        f"{spec_file}: output.keys names '{key}', which is no column of the result; it has "
+        f"{spec_file}: output.keys names '{key}', which is not a column of the result; it has "
         f"{', '.join(columns)}.",
         remedy=f"Did you mean '{near[0]}'?" if near else "Name columns that the transform returns.",
         path=spec_file,

@@ -25,7 +25,7 @@ def observed(result: DataFrame, pipeline: Pipeline) -> DataFrame:
         result: The result of the transform.
 
     Raises:
-        MetricRefused: one of them is no aggregate of the result's columns.
+        MetricRefused: one of them is not an aggregate of the result's columns.
     """
     metrics = pipeline.spec.observe
     if not metrics:

@@ -77,7 +77,7 @@ def columns_named(sql: str) -> set[str]:
 
 
 def _not_of_time(plan: Any, name: str) -> Iterator[str]:
-    """The columns that a column is made of and that are no times."""
+    """The columns that a column is made of and that are not times."""
     wanted = {one.exprId().id() for one in items(plan.output()) if one.name() == name}
     while kind(plan) in ("Project", "SubqueryAlias", "Filter"):
         if kind(plan) == "Project":

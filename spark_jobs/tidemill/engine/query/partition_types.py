@@ -1,8 +1,8 @@
 """Which types a partition column may have: those that every reader gets back as they were.
 
-A partition's value is a text in a directory's name. Of a timestamp that is the local time, which
-Delta's readers take for UTC, and the two hours of the end of summer time become one directory. Of a
-negative decimal below one deltalake 1.6.6 reads `0.-1`, and then reads nothing at all.
+A partition's value is a text in a directory's name. For a timestamp it is the local time, which
+Delta's readers take for UTC, and the two hours of the end of summer time become one directory. A
+negative decimal between -1 and 0 is read as `0.-1` by deltalake 1.6.6, which then fails.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def refuse_unrepeatable(
 
 
 def _refuse_node(node: Any, path: Path, mode: OutputMode) -> None:
-    # In mode complete a limit cuts the whole result anew in each batch.
+    # In mode complete a limit cuts the whole result again in each batch.
     if kind(node) == "GlobalLimit" and mode is not OutputMode.COMPLETE:
         raise TransformNotRepeatable(
             f"{path}: the transform takes a limited number of rows, and which ones depends on the "

@@ -89,7 +89,7 @@ def two_passes(tagged: Iterable[DataFrame], transformed: DataFrame) -> DataFrame
 
 
 def committed(rows: DataFrame, spec: Spec) -> DataFrame:
-    """What the sink writes: rejected rows lie in the null partition, or in one of their own."""
+    """What the sink writes: rejected rows are in the null partition, or in one of their own."""
     if spec.output.partition_by:
         return rows
     return rows.withColumn(REJECTED, F.col(REJECT).isNotNull())

@@ -41,7 +41,7 @@ class SqlTransform:
         """The SELECT's rows.
 
         Raises:
-            SqlRefused: it is no SELECT, or Spark refuses it.
+            SqlRefused: it is not a SELECT, or Spark refuses it.
         """
         session = next(iter(inputs.values())).sparkSession
         catalyst, scratch = Catalyst(session), ScratchSession(session, without=RUN_JAVA)
@@ -60,7 +60,7 @@ class SqlTransform:
     def _refuse_command(self, command: str | None) -> None:
         if command is not None:
             raise SqlRefused(
-                f"{self.path}: the transform is no SELECT but a {command}.",
+                f"{self.path}: the transform is not a SELECT but a {command}.",
                 remedy="Write one SELECT over the views that are named like the sources.",
                 path=self.path,
                 line=None,
@@ -73,7 +73,7 @@ class SqlTransform:
         line = _line(error, text)
         place = f"{self.path}:{line}" if line else str(self.path)
         condition = error.getCondition()
-        remedy = "Mend it."
+        remedy = "Fix it."
         if condition in NO_FUNCTION and java_call(text) is not None:
             remedy = f"It may not call {java_call(text)}(), which could run any method of Java."
         if condition == "TABLE_OR_VIEW_NOT_FOUND":

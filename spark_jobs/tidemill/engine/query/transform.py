@@ -45,7 +45,7 @@ def load_transform(path: Path) -> Transform:
 
 
 def load_module(path: Path) -> ModuleType:
-    """The file of a transform as a module that nobody else can import.
+    """The file of a transform as a module that no one else can import.
 
     Its functions are therefore pickled by value, so that executors need no file of the driver's.
 
@@ -57,7 +57,7 @@ def load_module(path: Path) -> ModuleType:
     try:
         return user_code.load_module(f"tidemill_transform_{path.stem}", path)
     except Exception as error:
-        raise _error(path, f"does not import ({error!r})", "Mend it.") from error
+        raise _error(path, f"does not import ({error!r})", "Fix it.") from error
 
 
 def apply(
@@ -78,7 +78,7 @@ def apply(
         statics: Static input -> its rows.
 
     Raises:
-        SpecError: the transform fails, drops a partition column or computes it anew, takes a name
+        SpecError: the transform fails, drops a partition column or computes it again, takes a name
             that is kept for the engine, or leaves no column beside the partitions; or Spark
             refuses what it asks for.
         PySparkException: Spark fails on the way.
@@ -119,7 +119,7 @@ def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -
         raise
     except Exception as error:
         what = f"fails in line {_line(error, path)}: {error!r}"
-        raise _error(path, what, "Mend it.") from error
+        raise _error(path, what, "Fix it.") from error
     if not isinstance(result, DataFrame):
         raise _error(path, f"returns {type(result).__name__}", "Return a DataFrame.")
     return result
@@ -134,7 +134,7 @@ def _refused(error: AnalysisException, path: Path) -> TransformRefused:
         remedy="A stream has no rows while its query is built: count, show and collect have no "
         "place here. Aggregate with groupBy() instead, or write foreach_batch for a sink."
         if asks
-        else "Mend it.",
+        else "Fix it.",
         path=path,
         line=line,
         field="transform",

@@ -67,7 +67,7 @@ def plan_rows(
     return Plan(read_once(rows), schema, pipeline_class, encoding)
 
 
-def begins_anew(spec: Spec) -> bool:
+def starts_over(spec: Spec) -> bool:
     """Whether nothing of what an earlier run wrote exists any more.
 
     Spark recovers a memory sink in mode `complete` only; in the others it refuses the checkpoint,

@@ -33,7 +33,7 @@ from tidemill.spec.pipeline import Pipeline
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-# Of a file of rows that stand beside those that were computed; no partition has such a name.
+# The folder of published rows beside the computed ones; no partition has such a name.
 PUBLISHED = "_published"
 SIGN = "_sign"
 NET = "_net"

@@ -1,8 +1,8 @@
 """When nothing more can come for some partitions: what a batch job may compute as a stream would.
 
 A window is final when the watermark has reached its end (Structured Streaming guide, "Handling Late
-Data and Watermarking"). A batch job computes all windows; those that the stream has not given out
-yet, and may still change, are none of its business.
+Data and Watermarking"). A batch job computes all windows; windows that the stream has not emitted
+yet may still change and are left out.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def windows_of(transformed: DataFrame) -> list[Windows]:
             length, step = _LENGTH.search(expression), _STEP.search(expression)
             if length is None or step is None:
                 raise WindowsUnknown(
-                    f"Nobody can tell how long these windows are: {expression[:200]}",
+                    f"The length of these windows is unknown: {expression[:200]}",
                     remedy="Report it with your version of Spark.",
                     expression=expression,
                 )
@@ -158,6 +158,6 @@ def _columns(node: Any) -> Iterator[str]:
     if kind(node) == "Project":
         columns = [one for one in items(node.projectList()) if kind(one) == "Alias"]
     elif kind(node) == "Expand":
-        # Of overlapping windows each has a projection of its own; they are of one length.
+        # Overlapping windows have a projection each; all have the same length.
         columns = items(node.projections().apply(0))
     yield from (str(column.toString()) for column in columns)

@@ -1,4 +1,4 @@
-"""The partitions that instants lie in, as Spark computes them, and which instants lie in them.
+"""The partitions that instants are in, as Spark computes them, and which instants are in them.
 
 Expressions are asked minute by minute for the interval and the days around it, and for each quarter
 of an hour beyond: whole months and years end there too, whatever the time zone.
@@ -25,7 +25,7 @@ MICROSECOND = timedelta(microseconds=1)
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
 # How far to look beyond an interval with each; the partitions of a year end within the last.
 STEPS = ((MINUTE, timedelta(hours=26)), (QUARTER, timedelta(days=400)))
-# More of them are no partitions that anybody lists in a directory.
+# More of them are not partitions that anybody lists in a directory.
 MOST = 100_000
 TIMES = (TimestampType, TimestampNTZType, DateType)
 
@@ -39,7 +39,7 @@ class Between(NamedTuple):
 
     Args:
         values: The values of each.
-        first: The first instant of it; None where they are no stretch, such as all Mondays.
+        first: The first instant of it; None where they are not one stretch, such as all Mondays.
         until: The first instant after it.
     """
 
@@ -56,7 +56,7 @@ def partitions_between(
     start: datetime,
     end: datetime,
 ) -> Between:
-    """The partitions that the instants of an interval lie in.
+    """The partitions that the instants of an interval are in.
 
     Args:
         session: In the spec's time zone.
@@ -99,14 +99,14 @@ def has_no_zone(clock: Clock) -> bool:
     """Whether times are those of the clock on the wall.
 
     Raises:
-        IntervalUncut: one is no time.
+        IntervalUncut: one is not a time.
     """
     leaves = []
     for name, kind in clock.items():
         types = [f.dataType for f in kind.fields] if isinstance(kind, StructType) else [kind]
         other = next((one for one in types if not isinstance(one, TIMES)), None)
         if other is not None:
-            raise _uncut(name, f"it is {other.simpleString()}, which is no time")
+            raise _uncut(name, f"it is {other.simpleString()}, which is not a time")
         leaves += types
     return any(isinstance(leaf, TimestampNTZType) for leaf in leaves)
 

@@ -64,7 +64,7 @@ def extent_of(session: SparkSession, pipeline: Pipeline, start: datetime, end: d
         result's windows; without any, the whole table.
 
     Raises:
-        IntervalUncut: the event time is no time, or the partitions are finer than minutes.
+        IntervalUncut: the event time is not a time, or the partitions are finer than minutes.
     """
     expressions = _of_time(pipeline.spec)
     if not expressions:
@@ -97,7 +97,7 @@ def _of_time(spec: Spec) -> dict[str, str]:
     }
     if of_rows:
         return of_rows
-    # Of several times of the result, one row may have different ones: those of one tell enough.
+    # A row may have several event times in the result: the times of one column are enough.
     by_column: dict[frozenset[str], dict[str, str]] = {}
     for name, sql in of_result(spec).items():
         by_column.setdefault(frozenset(columns_named(sql)), {})[name] = sql

@@ -43,7 +43,7 @@ def verify_records(
         environ: For the connection.
 
     Raises:
-        RecordsGone: a topic is not there, or begins later or ends earlier by now.
+        RecordsGone: a topic is not there, or begins later or ends earlier.
         RecordsReplaced: a topic is compacted: its offsets are there, older values are not.
         TopicRecreated: it is another topic of that name.
         TransientError: no broker answers.

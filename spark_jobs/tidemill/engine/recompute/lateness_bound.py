@@ -42,7 +42,7 @@ def arrived(
         reads: What all batches read.
         times: The event times of the rows that are wanted: inclusive, exclusive.
         lateness: The most between a row's event time and its arrival.
-        partitions: Where the wanted rows lie: a batch that wrote into them is read whatever the
+        partitions: Where the wanted rows are: a batch that wrote into them is read whatever the
             bound says. None where what a batch wrote does not come out of what it read.
     """
     first, last = times[0], times[1] + lateness
@@ -67,7 +67,7 @@ def _modified(file: InputFile) -> datetime:
 
 
 def _wrote(read: Read, partitions: Partitions) -> bool:
-    """Whether a batch wrote rows of some partitions, or rejected rows that would lie there."""
+    """Whether a batch wrote rows of some partitions, or rejected rows that would be there."""
     files = [file for file in read.batch.outputs if file.rows]
     if any(not file.rejected and partitions.hold(file.partition) for file in files):
         return True
@@ -78,7 +78,7 @@ def _wrote(read: Read, partitions: Partitions) -> bool:
 
 def _would_lie(path: Path, partitions: Partitions) -> bool:
     if path.suffix != ".parquet":
-        # Of other formats it takes Spark to know; the bound is taken at its word.
+        # Only Spark can read other formats; the bound is trusted.
         return False
     rejects = pq.ParquetFile(path).read(columns=[f"{REJECT}.partition"])[REJECT].to_pylist()
     found = {tuple(reject["partition"] or ()) for reject in rejects if reject}

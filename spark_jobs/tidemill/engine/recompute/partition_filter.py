@@ -18,7 +18,7 @@ def keeping(partitions: Partitions | None, origins: Sequence[str] = ()) -> Keep:
     """The cut to whole partitions, for good and rejected rows as the sink gets them.
 
     Args:
-        partitions: None, or those of the whole table, for all rows. Else rejected rows without a
+        partitions: None, or those of the whole table, for all rows. Otherwise rejects without a
             partition are left out.
         origins: But those that come from here.
     """

@@ -41,7 +41,7 @@ class Read:
 
     Args:
         batch: As its ledger has it.
-        ledger: Of the generation that ran it, which may be the one that the live one forked from.
+        ledger: The ledger of the generation that ran it, perhaps the one before a fork.
         files: Those that count.
         ranges: Kafka source -> the records that count.
         whole: Whether all counts that it read.
@@ -108,7 +108,7 @@ def _ranges(
     ledger: Ledger, batch: Batch, before: Batch | None
 ) -> Iterator[tuple[str, tuple[Range, ...]]]:
     for name, offset in batch.offsets.items():
-        # Of topics; a file source counts entries of its log, a user's own says what it likes.
+        # Only Kafka's offsets map topics to partitions. A custom source may store anything.
         if not isinstance(offset, dict) or not all(isinstance(v, dict) for v in offset.values()):
             continue
         then = as_offsets(before.offsets.get(name)) if before is not None else {}
@@ -122,7 +122,7 @@ def _ranges(
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files and records that lie where they can be read.
+    """Files and records that are where they can be read.
 
     Args:
         reads: What the batches read.
@@ -138,7 +138,7 @@ class Inputs:
 
     @property
     def bytes(self) -> int:
-        """Of files."""
+        """The size of the files."""
         return sum(file.size or 0 for read in self.reads for file in read.files)
 
     @property
@@ -189,7 +189,7 @@ def inputs_of(pipeline: Pipeline, reads: Sequence[Read]) -> Inputs:
         reads: From `reads_of`.
 
     Raises:
-        InputGone: files are gone, or are others by now; carries all of them.
+        InputGone: files are gone, or are others; carries all of them.
         NotReplayable: a source gives nothing twice.
     """
     places: dict[str, list[tuple[Path, InputFile]]] = {}
@@ -216,7 +216,7 @@ def inputs_of(pipeline: Pipeline, reads: Sequence[Read]) -> Inputs:
 
 
 def _place(read: Read, file: InputFile) -> Path | None:
-    # Most files lie where they were; whether one was put away takes a document to know.
+    # Most files are where they were; whether one was put away takes a document to know.
     if file.is_at(file.on_disk):
         return file.on_disk
     return located(read.ledger, read.batch.batch, file)
@@ -280,11 +280,7 @@ def _listed_here(session: SparkSession) -> Iterator[None]:
 def _gone(files: Sequence[InputFile], listed: int | None = None) -> InputGone:
     names = [file.path for file in files]
     first = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    why = (
-        "gone, or are other files by now"
-        if listed is None
-        else f"not all found: Spark has {listed}"
-    )
+    why = "gone, or are other files" if listed is None else f"not all found: Spark has {listed}"
     return InputGone(
         f"{len(names)} files that batches have read are {why}: {first}.",
         remedy="Put them back as they were, or reject the increment that read them.",

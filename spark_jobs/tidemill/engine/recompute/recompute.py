@@ -1,7 +1,7 @@
 """What a person wants made again: whole partitions of a table, or all rows of some batches.
 
 Rows are computed from what the ledger says was read, less what does not count, into a generation of
-their own, whose name nobody knows before its one batch stands in its ledger: a driver that dies
+their own, whose name is unknown until its one batch is in its ledger: a driver that dies
 leaves files that no reader, gate or publish step ever meets.
 """
 
@@ -38,7 +38,7 @@ from tidemill.spec.sources.kafka import KafkaSource
 
 
 class OutsidePrefix(Refused):
-    """Nothing that was read lies in some partitions; carries `partitions`."""
+    """Nothing that was read is in some partitions; carries `partitions`."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def recompute(
 
 @dataclass(frozen=True)
 class Computed:
-    """Rows that lie in a scratch generation's sink, and nowhere else yet.
+    """Rows that are in a scratch generation's sink, and nowhere else yet.
 
     Args:
         place: The scratch generation.
@@ -113,7 +113,7 @@ class Computed:
         inputs: What was read.
         skipped: Inputs that the lateness bound let it pass over.
         forgets: Origins whose rejected rows without a partition were computed again too.
-        files: What lies there.
+        files: What is there.
     """
 
     place: BatchRange

@@ -1,13 +1,13 @@
 """Replay: the transform run as a stream over the ledger's batches, into a scratch generation.
 
-Of deduplications, outer joins, timers and first or last values a batch job gives something else
+For deduplications, outer joins, timers and first or last values, a batch job gives other rows
 than the stream did, or is refused by Spark. So the batches are gone through once more as live went
 through them: the same input in each (or none), the same watermarks, flushes and static inputs. What
 counts as late stays late. Batch n of the replay is batch n of the ledger, and nothing follows the
 last.
 
 Where nothing is left out and spec and transform are those of every batch, the watermarks are the
-ledger's. Else they are what the rows make of them, up to the last batch, whose watermark is at
+ledger's. Otherwise they are what the rows make of them, up to the last batch, whose watermark is at
 least live's: of what live takes for final nothing is missing then.
 """
 
@@ -64,7 +64,7 @@ def replay(
 ) -> None:
     """Leave what batches 0 to `made.last` give out as files of a scratch generation's sink.
 
-    Of mode `update` the last row of each key is left.
+    In mode `update` the last row of each key is left.
 
     Args:
         session: Opened with the pipeline's settings; they are afterwards what they were.
@@ -84,7 +84,7 @@ def replay(
     if pipeline.spec.output.mode is OutputMode.COMPLETE:
         raise NotPartly(
             f"{pipeline.name} gives out its whole result with every batch (mode complete).",
-            remedy=f"Make all of it anew: tidemill rebuild {pipeline.name}.",
+            remedy=f"Make all of it again: tidemill rebuild {pipeline.name}.",
             pipeline=pipeline.name,
         )
     steps = steps_of(layout, made.generation, made.last, without(layout, made))
@@ -235,7 +235,7 @@ def _settings(pipeline: Pipeline, generation: str) -> dict[str, str]:
         **({SHUFFLE_PARTITIONS: str(partitions)} if partitions else {}),
         **NO_FURTHER_BATCH,
         UNION_OF_ONES: "false",
-        # Else Spark lists what was kept of some dozens of batches by a job with a task for each.
+        # Otherwise Spark lists the files of some dozens of batches by a job with many tasks.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
         "spark.sql.streaming.minBatchesToRetain": str(2 * MOST_BATCHES),
     }

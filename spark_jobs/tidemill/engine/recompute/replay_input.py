@@ -1,6 +1,6 @@
 """What live batches read, laid out so that a query of its own takes the very same batches.
 
-For each batch one Parquet file of each source lies in a folder, without rows where the batch read
+For each batch one Parquet file of each source is in a folder, without rows where the batch read
 none. A file source that takes one file at a time from each folder then makes batch n of what live
 made batch n of; one without rows moves watermarks and state on as an empty batch did.
 """
@@ -24,7 +24,7 @@ from tidemill.engine.sources.file import ANY_AGE
 from tidemill.engine.sources.read import read_stream
 from tidemill.spec.pipeline import Pipeline
 
-# Else Spark (4.1 on) makes one partition of a union whose sides have one each.
+# Otherwise Spark (4.1 on) makes one partition of a union whose sides have one each.
 UNION_OF_ONES = "spark.sql.unionOutputPartitioning"
 _PART = re.compile(r"part-(\d+)-.*\.parquet")
 _FIRST_TIME = 1_000_000_000
@@ -55,7 +55,7 @@ class ReplayInput:
         return found
 
     def put(self, steps: Sequence[Step]) -> None:
-        """Lay out what some batches read, in place of what lay there; the streams are there.
+        """Lay out what some batches read, in place of what was there; the streams are there.
 
         Raises:
             InputGone: a file is not there any more, or is another.

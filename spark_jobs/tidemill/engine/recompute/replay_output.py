@@ -39,7 +39,7 @@ class ReplayOutput:
     Args:
         session: To write with.
         place: The scratch generation, which is also the query's name.
-        stage: Where the rows of each batch lie until the last has come.
+        stage: Where the rows of each batch are until the last has come.
         keep: A filter of good and rejected rows.
     """
 
@@ -81,7 +81,7 @@ class ReplayOutput:
         output = self.pipeline.spec.output
         append = output.mode is OutputMode.APPEND
         place = self.stage / f"{BATCH}={batch}"
-        # Of a key whose last row is not kept no earlier one is.
+        # A key whose last row is not kept has no earlier row kept.
         written = self.keep(rows) if append else rows
         written.write.partitionBy(*output.sink_partitions).mode("overwrite").parquet(str(place))
         if not append:

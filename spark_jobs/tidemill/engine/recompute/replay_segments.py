@@ -1,4 +1,4 @@
-"""The ledger's batches as a replay goes through them, and where it has to start its query anew.
+"""The ledger's batches as a replay goes through them, and where it has to start its query again.
 
 Within a start Spark keeps more than its checkpoint holds: the latest event time of each of several
 watermarks. It forgets them at the next start, and a policy `min` then waits for every source again.
@@ -16,7 +16,7 @@ from tidemill.increments.exclusions import Excluded
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.flushes import Flush, read_flush
 
-# Of what is laid out at a time for one start of the query.
+# The most batches laid out at a time, for one start of the query.
 MOST_BATCHES = 100
 MOST_BYTES = 2 * 2**30
 

@@ -25,7 +25,7 @@ class NothingRejected(Refused):
 
 
 class PartitionUntimed(Refused):
-    """A partition's value is no day and no time, so nobody knows when it is; carries `value`."""
+    """A partition's value is neither a day nor a time; carries `value`."""
 
 
 def resolve_partitions(session: SparkSession, pipeline: Pipeline, request: RunRequest) -> Extent:
@@ -36,7 +36,7 @@ def resolve_partitions(session: SparkSession, pipeline: Pipeline, request: RunRe
 
     Raises:
         NothingRejected: it is for rejected rows, and there are none.
-        PartitionUntimed: partitions are named, and are no days or times.
+        PartitionUntimed: partitions are named, and are not days or times.
     """
     if request.start is not None and request.end is not None:
         return extent_of(session, pipeline, request.start, request.end)
@@ -54,7 +54,7 @@ def extent_of_partitions(
             are of no account.
 
     Raises:
-        PartitionUntimed: the values of a column are no days or times.
+        PartitionUntimed: the values of a column are not days or times.
     """
     partitions = [*wanted]
     column = next(iter(pipeline.spec.output.partition_by), None)
@@ -94,7 +94,7 @@ def _time(value: str, zone: ZoneInfo) -> datetime:
         found = datetime.fromisoformat(value)
     except ValueError as error:
         raise PartitionUntimed(
-            f"'{value}' is no day and no time, so nobody knows when that partition is.",
+            f"'{value}' is neither a day nor a time, so it is unknown when that partition is.",
             remedy="Say when it is: tidemill backfill NAME --from … --to ….",
             value=value,
         ) from error

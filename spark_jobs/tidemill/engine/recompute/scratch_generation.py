@@ -68,12 +68,12 @@ def record_batch(
     run_id: str,
     epoch: int,
 ) -> Batch:
-    """Give what lies in the sink a note, a start and a batch; only this last one makes it count.
+    """Give what is in the sink a note, a start and a batch; only this last one makes it count.
 
     Args:
         planned: The query, for its columns and class.
         made: What was asked for.
-        place: Where the files lie.
+        place: Where the files are.
         reads: What was read; the last is of batch `made.last`.
         run_id: The run's id.
         epoch: The epoch of the lease, or 0.
@@ -109,7 +109,7 @@ def record_batch(
         offsets=last.offsets,
         inputs=tuple(file for read in reads for file in read.files),
         outputs=files,
-        # Of what was read most may lie outside of what was kept.
+        # Most rows that were read may be outside the kept partitions.
         rows_in=None,
         rows=sum(file.rows for file in files if not file.rejected),
         rejected=sum(file.rows for file in files if file.rejected),
@@ -131,7 +131,7 @@ def record_batch(
 
 
 def files_in(pipeline: Pipeline, place: BatchRange) -> tuple[OutputFile, ...]:
-    """What lies in a scratch generation's sink, with the rows in it."""
+    """What is in a scratch generation's sink, with the rows in it."""
     sink = pipeline.layout.sink(place.generation)
     found = sorted(path for path in sink.rglob("*") if path.is_file() and _is_data(path, sink))
     files = [SinkFile(path, path.stat().st_size, place.last) for path in found]
@@ -160,7 +160,7 @@ def _note(pipeline: Pipeline, planned: Plan, generation: str, start: Start) -> G
 
 
 def _is_data(path: Path, sink: Path) -> bool:
-    # A partition's column may begin with an underscore; Spark's own folders are no `name=value`.
+    # A partition's column may begin with an underscore; Spark's own folders have no `=`.
     folders = path.relative_to(sink).parts[:-1]
     return not path.name.startswith((".", "_")) and all("=" in name for name in folders)
 

@@ -111,7 +111,7 @@ def start_of(
 
 
 def forget(pipeline: Pipeline) -> None:
-    """Begin anew: drop a checkpoint whose rows went with the process that wrote them.
+    """Start over: drop a checkpoint whose rows went with the process that wrote them.
 
     Only ever that of a sink that left no file behind.
     """

@@ -17,7 +17,7 @@ class Spending:
 
     Args:
         budget: The budget of the spec.
-        ledger: Of the generation, which is complete; whoever follows the query goes on writing it.
+        ledger: The generation's ledger, complete; the query's follower writes on.
     """
 
     def __init__(self, budget: Budget, ledger: Ledger) -> None:
@@ -31,7 +31,7 @@ class Spending:
         """The first limit that is reached, such as `budget.max_batches`; None if none is.
 
         Args:
-            given_up: Set when nobody writes the ledger any more, for which the answer may wait.
+            given_up: Set when the ledger is no longer written; until then the answer may wait.
         """
         committed = max(batch_files(self._ledger.checkpoint / "commits"), default=-1)
         if self._budget.max_bytes is not None and committed > self._seen:

@@ -1,7 +1,7 @@
 """Ends a query between two of its batches, never within one.
 
 `StreamingQuery.stop()` interrupts whatever batch is at work: it is read again by the next run, and
-a sink that is no file sink gets a part of it twice. So the query is first cut off from its sources:
+a sink that is not a file sink gets a part twice. So the query is first cut off from its sources:
 Spark's own loop then finds nothing to plan another batch from, but for the one without data that a
 moved watermark asks for. It is done while no batch can be planned. With the trigger `availableNow`
 the query then ends by itself; with another it is stopped once it is idle.
@@ -35,7 +35,7 @@ class Brake:
         session: The query's.
         query: That runs.
         due: Why the query is to end, or None; asked after each batch, and some times a second. It
-            may wait before it answers, but not after the event it is given: then nobody cares.
+            may wait before it answers, but not after the event it is given.
         by_batch: Whether the query runs in batches; any other is stopped wherever it is.
 
     Attributes:

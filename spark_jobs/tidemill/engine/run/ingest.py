@@ -18,7 +18,7 @@ from tidemill.engine.late.count import Lateness, earliest_ms
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.planned_query import Plan, Watch
 from tidemill.engine.query.refusals import refuse_endless
-from tidemill.engine.query.ungated import begins_anew
+from tidemill.engine.query.ungated import starts_over
 from tidemill.engine.run.bind import bind, forget, start_of
 from tidemill.engine.run.cores import refuse_few_cores
 from tidemill.engine.run.empty_batch import plan_due
@@ -58,7 +58,7 @@ class Ingested:
         left: What its budget left unread.
         files: The report on each file source.
         observed: Batch -> the spec's own metrics of it.
-        late: What was late in batches that nobody had looked at before.
+        late: The late rows of batches that were not counted before.
         state: What the query keeps after its last batch; None where it keeps nothing.
     """
 
@@ -97,7 +97,7 @@ def ingest(
     manner = manner or RunOptions()
     trigger = manner.trigger_of(pipeline.spec.trigger)
     clear_dead(pipeline.layout)
-    if begins_anew(pipeline.spec):
+    if starts_over(pipeline.spec):
         forget(pipeline)
     generation = open_generation(pipeline)
     verify_execution(generation, continuous=trigger.continuous)
@@ -126,7 +126,7 @@ def ingest(
     try:
         ran = run.run(planned, statics, trigger, manner, backlog)
     except TidemillError:
-        # Before the code is mended: with another nobody could tell.
+        # Count now: with other code the late rows cannot be identified.
         if lateness:
             with suppress(TidemillError):
                 lateness.count(log)
@@ -184,7 +184,7 @@ def _run_again(
 
 
 def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:
-    """What was pinned of a static input, unless the spec has it from somewhere else by now."""
+    """What was pinned of a static input, unless the spec has it from somewhere else."""
     return then if then is not None and then.kind == now.kind else now
 
 

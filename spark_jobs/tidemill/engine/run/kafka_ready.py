@@ -38,7 +38,7 @@ def make_ready(
         A look at every source, a new one where something was passed over.
 
     Raises:
-        Refused: something would be lost that the spec rates `hold` and nobody accepted.
+        Refused: something would be lost that the spec rates `hold` and no person accepted.
     """
     if not _reads_kafka(pipeline):
         return found
@@ -70,7 +70,7 @@ def verify_unchanged(pipeline: Pipeline, generation: str) -> None:
 def explained(pipeline: Pipeline, failure: TidemillError) -> TidemillError:
     """A failed query's error, or what is wrong with the topics or the broker if that is why.
 
-    Spark says only that a range could not be read, and only to the log that nobody answers.
+    Spark says only that a range could not be read, and only in its log.
     """
     condition = str(failure.data.get("condition", ""))
     by_kafka = isinstance(failure, TransientError) or condition.startswith("KAFKA")

@@ -22,7 +22,7 @@ LAST_EVENT_SECONDS = 10
 
 
 class ListenerUnusable(SpecError):
-    """A listener that the spec names is not there, or is none; carries `listener`."""
+    """A listener that the spec names is not there, or is not one; carries `listener`."""
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def listening(session: SparkSession, pipeline: Pipeline, log: Log) -> Iterator[N
 
     Args:
         session: The query's.
-        pipeline: Whose; the query has its name.
+        pipeline: The pipeline; the query has its name.
         log: Gets a line where a listener fails, which never fails the query.
 
     Raises:
@@ -99,7 +99,7 @@ def _made(pipeline: Pipeline, named: str) -> tuple[str, StreamingQueryListener]:
     except Exception as error:
         raise _unusable(pipeline, named, path, f"cannot be made ({error!r})") from error
     if not isinstance(own, StreamingQueryListener):
-        raise _unusable(pipeline, named, path, "is no StreamingQueryListener")
+        raise _unusable(pipeline, named, path, "is not a StreamingQueryListener")
     return named, own
 
 

@@ -14,7 +14,7 @@ Rows = list[dict[str, Any]]
 
 
 def never() -> None:
-    """A query that nobody asks to stop."""
+    """A query that runs until its input ends."""
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def pass_over(
 
 
 def _note_late(pipeline: Pipeline, look: KafkaLook, run_id: str) -> None:
-    """Of a driver that died after the batch and before the note of it."""
+    """Note the loss for a driver that died between batch and note."""
     losses = Losses(pipeline.layout, generation_of(pipeline), look.source)
     loss = losses.waiting()
     if loss is None or look.read is None or between(look.read.offsets, _ends(loss.ranges)):
@@ -102,7 +102,7 @@ def _pass_over(
     after = merged(look.read.offsets, _ends(look.gone))
     lease.check()
     if look.read.batch is None:
-        # No batch has read this source: then it is its beginning that lies in the ranges.
+        # No batch has read this source: then it is its beginning that is in the ranges.
         begins = initial_offsets_file(layout, generation.name, look.source)
         put_whole(begins, f"\0v1\n{_json(after)}")
         batch = None

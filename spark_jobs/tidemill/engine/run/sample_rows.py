@@ -26,7 +26,7 @@ def shown_rows(
 ) -> Rows:
     """Some rows of a committed batch, column -> value.
 
-    Of a pipeline that publishes they are read from the files that the batch committed. A sink of
+    For a pipeline that publishes, they are read from the files that the batch committed. A sink of
     Spark's own gives nothing back: there they are a sample that the query took on the way.
 
     Args:
@@ -44,7 +44,7 @@ def shown_rows(
         return []
     on_disk, within = plan.rows, 2
     if spec.output.mode is OutputMode.APPEND:
-        # An attempt is a directory of its own, below which its partitions begin; this is none.
+        # An attempt is a directory of its own, below which its partitions begin; this is not one.
         path = pipeline.transform_file
         on_disk, within = in_format(on_disk, plan.table_schema, spec.output, path), 0
     base = sink.joinpath(*files[0].relative_to(sink).parts[:within])

@@ -25,7 +25,7 @@ BUCKETS = re.compile(r"\bnamed_struct\(start, .*?precisetimestampconversion\((.+
 WIDTH = re.compile(r"\+ (\d+)\), LongType, TimestampType")
 SLIDE = re.compile(r"% (\d+)\)")
 GAP = re.compile(r"\+ (?:cast\()?(\d+ \w+)")
-# Ids of what is no column: results of functions, variables of lambdas, queries within.
+# Ids of what is not a column: results of functions, variables of lambdas, queries within.
 IDS = re.compile(r"(\)| AS \S+?|lambda \w+|subquery)#\d+L?(-T\d+ms)?")
 LAMBDAS = re.compile(r"lambda (\w+?)_\d+\b")
 
@@ -78,7 +78,7 @@ class Texts:
                 text = f"{_input(one)}.{one.name()}".removeprefix(".")
                 self._put(one.exprId().id(), text, (text,))
             return
-        # Of a state of one's own it is told apart what it is made of.
+        # A user's own state is told apart by its parts.
         told = kind(plan) in OWN_STATE or not new
         made = "" if told else ", ".join(self.of(one) for one in items(plan.expressions()))
         name = f"{kind(plan)}({made})" if made else kind(plan)

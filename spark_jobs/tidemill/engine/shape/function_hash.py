@@ -98,7 +98,7 @@ def _of_the_user(value: Any) -> bool:
     """Whether its code can change with the pipeline: it is of no library."""
     module = sys.modules.get(str(getattr(value, "__module__", "")))
     if module is None:
-        # The transform's file, which is no module that others import.
+        # The transform's file, which is not a module that others import.
         return True
     file = getattr(module, "__file__", None)
     return file is not None and not file.startswith(LIBRARIES)

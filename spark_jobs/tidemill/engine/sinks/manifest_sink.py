@@ -91,7 +91,7 @@ class Attempts:
             callback_errors.keep(self.pipeline.name, error)
             raise
         except SPARK_ERRORS as error:
-            # Else every error in here would count as the user's function's.
+            # Otherwise every error in here would count as the user's function's.
             callback_errors.keep(self.pipeline.name, of_spark(error))
             raise
 
@@ -171,7 +171,7 @@ def _good(folder: Path, files: Iterable[AttemptFile]) -> list[KeyedFile]:
 def _files(folder: Path) -> Iterator[AttemptFile]:
     for path in sorted(folder.rglob("*.parquet")):
         relative = path.relative_to(folder)
-        # What a failed task left lies under `_temporary`; checksums begin with a dot.
+        # What a failed task left is under `_temporary`; checksums begin with a dot.
         if any(part.startswith((".", "_temporary")) for part in relative.parts):
             continue
         status, footer = path.stat(), read_footer(path)

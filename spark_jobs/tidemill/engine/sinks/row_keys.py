@@ -77,7 +77,7 @@ def _refuse_keys(
     if twice is not None:
         raise KeyTwice(
             f"Batch {batch} has {twice.rows} rows with the key {dict(twice.key)}, and which of "
-            "them is the last nobody can say.",
+            "them is the last cannot be told.",
             remedy="Aggregate to one row per key in the transform, or name more output.keys.",
             batch=batch,
             keys=names,

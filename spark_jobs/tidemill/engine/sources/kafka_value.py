@@ -56,7 +56,7 @@ def fits(value: KafkaValue, parsed: str) -> Column:
             rest |= F.contains(text, F.lit(sign))
         listed = F.concat(F.lit("["), text, F.lit("]"))
         if any(name.lower().startswith("allow") for name in value.options):
-            # What is no JSON but for Spark's parser, only that one can judge.
+            # What is not JSON but for Spark's parser, only that one can judge.
             count = F.size(F.from_json(listed, "array<string>", _lenient(value)))
         else:
             # Generated code, other than `from_json`, which would make all of it interpreted.
@@ -97,7 +97,7 @@ def _lenient(value: KafkaValue) -> dict[str, str]:
 def _within(schema: str) -> str:
     """A record as the only field of another, which has the same bytes.
 
-    Of a value that cannot be read `from_avro` makes a row of nulls, which may be data too; the
+    `from_avro` turns an unreadable value into a row of nulls, which may be data too; the
     field tells them apart.
     """
     field = {"name": "record", "type": json.loads(schema)}

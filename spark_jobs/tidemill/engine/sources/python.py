@@ -34,7 +34,7 @@ def stream(session: SparkSession, name: str, source: PythonSource, project: Proj
         project: Where the class may have its file.
 
     Raises:
-        SpecError: there is no such class, or it is no data source.
+        SpecError: there is no such class, or it is not a data source.
     """
     field = f"sources.{name}.data_source"
     kind = _renamed(load_data_source(source.data_source, project, field), name)
@@ -59,7 +59,7 @@ def load_data_source(named: str, project: Project, field: str) -> type[DataSourc
         field: The field of the spec, for the message.
 
     Raises:
-        SpecError: there is no such class, it does not import, or it is no `DataSource`.
+        SpecError: there is no such class, it does not import, or it is not a `DataSource`.
     """
     module_name, _, class_name = named.partition(":")
     places = [one.data_source(module_name) for one in (project, Project(REPOSITORY))]
@@ -76,7 +76,7 @@ def load_data_source(named: str, project: Project, field: str) -> type[DataSourc
     found = getattr(module, class_name, None)
     if not (isinstance(found, type) and issubclass(found, DataSource)):
         raise SpecError(
-            f"{field} '{named}' is no subclass of pyspark.sql.datasource.DataSource.",
+            f"{field} '{named}' is not a subclass of pyspark.sql.datasource.DataSource.",
             remedy=f"Correct the name, or the class in {module.__file__}.",
             path=path,
             field=field,

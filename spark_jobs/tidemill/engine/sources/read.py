@@ -58,7 +58,7 @@ def schema_of(ddl: str, field: str) -> StructType:
         return cast(StructType, StructType.fromDDL(ddl))
     except Exception as error:
         raise SpecError(
-            f"{field} is no Spark DDL: {str(error).splitlines()[0]}",
+            f"{field} is not Spark DDL: {str(error).splitlines()[0]}",
             remedy='Write e.g. "id string, at timestamp, price decimal(10,2)".',
             field=field,
         ) from error

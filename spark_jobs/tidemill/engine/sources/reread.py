@@ -74,17 +74,17 @@ def _rows(
 
 
 def of_files(session: SparkSession, source: FileSource, places: list[Path]) -> DataFrame:
-    """The rows of files that lie where they were read, or in the archive, with their partitions.
+    """The rows of files that are where they were read, or in the archive, with their partitions.
 
     Args:
         session: To read with.
         source: The source that the files belong to.
-        places: Where they lie now.
+        places: Where they are now.
     """
     from tidemill.engine.sources.file import read_batch
 
     if source.path != str(source.directory):
-        # Of a glob Spark takes no partition columns from the names of directories.
+        # With a glob Spark takes no partition columns from the names of directories.
         return read_batch(session, source, [str(place) for place in places])
     by_base: dict[Path, list[str]] = {}
     for place in places:
@@ -106,7 +106,7 @@ def _from(rows: DataFrame, archive: Path, directory: Path) -> DataFrame:
 
 
 def _places(ledger: Ledger, name: str, batch: Batch) -> list[Path]:
-    """Where the files of one source lie now."""
+    """Where the files of one source are now."""
     files = [file for file in batch.inputs if file.source == name]
     found = {file.path: located(ledger, batch.batch, file) for file in files}
     lost = next((path for path, place in found.items() if place is None), None)

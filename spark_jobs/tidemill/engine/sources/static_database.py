@@ -52,7 +52,7 @@ def pin_query(name: str, static: DatabaseStatic, place: Path) -> StaticPin:
     Args:
         name: The static input's, in the spec.
         static: The static input with the query.
-        place: Where its copies lie.
+        place: Where its copies are.
 
     Raises:
         ConnectionMissing: the connection is not in the environment.
@@ -109,7 +109,7 @@ def _as_arrow(name: str, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             # Without its text, which quotes a row.
             raise StaticUnfit(
-                f"statics.{name}: column '{field.name}' has a value that is no {field.type}.",
+                f"statics.{name}: column '{field.name}' has a value that is not a {field.type}.",
                 remedy="Correct its type in the schema, or cast it in the query.",
                 static=name,
                 columns=[field.name],
@@ -127,7 +127,7 @@ def _of_postgres(name: str, static: DatabaseStatic, given: Connection) -> Iterat
         ) as connected:
             connected.read_only = True
             connected.execute("SET LOCAL TIME ZONE 'UTC'")
-            # On the server's side, so that the rows never all lie in memory here.
+            # On the server's side, so that this process never holds all rows.
             with connected.cursor(name="tidemill_static") as cursor:
                 cursor.execute(static.query.encode())
                 yield _chunks(cursor)
@@ -188,7 +188,7 @@ def _unreachable(name: str, static: DatabaseStatic, said: str) -> StaticUnreacha
 def _refused(name: str, said: str, state: object) -> StaticQueryRefused:
     return StaticQueryRefused(
         f"statics.{name}: the database refused the query: {said}",
-        remedy="Mend the query, or the rights of the connection's user.",
+        remedy="Fix the query, or the rights of the connection's user.",
         static=name,
         state=state,
     )

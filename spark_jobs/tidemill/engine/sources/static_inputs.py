@@ -30,7 +30,7 @@ def pin_statics(pipeline: Pipeline, place: Path | None = None, root: Path | None
 
     Args:
         place: Where the copies go; the pipeline's own folder where not given.
-        root: Under which other pipelines' tables lie; the pipeline's own where not given.
+        root: Under which other pipelines' tables are; the pipeline's own where not given.
 
     Raises:
         Refused: one is not there, or not as the spec says.
@@ -49,7 +49,7 @@ def read_statics(
     Args:
         session: To read with.
         pins: One of every static input of its spec.
-        place: Where the copies lie; the pipeline's own folder where not given.
+        place: Where the copies are; the pipeline's own folder where not given.
 
     Raises:
         StaticLost: a copy is not whole any more.

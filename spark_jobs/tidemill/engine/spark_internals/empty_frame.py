@@ -19,9 +19,9 @@ def empty_frame(
     """A DataFrame without rows.
 
     Args:
-        session: To build it with.
-        schema: Of its rows.
-        metadata: Of each column, in place of the schema's.
+        session: The session that builds it.
+        schema: The schema of its rows.
+        metadata: The metadata of each column, in place of the schema's.
         streaming: Whether Spark takes it for a stream.
     """
     described = json.loads(schema.json())

@@ -41,7 +41,7 @@ class ScratchSession:
             parts = (jvm.scala.Some(part) for part in ("builtin", "system"))
             catalyst = jvm.org.apache.spark.sql.catalyst
             functions.dropFunction(catalyst.FunctionIdentifier(name, *parts))
-        # SELECT … FROM parquet.`/path` would read what nobody has pinned.
+        # SELECT … FROM parquet.`/path` would read files that no pin covers.
         self._copy.conf().set("spark.sql.runSQLOnFiles", "false")
 
     def create_view(self, name: str, frame: DataFrame) -> None:
@@ -50,7 +50,7 @@ class ScratchSession:
         dataset.ofRows(self._copy, analysed(frame)).createTempView(name)
 
     def command_in(self, text: str) -> str | None:
-        """The name of what is no query in a statement; it is parsed and not run."""
+        """The name of what is not a query in a statement; it is parsed and not run."""
         kinds = [self._jvm.java.lang.Class.forName(name) for name in NO_QUERIES]
         for node in _all(self._copy.sessionState().sqlParser().parsePlan(text)):
             if any(kind.isInstance(node) for kind in kinds):
@@ -63,7 +63,7 @@ class ScratchSession:
 
 
 def _all(plan: Any) -> Iterator[Any]:
-    """Every node of a parsed plan: also those under WITH, which are no children."""
+    """Every node of a parsed plan: also those under WITH, which are not children."""
     yield plan
     for child in (*items(plan.children()), *items(plan.innerChildren())):
         yield from _all(child)

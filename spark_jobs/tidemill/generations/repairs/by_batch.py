@@ -40,7 +40,7 @@ class KnownBatches:
         """What is torn or missing of batches that the ledger knows.
 
         Raises:
-            EntryUnknown: something of it cannot be written anew.
+            EntryUnknown: something of it cannot be rewritten.
         """
         found = [
             *self._of_log("offsets", read_offsets, self._offsets),
@@ -71,7 +71,7 @@ class KnownBatches:
         last = self.ledger.latest()
         files = batch_files(self.checkpoint / log)
         problems = {n: problem for n, file in files.items() if (problem := _torn(file, n, read))}
-        # Spark expires the oldest; what lies after one that is there must be there.
+        # Spark expires the oldest; what is after one that is there must be there.
         needed = range(min([*files, last]), last + 1)
         problems |= {n: "it is missing" for n in needed if n not in files}
         whole = [n for n in files if n not in problems]

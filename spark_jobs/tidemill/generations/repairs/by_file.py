@@ -19,7 +19,7 @@ from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, read_sink_entry
 from tidemill.spark_logs.source_log import read_source_entry
 
 Lines = list[str]
-# Of Hadoop's local file system.
+# The block size of Hadoop's local file system.
 BLOCK_SIZE = 33_554_432
 
 
@@ -31,7 +31,7 @@ def file_repairs(ledger: Ledger, note: GenerationNote) -> Iterator[Repair]:
         note: The generation's note.
 
     Raises:
-        EntryUnknown: something of it cannot be written anew.
+        EntryUnknown: something of it cannot be rewritten.
     """
     known = ledger.latest()
     if known < 0:
@@ -54,7 +54,7 @@ class _FileLog:
     """A log that Spark compacts.
 
     Args:
-        folder: Where it lies.
+        folder: Where it is.
         last: The last entry that a committed batch stands on.
         read: Raises `TornLogEntry` of a torn entry.
         known: The lines of an entry of its own, as the ledger has them.

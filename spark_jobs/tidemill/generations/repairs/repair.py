@@ -1,4 +1,4 @@
-"""One file of one of Spark's logs that is written anew or taken away."""
+"""One file of one of Spark's logs that is rewritten or taken away."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Repair:
 
 
 def unknown(file: Path, why: str, remedy: str) -> EntryUnknown:
-    """That a file cannot be written anew."""
-    return EntryUnknown(f"{file} cannot be written anew: {why}.", remedy=remedy, file=file, why=why)
+    """That a file cannot be rewritten."""
+    return EntryUnknown(f"{file} cannot be rewritten: {why}.", remedy=remedy, file=file, why=why)
 
 
 def carry_out(repairs: Iterable[Repair]) -> None:

@@ -15,13 +15,13 @@ class DatabaseBusy(TransientError):
 
 
 class NameUnfit(UsageError):
-    """A column's name is none that the database can have; carries `name_given` and `why`."""
+    """A column's name is not one that the database can have; carries `name_given` and `why`."""
 
 
 def refused(target: str, said: str, state: object) -> DatabaseRefused:
     return DatabaseRefused(
         f"{target}: the database refused: {said}",
-        remedy="Nothing was published to it; mend its table, its rights or the transform.",
+        remedy="Nothing was published to it; fix its table, its rights or the transform.",
         target=target,
         state=state,
     )

@@ -56,7 +56,7 @@ class Incoming:
         schema = self.payload.schema
         for name in self.keys:
             if name not in schema.names:
-                raise self._unfit(name, f"is no column; there are {', '.join(schema.names)}")
+                raise self._unfit(name, f"is not a column; there are {', '.join(schema.names)}")
             if is_nested(schema.field(name).type):
                 raise self._unfit(name, f"is of type {schema.field(name).type}")
 

@@ -23,7 +23,7 @@ from tidemill.publish.encoding import type_unfit
 
 LONGEST_NAME = 64
 LAST_OF_PLANE = "\uffff"
-# Of one INSERT, in bytes; less where the server takes less.
+# The size of one INSERT in bytes; smaller where the server takes less.
 STATEMENT_BYTES = 8 * 2**20
 # InnoDB's key holds 3072 bytes, of 4 a character.
 KEY_CHARACTERS, KEY_BYTES = 255, 767
@@ -100,7 +100,7 @@ class MariaDbSession(Session):
         try:
             yield
         except BaseException:
-            # The first error counts, also where the server is gone by now.
+            # The first error counts, also where the server is gone.
             with suppress(pymysql.Error):
                 self.connected.rollback()
             raise

@@ -28,7 +28,7 @@ STRICT = (
 QUOTED_VALUE = re.compile(r"(entry|value:?) '.*'(?= for )", re.DOTALL)
 # Locks, deadlocks, too many connections.
 BUSY = (1205, 1213, 1040, 1203, 1226)
-# Cannot connect, gone away, lost; not allowed in, no such database: a person mends these elsewhere.
+# Cannot connect, gone away, lost; not allowed in, no such database: a person fixes these elsewhere.
 UNREACHABLE = (2002, 2003, 2006, 2013, 2055, 1044, 1045, 1049, 1053, 1130, 1927)
 
 

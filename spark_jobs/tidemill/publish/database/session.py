@@ -166,7 +166,7 @@ class Session(ABC):
             )
 
     def lock_head(self) -> Head:
-        """The head row, which nobody else can read for update before we are done."""
+        """The head row, which no one else can read for update before we are done."""
         head = self._head(" FOR UPDATE")
         if head is None:
             msg = f"{self.heads} lost the row of {self.table}"
@@ -203,7 +203,7 @@ class Session(ABC):
     ) -> int:
         """Put rows into a table of this session alone; how many there are.
 
-        Of a key that several batches hold, the last batch's row counts. Within one batch there is
+        If several batches hold a key, the last batch's row counts. Within one batch there is
         no order that a second run would find again, so there a repeated key is refused.
 
         Raises:

@@ -35,7 +35,7 @@ class Storable:
         otherwise: What becomes of a value that is not: its increment is refused, or null is stored.
         nul: Whether texts may hold NUL.
         not_finite: Whether numbers may be NaN or infinite.
-        any_year: Whether dates may lie before the year 1 or after 9999.
+        any_year: Whether dates may be before the year 1 or after 9999.
         nulled: Column -> values for which null was stored.
     """
 

@@ -16,13 +16,13 @@ class TableGone(Refused):
     """The head row counts batches, and the table is not there; carries `table` and `head`."""
 
 
-def changes(session: Session, head: Head, incoming: Incoming, anew: str) -> list[str]:
+def changes(session: Session, head: Head, incoming: Incoming, refill: str) -> list[str]:
     """The statements that give the table the incoming columns; none where it has them.
 
     Args:
         head: Its head row.
         incoming: What comes.
-        anew: How a person has the table filled anew.
+        refill: How a person has the table filled again.
 
     Raises:
         SchemaChanged: a column has another type, or one of the table's is missing.
@@ -40,7 +40,7 @@ def changes(session: Session, head: Head, incoming: Incoming, anew: str) -> list
             raise TableGone(
                 f"Table {session.table} is gone, and tidemill_heads says that it holds batches up "
                 f"to {head.last_batch}.",
-                remedy=f"Restore it, or {anew}.",
+                remedy=f"Restore it, or {refill}.",
                 table=session.table,
                 head=head.last_batch,
             )
@@ -48,7 +48,7 @@ def changes(session: Session, head: Head, incoming: Incoming, anew: str) -> list
     if head.last_batch < 0 and session.has_rows():
         raise TableTaken(
             f"Table {session.table} has rows, and tidemill_heads does not say from where.",
-            remedy=f"Name another table under `publish`, or {anew}.",
+            remedy=f"Name another table under `publish`, or {refill}.",
             table=session.table,
         )
     if keys and existing.key != set(keys):

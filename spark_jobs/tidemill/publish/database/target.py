@@ -86,7 +86,7 @@ class DatabaseTarget(ABC):
                     if not statements:
                         self._write(session, head, event, incoming)
                         return event.seq
-                    # Committed at once: MariaDB cannot do otherwise. Then all is compared anew.
+                    # Committed at once: MariaDB cannot do otherwise. Then all is compared again.
                     for statement in statements:
                         session.execute(statement)
         raise TableContended(
@@ -99,14 +99,14 @@ class DatabaseTarget(ABC):
         if event.kind == "reject" and session.existing() is not None:
             # Its columns may be what was wrong with it.
             return []
-        return changes(session, head, incoming, self._anew)
+        return changes(session, head, incoming, self._refill)
 
     @property
-    def _anew(self) -> str:
-        """What a person does to have the table filled anew."""
+    def _refill(self) -> str:
+        """What a person does to have the table filled again."""
         return (
             "drop the table, its row in tidemill_heads, and the files "
-            f"*.{self.name}.json in the pipeline's journal/, and the next run fills it anew"
+            f"*.{self.name}.json in the pipeline's journal/, and the next run fills it again"
         )
 
     def _has(self, head: Head, event: Event) -> bool:
@@ -136,7 +136,7 @@ class DatabaseTarget(ABC):
                 f"{self.name} counts batch {head.last_batch} of {head.generation} and event "
                 f"{head.seq} as published, of which increment {event.increment:06d} is not the "
                 "last part, or was other files.",
-                remedy=f"If this root is the right one: {self._anew}.",
+                remedy=f"If this root is the right one: {self._refill}.",
                 target=self.name,
                 increment=event.increment,
                 head=head.last_batch,
@@ -148,7 +148,7 @@ class DatabaseTarget(ABC):
         raise NotOurTurn(
             f"{self.name} ends at batch {last}, so event {event.seq} ({event.kind} of batches "
             f"{event.first} to {event.last}) is not next.",
-            remedy=f"Nothing was published to it. Where its rows were lost: {self._anew}.",
+            remedy=f"Nothing was published to it. Where its rows were lost: {self._refill}.",
             target=self.name,
             head=last,
             first=event.first,
@@ -210,7 +210,7 @@ class DatabaseTarget(ABC):
             raise RowsAhead(
                 f"{self.name} has {left} rows of {partitions} from after batch {event.last}, with "
                 f"which increment {event.increment:06d} was not computed.",
-                remedy=f"Nothing was published to it. If this root is the right one: {self._anew}.",
+                remedy=f"Nothing was published to it. If the root is right: {self._refill}.",
                 target=self.name,
                 increment=event.increment,
                 rows=left,

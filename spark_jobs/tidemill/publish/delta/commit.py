@@ -48,9 +48,9 @@ def properties(
         epoch: The epoch of the writer's lease.
         metadata: For the table's history.
         counted: The application transactions that count the event.
-        exactly: Whether to commit on the loaded version or not at all. Else delta-rs commits on a
+        exactly: Whether to commit on the loaded version only. If not, delta-rs commits on a
             newer one where it sees no conflict; and that somebody's OPTIMIZE took away the very
-            file that we remove is none to it, and the removed rows come back (deltalake 1.6.6).
+            file that we remove is not a conflict to it: removed rows come back (deltalake 1.6.6).
     """
     return CommitProperties(
         max_commit_retries=0 if exactly else None,
@@ -135,7 +135,7 @@ def _once(
     seen = -1 if table is None else table.version()
     torn = torn_first_entry(path)
     if torn is not None:
-        # A power cut came between the first commit and its sync: the table is made anew.
+        # A power cut came between the first commit and its sync: the table is made again.
         put_aside(torn)
     try:
         commit(table)
@@ -145,7 +145,7 @@ def _once(
             raise SnapshotStale(str(error)) from error
         raise
     finally:
-        # Also what came before a `SnapshotStale`: without it nobody could read the next version.
+        # Also entries before a `SnapshotStale`: without them the next version is unreadable.
         sync_table(path, turn.layout.root, seen + 1)
     return True
 

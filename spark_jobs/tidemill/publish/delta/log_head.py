@@ -40,7 +40,7 @@ class LogHead:
         shown: The last event that readers see; None where no entry that is there tells.
         committed: The last event that was ever committed: later than `shown` where somebody has
             restored an older version.
-        torn: Entries at the end that are no whole JSON, as a power cut leaves them; delta-rs reads
+        torn: Entries at the end that are not whole JSON, as a power cut leaves them; delta-rs reads
             the table as of the version before.
         empty: Whether there is no log at all.
     """

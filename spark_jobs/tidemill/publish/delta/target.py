@@ -1,7 +1,7 @@
 """The Delta target: an event becomes visible in one commit.
 
 In mode `append` that adds the sink's own files, without a copy; in `update` and `complete` files
-are written anew (see `delta_rewrite`). A swap takes the files of its partitions away in the same
+are rewritten (see `delta_rewrite`). A swap takes the files of its partitions away in the same
 commit, a replacement all of them (see `delta_replace`).
 """
 
@@ -66,7 +66,7 @@ class DeltaTarget:
     def _version(self, event: Event) -> int:
         """The version in which an event became visible.
 
-        That the table's head is past the event proves nothing: where ledger and journal began anew
+        The table's head may be past the event without it: where ledger and journal started over
         beside an old table, it counts the old batches, and these would be taken for published.
 
         Raises:
@@ -84,7 +84,7 @@ class DeltaTarget:
             f"{self.layout.table} counts {counted} as published, and no commit in its history "
             "holds these files.",
             remedy="Restore ledger/, increments/ and journal/ from the backup that belongs to this "
-            f"table. To begin anew move {self.layout.home} away, then: tidemill forget "
+            f"table. To start over move {self.layout.home} away, then: tidemill forget "
             f"{self.layout.name}",
             path=self.layout.table,
             increment=event.increment,
@@ -127,7 +127,7 @@ class DeltaTarget:
     ) -> Rewrite:
         """What goes and what comes.
 
-        Of a swap the files of its partitions go, whichever these are on this snapshot: the journal
+        A swap removes every file of its partitions in the current snapshot: the journal
         is applied in order, so all of them are from events that the swap was computed after.
         """
         if event.kind == "reject":
@@ -138,7 +138,7 @@ class DeltaTarget:
             return rewrite(table, self.layout.table, columns, payload, name)
         removes = self._swapped_out(table, event) if event.kind == "swap" else []
         if payload.merged:
-            # Its files lie beside the increment, outside of the table.
+            # Its files are beside the increment, outside of the table.
             return Rewrite(removes, rewrite(None, self.layout.table, columns, payload, name).adds)
         return Rewrite(removes, self._adds(schema, payload))
 
@@ -160,7 +160,7 @@ class DeltaTarget:
             return offered
         added = new_columns(table.schema(), offered) if payload.files else []
         if added:
-            # The adds then start from a snapshot that is compared anew.
+            # The adds then start from a snapshot that is compared again.
             said = {"tidemill.increment": f"{event.increment:06d}", "tidemill.run_id": event.run_id}
             table.alter.add_columns(added, commit_properties=commit.properties(self.epoch, said))
             raise commit.SnapshotStale(", ".join(field.name for field in added))

@@ -28,13 +28,13 @@ COLUMNS = pa.schema(
         ("last_batch", pa.int64()),
     ]
 )
-# Of a row that says by itself whether it is replaced.
+# The columns by which a row says whether it is replaced.
 TELLING = ["file", "partition", "increment"]
 
 
 @dataclass(frozen=True)
 class Rest:
-    """What a commit takes away from the table, and what it writes anew of that.
+    """What a commit takes away from the table, and what it writes again of that.
 
     Args:
         removes: Files that hold replaced rows.
@@ -50,7 +50,7 @@ def rest_of(table: DeltaTable | None, layout: Layout, event: Event) -> Rest:
 
     A swap replaces the rejected rows of its partitions, and those without a partition whose origin
     it has read again; only of events that it was computed after. Rows are few, so the files they
-    are in are written anew.
+    are in are rewritten.
     """
     if table is None or event.kind not in ("swap", "replace"):
         return Rest()

@@ -41,7 +41,7 @@ SAID = ("reason", "file", "record", "partition")
 
 
 class RejectedWithoutReason(Refused):
-    """A row stands among the rejected ones and nobody rejected it; carries `path`."""
+    """A row is among the rejected ones without a reason; carries `path`."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _rows(one: Audited, event: Event) -> pa.Table:
     said = {name: reject.field(name) for name in SAID}
     if said["reason"].null_count:
         raise RejectedWithoutReason(
-            f"{one.path} lies among the rejected rows and holds {said['reason'].null_count} rows "
+            f"{one.path} is among the rejected rows and holds {said['reason'].null_count} rows "
             "without a reason.",
             remedy="The transform made a good row's partition null; keep partition columns as they "
             "are. Nothing was published.",

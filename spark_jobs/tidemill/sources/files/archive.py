@@ -78,7 +78,7 @@ def archive(file: InputFile, within: Path, to: Path, check: Check) -> None:
 def _claim(file: InputFile, within: Path, check: Check) -> Path:
     path, claim = file.on_disk, claim_of(file.on_disk)
     if not path.parent.resolve().is_relative_to(within.resolve()):
-        raise Kept("it lies outside the source's directory")
+        raise Kept("it is outside the source's directory")
     if not claim.exists():
         if path.is_symlink():
             raise Kept("it is a link")
@@ -95,7 +95,7 @@ def _claim(file: InputFile, within: Path, check: Check) -> Path:
 
 
 def _put_back(claim: Path, path: Path) -> None:
-    # If there is a new file by now, the claimed one stays hidden beside it: neither is lost.
+    # If there is a new file, the claimed one stays hidden beside it: neither is lost.
     with suppress(FileExistsError):
         os.link(claim, path)
         claim.unlink()
@@ -122,7 +122,7 @@ def _copy(claim: Path, to: Path) -> None:
         except FileExistsError:
             raise
         except OSError:
-            # A file system without links; nobody but the holder of the lease writes here.
+            # A file system without links; only the holder of the lease writes here.
             if to.exists():
                 raise FileExistsError(to) from None
             draft.replace(to)

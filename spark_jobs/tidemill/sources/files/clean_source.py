@@ -3,7 +3,7 @@
 Spark would do it at its own commit, before the gate has spoken. Here it is the end of a publish
 step: for each batch that consumers see, what is to become of its files is written down first
 (`cleaned/<batch>.json` in the ledger's folder), then done, then written down as done, so that any
-file is found where it lies, also halfway. Files of batches that were read while the spec did not
+file is found where it is, also halfway. Files of batches that were read while the spec did not
 ask for it stay where they are.
 
 `journal/000007.cleaned` says that all of this was done up to event 7, so that a publish looks only
@@ -38,7 +38,7 @@ class PutAway(FrozenModel):
     """What is to become of a file.
 
     Attributes:
-        path: Where it lay when it was read.
+        path: Where it was when it was read.
         to: Where it goes; None for a file that is deleted.
     """
 
@@ -122,7 +122,7 @@ def clean_sources(pipeline: Pipeline, lease: Lease, log: Log) -> dict[str, int]:
 
 
 def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
-    """Where a file that a batch read lies now; None if it is gone or is another.
+    """Where a file that a batch read is now; None if it is gone or is another.
 
     Args:
         batch: Its number.

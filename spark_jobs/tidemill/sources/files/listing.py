@@ -35,12 +35,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Listing:
-    """What lies in the source's directory.
+    """What is in the source's directory.
 
     Args:
         files: What Spark reads.
-        overlooked: What it never reads because of the directory it lies in.
-        partitioned: Whether what it reads lies in partition directories.
+        overlooked: What it never reads because of the directory it is in.
+        partitioned: Whether what it reads is in partition directories.
         not_utf8: What it never sees because of a name that is not UTF-8, its own or a folder's.
     """
 
@@ -54,8 +54,8 @@ def list_source(source: FileSource, field: str = "sources.*.path") -> Listing:
     """List a source as Spark 4.2 does.
 
     Hidden files are left out, and those that `pathGlobFilter` does not match. Without
-    `recursiveFileLookup` Spark reads what lies directly in the directory; if there is any partition
-    directory (`k=v`), it reads what lies in those, and nothing else.
+    `recursiveFileLookup` Spark reads what is directly in the directory; if there is any partition
+    directory (`k=v`), it reads what is in those, and nothing else.
 
     Args:
         source: What Spark lists.
@@ -106,7 +106,7 @@ def _in_partition(path: Path, place: Path) -> bool:
 def partition_columns(path: Path, source: FileSource) -> tuple[frozenset[str], frozenset[str]]:
     """The partition columns (in lower case) that Spark reads from a path, and those it does not.
 
-    Of files that a glob found Spark 4.2 discovers no partitions unless it is told `basePath` (which
+    For files that a glob found, Spark 4.2 discovers no partitions without `basePath` (which
     means nothing to it without a glob), and none with `recursiveFileLookup`.
     """
     plain = source.directory == Path(source.path)

@@ -34,7 +34,7 @@ def columns_not_named(path: Path, source: FileSource) -> list[str]:
         source: How Spark reads it.
 
     Raises:
-        pyarrow.ArrowException: it is no whole file of its format.
+        pyarrow.ArrowException: it is not a whole file of its format.
         NotAvro: the same of an Avro file.
         OSError: it cannot be read.
     """
@@ -94,7 +94,7 @@ def _of_json(line: str, named: Mapping[str, DdlType]) -> Iterator[str]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        # It is Spark that says what becomes of a line that is no JSON.
+        # It is Spark that says what becomes of a line that is not JSON.
         return
     yield from _of_value(value, named)
 

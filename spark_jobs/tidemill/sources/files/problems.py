@@ -21,7 +21,7 @@ from tidemill.sources.probe_result import Problem
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 
-# Of columns that a sentence names.
+# The most columns that a sentence names.
 MOST_SHOWN = 10
 A_MOMENT = timedelta(hours=1)
 
@@ -43,7 +43,7 @@ class InputAhead(Refused):
 
 
 class InputOverlooked(Refused):
-    """A file lies in a directory that Spark does not read; carries `files`."""
+    """A file is in a directory that Spark does not read; carries `files`."""
 
 
 class InputNameNotUtf8(Refused):
@@ -63,7 +63,7 @@ class InputColumnsLeftOut(Refused):
 
 
 class InputPartRead(Refused):
-    """Of a file Spark would read a part only, without a word."""
+    """Spark would read only a part of a file, silently."""
 
 
 def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]:
@@ -77,7 +77,7 @@ def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]
             Rating.WARN,
             _paths(scan.overlooked),
             InputOverlooked,
-            "lies in a directory that Spark does not read",
+            "is in a directory that Spark does not read",
             f"Set {place}.options.recursiveFileLookup to read it.",
         ),
         _problem(
@@ -151,7 +151,7 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
         except FileNotFoundError:
             continue
         except (pa.ArrowException, NotAvro, OSError) as error:
-            cut[str(path)] = f"{path} is no whole {source.format} file ({error}),"
+            cut[str(path)] = f"{path} is not a whole {source.format} file ({error}),"
     found = (
         _problem(
             source.part_read,
@@ -165,7 +165,7 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
             others,
             InputOfOtherSchema,
             "and Spark would read something else",
-            f"Mend {place}.schema or the file (or set {place}.other_schema: warn).",
+            f"Fix {place}.schema or the file (or set {place}.other_schema: warn).",
         ),
         _left_out(place, left_out),
     )

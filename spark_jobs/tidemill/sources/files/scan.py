@@ -1,4 +1,4 @@
-"""What lies in a file source's directory, against what the ledger says was read.
+"""What is in a file source's directory, against what the ledger says was read.
 
 Spark goes by a file's path (or name) alone: what it has read once it never reads again, whatever
 becomes of it. So these are told apart, from a listing and the ledger, without Spark:
@@ -8,7 +8,7 @@ becomes of it. So these are told apart, from a listing and the ledger, without S
 - *the same content under another name*: Spark reads it, and its rows are there twice;
 - *gone*: the file that was read is not there any more.
 
-A file whose content is known to be what was read is none of them, whatever its time says.
+A file whose content is known to be what was read is not one of them, whatever its time says.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tidemill.spec.sources.file import FileSource
 
 
 class InputMixed(Refused):
-    """Files lie beside partition directories: Spark would take them in and read no row of them.
+    """Files are beside partition directories: Spark would take them in and read no row of them.
 
     Spark 4.2 logs such files as read, so they would be lost for good. Carries `files`.
     """
@@ -46,7 +46,7 @@ class Scan:
         redelivered: Files that have the path or name of one that was read, and are another.
         same_content: New file -> the path of one with the same content.
         too_old: Files that Spark will pass over for their age.
-        overlooked: Files that Spark will pass over for the directory they lie in.
+        overlooked: Files that Spark will pass over for the directory they are in.
         not_utf8: Files that Spark does not see because of their name.
         known: How many of the files that were read are there.
         gone: Batch and file, of files that were read and are not listed any more.
@@ -95,7 +95,7 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
     overlooked = tuple(f for f in listing.overlooked if str(f.path) not in read)
     if listing.partitioned and overlooked:
         raise InputMixed(
-            f"{overlooked[0].path} lies beside partition directories (k=v); Spark would take it "
+            f"{overlooked[0].path} is beside partition directories (k=v); Spark would take it "
             f"in and read none of its rows ({len(overlooked)} such files).",
             remedy="Move it into a partition directory, or out of the source's directory.",
             files=[str(file.path) for file in overlooked],

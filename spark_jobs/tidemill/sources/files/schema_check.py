@@ -93,7 +93,7 @@ def _fits(found: pa.DataType, wanted: DdlType) -> bool:
         "array": False,
         "map": False,
     }
-    # Of any other type nobody here knows better than Spark.
+    # Spark decides about all other types.
     return bool(fitting.get(name, True))
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tidemill.contract.errors import Refused
 
-# One folder may be linked to from several others; this many paths to it are no order of files.
+# One folder may be linked to from several others; this many paths to it are not a tree.
 MOST_PATHS = 100
 
 
@@ -25,7 +25,7 @@ class InputUnreadable(Refused):
 
 
 class InputCircular(Refused):
-    """Links lead back to a folder that they lie in, so Spark's list has no end; carries `path`."""
+    """Links lead back to a folder that they are in, so Spark's list has no end; carries `path`."""
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def readable(field: str) -> Iterator[None]:
         if error.errno == errno.ELOOP:
             raise _circular(Path(error.filename), field) from error
         raise InputUnreadable(
-            f"{field}: {error.filename} cannot be read ({error.strerror}), so nobody can tell what "
+            f"{field}: {error.filename} cannot be read ({error.strerror}), so it is unknown what "
             "arrived there.",
             remedy=f"Mount its disk, or let user {os.geteuid()} read it (chmod, chgrp); or move it "
             "out of the source's directory.",
@@ -63,7 +63,7 @@ def files_below(place: Path, field: str) -> Iterator[Path]:
 
     Raises:
         OSError: a folder cannot be listed.
-        InputCircular: a folder lies, by way of links, within itself, or is reached by too many
+        InputCircular: a folder is, by way of links, within itself, or is reached by too many
             paths; Spark would list it again and again.
     """
     if place.is_file():
@@ -124,7 +124,7 @@ def _hidden(name: str) -> bool:
 
 def _circular(path: Path, field: str) -> InputCircular:
     return InputCircular(
-        f"{field}: {path} leads by links to a folder that it lies in, or that {MOST_PATHS} other "
+        f"{field}: {path} leads by links to a folder that it is in, or that {MOST_PATHS} other "
         "paths lead to, so a list of its files has no end.",
         remedy=f"Remove the link (find '{path.parent}' -type l shows those there).",
         path=path,

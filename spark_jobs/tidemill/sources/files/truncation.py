@@ -43,7 +43,7 @@ def _after_the_first_value(path: Path, source: FileSource) -> str | None:
         if is_followed_by_more(_utf8(path, source)):
             return "holds more than one JSON value, and multiLine reads the first one only"
     except (UnicodeError, LookupError):
-        # Of an encoding that does not fit, Spark says so by itself.
+        # Spark itself reports an encoding that does not fit.
         return None
     return None
 

@@ -78,7 +78,7 @@ def _cleaning_starts(name: str, batches: list[Batch], layout: Layout) -> set[Sta
 
 
 def _emptied_folders(gone: list[InputFile], directory: Path) -> list[Path]:
-    """The sub-folders that files were read from, that are there, and in which nothing lies.
+    """The sub-folders that files were read from, that are there, and in which nothing is.
 
     A folder that is gone itself was removed; what is left of one that is not mounted is empty.
     """

@@ -78,7 +78,7 @@ class Broker:
             try:
                 found = self._asked(lambda: self._admin.list_topics(timeout=PATIENCE_SECONDS))
             except BrokerUnreachable:
-                # In slices: of a login that is refused a client says only that nobody answers.
+                # In slices: a client reports a refused login only as a missing answer.
                 if time.monotonic() > give_up:
                     raise
             else:

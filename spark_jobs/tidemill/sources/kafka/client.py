@@ -48,7 +48,7 @@ def open_client(
     Raises:
         KafkaSettingRefused: librdkafka does not take the connection.
     """
-    # Its own lines on standard error would repeat for as long as nobody answers.
+    # Its own lines on standard error would repeat until a broker answers.
     quiet = {"log_level": 0, **client_config(connection)}
     try:
         return client({**quiet, **(more or {}), "error_cb": said})

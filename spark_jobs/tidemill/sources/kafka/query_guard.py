@@ -1,6 +1,6 @@
 """What surrounds a query that reads Kafka: refusals before it, notes of what it is about to read.
 
-All of it happens under the lease, where nobody else moves the source.
+All of it happens under the lease, where no one else moves the source.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def record(pipeline: Pipeline, generation: str, probes: Iterable[KafkaLook], epo
 def verify_same_topics(
     pipeline: Pipeline, generation: str, environ: Mapping[str, str] = os.environ
 ) -> None:
-    """After a query: no topic was made anew while it read.
+    """After a query: no topic was made again while it read.
 
     What it then read is committed, and no gate judges it as long as this is raised.
 

@@ -1,7 +1,7 @@
 """The topics that a source reads: which they are today, and whether they are still the same.
 
 Spark's checkpoint knows a topic by its name only. One that was deleted and made again under that
-name is read on at the old offsets, and what lies before them is skipped without a word
+name is read on at the old offsets, and what is before them is skipped without a word
 (failure-modes row 27). So the id of each topic is written down when it is first read.
 """
 
@@ -35,7 +35,7 @@ class TopicDropped(Refused):
 
 
 class TopicUnprotected(Refused):
-    """Nobody would notice that a topic was made anew; carries `source` and `topics`."""
+    """A topic could be deleted and created again unnoticed; carries `source` and `topics`."""
 
 
 class TopicRecord(Document):
@@ -137,7 +137,7 @@ def unprotected(
         return None
     return TopicUnprotected(
         f"sources.{name}: the broker gives, or gave when it was first read, no id for topic "
-        f"'{topics[0]}' ({len(topics)} such): if it is deleted and made again, nobody notices, and "
+        f"'{topics[0]}' ({len(topics)} such): a deletion would go unnoticed, and "
         "records are passed over.",
         remedy="Topics have ids from Kafka 2.8 on. Until then do not delete the topic: give a new "
         "one a new name.",

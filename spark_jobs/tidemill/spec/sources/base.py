@@ -85,7 +85,7 @@ def checked_columns(ddl: str) -> str:
     """A schema whose columns may stand in a table.
 
     Raises:
-        ValueError: a column is given twice, is kept for the engine, or the text is no DDL.
+        ValueError: a column is given twice, is kept for the engine, or the text is not DDL.
     """
     names = column_names(ddl)
     doubled = doubled_in(names)

@@ -40,7 +40,7 @@ class FileSource(BaseSource):
         maxBytesPerTrigger: Most bytes one batch may take.
         changed: What to do when a file that was read has changed since.
         too_old: What to do when a file is older than `maxFileAge` lets Spark see.
-        redelivered: What to do when a name that was read arrives anew with other content.
+        redelivered: What to do when a name that was read arrives again with other content.
         same_content: What to do when content that was read arrives under another name.
         vanished: What to do when files were read, and none of them is there any more, as when the
             disk is not mounted. Files that `cleanSource` put away are not missed.
@@ -111,7 +111,7 @@ class FileSource(BaseSource):
             raise Disagreement(msg, "cleanSource")
         archive = PurePosixPath(self.sourceArchiveDir) if self.sourceArchiveDir else None
         if archive is not None and archive.is_relative_to(self.directory):
-            msg = f"sourceArchiveDir '{archive}' lies in {self.directory}, where files are read"
+            msg = f"sourceArchiveDir '{archive}' is in {self.directory}, where files are read"
             raise Disagreement(msg, "sourceArchiveDir")
         texts = [name for name, kind in self.types.items() if kind.name == "string"]
         if self.rules.one_text and not texts:
@@ -135,7 +135,7 @@ class FileSource(BaseSource):
 
     @property
     def directory(self) -> Path:
-        """The directory that all files lie in: of a glob, the part before anything special."""
+        """The directory that all files are in: of a glob, the part before anything special."""
         return fixed_part(self.path)
 
     @property

@@ -189,7 +189,7 @@ class KafkaSource(BaseSource):
     @classmethod
     def _understood(cls, pattern: str | None) -> str | None:
         if pattern is not None and as_python(pattern) is None:
-            msg = f"'{pattern}' is no regular expression that Java and Python read alike"
+            msg = f"'{pattern}' is not a regular expression that Java and Python read alike"
             raise ValueError(msg)
         return pattern
 

@@ -61,5 +61,5 @@ def check_options(options: dict[str, OptionValue], fields: Iterable[str]) -> Non
         else:
             near = get_close_matches(low, by_case, n=1)
             hint = f"; did you mean '{by_case[near[0]]}'?" if near else ""
-            msg = f"option '{name}' is none of Spark's Kafka reader{hint}"
+            msg = f"option '{name}' is not one of Spark's Kafka reader{hint}"
         raise ValueError(msg)

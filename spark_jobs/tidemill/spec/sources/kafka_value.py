@@ -82,7 +82,7 @@ def avro_fields(schema: str) -> tuple[str, ...]:
     """The names of a record's fields.
 
     Raises:
-        ValueError: it is no JSON of a record.
+        ValueError: it is not JSON of a record.
     """
     try:
         found = json.loads(schema)

@@ -28,7 +28,7 @@ class LossChanged(UsageError):
 
 
 def find_losses(pipeline: Pipeline, environ: Mapping[str, str] = os.environ) -> list[KafkaLook]:
-    """A look at each Kafka source of which unread records are gone that nobody accepted.
+    """Probe each Kafka source that has lost unread records without an accepted loss.
 
     Raises:
         NothingLost: there is none.

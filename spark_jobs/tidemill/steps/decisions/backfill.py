@@ -38,15 +38,15 @@ class IntervalMissing(UsageError):
 
 
 def backfill(
-    run: RunContext, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
+    run: RunContext, request: RunRequest, lease: Lease | None = None, *, lost_race: bool = False
 ) -> Ended:
     """Compute an interval's partitions again as of the last published batch, and seal them.
 
     Args:
         run: The run; its increment is remembered.
         request: The interval, who asked and why; whether it is a dry run.
-        lease: Held by the caller, so that nobody publishes meanwhile; None where live runs go on.
-        anew: Whether it was computed before, and lost the race.
+        lease: The caller's lease, which blocks other publishers; None where live runs continue.
+        lost_race: Whether it was computed before, and lost the race.
 
     Returns:
         `done` with what was computed, or that it is there already: the same partitions by the same
@@ -58,7 +58,7 @@ def backfill(
     pipeline = run.pipeline
     verify_interval(pipeline, request)
     own = read_run_increment(pipeline.layout.run(run.run_id))
-    if own is not None and not anew:
+    if own is not None and not lost_race:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     from tidemill.engine.recompute.recompute import recompute
     from tidemill.engine.recompute.requested_partitions import resolve_partitions

@@ -130,7 +130,7 @@ def first_unpublished(pipeline: Pipeline, generation: Generation) -> int:
     if not pipeline.spec.published or (generation.note and generation.note.writes == "nothing"):
         raise NotGated(
             f"{pipeline.name} writes to a sink of Spark's own, which gives nothing back.",
-            remedy="Nothing is held there: mend the code, and run it.",
+            remedy="Nothing is held there: fix the code, and run it.",
             pipeline=pipeline.name,
         )
     first = last_published(layout, generation.name) + 1

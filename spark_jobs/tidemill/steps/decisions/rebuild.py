@@ -48,7 +48,7 @@ class NotCovered(Refused):
 
 
 def rebuild(
-    run: RunContext, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
+    run: RunContext, request: RunRequest, lease: Lease | None = None, *, lost_race: bool = False
 ) -> Ended:
     """Take everything in again into a new generation, and seal it as one increment.
 
@@ -58,22 +58,22 @@ def rebuild(
         run: The run; its increment is remembered.
         request: Who asked and why, which files are not to count any more, whether it is enough to
             say what is lost, and whether that was accepted.
-        lease: Held by the caller, so that nobody publishes meanwhile; None where live runs go on.
-        anew: Whether it was sealed before, and something went out since.
+        lease: The caller's lease, which blocks other publishers; None where live runs continue.
+        lost_race: Whether it was sealed before, and something went out since.
 
     Raises:
-        InputLost: rows would be gone for good, and nobody has accepted it.
+        InputLost: rows would be gone for good, and no person has accepted it.
         NotCovered: today's spec does not read what was published.
         NothingToRebuild: there is nothing to replace, or nothing to read.
     """
     pipeline, layout = run.pipeline, run.pipeline.layout
     own = read_run_increment(layout.run(run.run_id))
-    if own is not None and not anew:
+    if own is not None and not lost_race:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     if not pipeline.spec.published:
         raise NothingToRebuild(
             f"{pipeline.name} writes to a sink of Spark's own, which nothing can be replaced in.",
-            remedy="Begin anew under another pipeline name.",
+            remedy="Start over under another pipeline name.",
             pipeline=pipeline.name,
         )
     if request.dry_run:
@@ -83,7 +83,7 @@ def rebuild(
         built, lost = _built(run, request)
         with leased(run, lease, "ingest") as held:
             if build_of_run(pipeline, "rebuild", run.run_id) != built:
-                run.log("something was rejected or reinstated meanwhile: beginning anew")
+                run.log("something was rejected or reinstated meanwhile: beginning again")
                 continue
             late = _prove_covered(run, request, built)
             number, rows = _seal(run, request, built, held)
@@ -108,7 +108,7 @@ def _built(run: RunContext, request: RunRequest) -> tuple[GenerationBuild, Part]
 
 
 def _prove_covered(run: RunContext, request: RunRequest, built: GenerationBuild) -> Part:
-    """Prove under the lease that it has read what was published; what of that is gone by now."""
+    """Prove under the lease that it has read what was published; what of that is gone."""
     pipeline = run.pipeline
     missing = _missing(pipeline, built.excludes, built)
     if missing:
@@ -168,7 +168,7 @@ def _seal(
         by=request.by,
         os_user=request.os_user,
         reason=request.reason,
-        # Of the live generation nothing is superseded before this goes out.
+        # Nothing of the live generation is superseded before this goes out.
         supersedes=() if own is None else (own,),
         excludes=built.excludes,
     )
@@ -179,7 +179,7 @@ def _seal(
 
 
 def _accepted(pipeline: Pipeline, request: RunRequest, lost: Part) -> None:
-    """Stop where something is lost that nobody said may be."""
+    """Stop where input is lost whose loss no person accepted."""
     if not lost or request.accept_loss:
         return
     raise InputLost(

@@ -1,4 +1,4 @@
-"""Computing again what lost its race: the same request, as of what is published by now."""
+"""Computing again what lost its race: the same request, as of what is published."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NothingAsked(Refused):
 
 
 def recompute_lost(run: RunContext, lease: Lease | None) -> int:
-    """Compute a run's increment anew and seal it in the place of the one that lost.
+    """Compute a run's increment again and seal it in the place of the one that lost.
 
     Args:
         run: The run.
@@ -28,7 +28,7 @@ def recompute_lost(run: RunContext, lease: Lease | None) -> int:
         The new increment's number.
 
     Raises:
-        NothingAsked: nobody asked this run for anything.
+        NothingAsked: the run has no request.
     """
     folder = run.pipeline.layout.run(run.run_id)
     ended = _computed(run, read_request(folder), lease)
@@ -42,11 +42,11 @@ def recompute_lost(run: RunContext, lease: Lease | None) -> int:
 def _computed(run: RunContext, request: RunRequest, lease: Lease | None) -> Ended:
     match request.role:
         case "backfill":
-            return backfill(run, request, lease, anew=True)
+            return backfill(run, request, lease, lost_race=True)
         case "reinstate":
-            return reinstate(run, request, lease, anew=True)
+            return reinstate(run, request, lease, lost_race=True)
         case "rebuild":
-            return rebuild(run, request, lease, anew=True)
+            return rebuild(run, request, lease, lost_race=True)
         case _:
             raise _nothing_asked(run)
 

@@ -32,7 +32,7 @@ def leased(run: RunContext, lease: Lease | None, step: str) -> Iterator[Lease]:
     """The lease: the one that the caller holds already, or one for as long as this lasts.
 
     Args:
-        lease: Held by the caller; None where nobody holds it.
+        lease: The caller's lease; None where it holds none.
         step: That writes.
     """
     if lease is not None:
@@ -49,7 +49,7 @@ def last_published(pipeline: Pipeline, generation: str) -> Event:
         NothingPublished: there is none.
     """
     events = Journal(pipeline.layout.journal).events()
-    # Of a fork that has published nothing yet it is one of those that it goes on from.
+    # For a fork without a publication, it is one of the generations before it.
     names = lineage(pipeline.layout, generation)
     each = ([e for e in events if e.generation == name and e.kind != "swap"] for name in names)
     found = next(filter(None, each), None)

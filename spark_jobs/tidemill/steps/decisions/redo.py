@@ -27,7 +27,7 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
     """Compute exactly the unpublished tail again; what was held is superseded.
 
     Row by row that is one batch job over what these batches read; with state the checkpoint is
-    forked at the last published batch, and the rest is taken in anew.
+    forked at the last published batch, and the rest is taken in again.
 
     Args:
         run: The run; its increment is remembered.

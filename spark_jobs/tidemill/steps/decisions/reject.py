@@ -92,7 +92,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
 
 
 def reinstate(
-    run: RunContext, request: RunRequest, lease: Lease | None = None, *, anew: bool = False
+    run: RunContext, request: RunRequest, lease: Lease | None = None, *, lost_race: bool = False
 ) -> Ended:
     """Take a rejection back: compute the rows of its input, which are then added.
 
@@ -100,15 +100,15 @@ def reinstate(
         run: The run; its increment is remembered.
         request: Which increment, who asked and why.
         lease: Held by the caller; None where live runs go on.
-        anew: Whether it was computed before, and lost the race.
+        lost_race: Whether it was computed before, and lost the race.
 
     Raises:
-        NotRejected: nobody rejected it, somebody took it back, or it was not passed over yet.
+        NotRejected: it was not rejected, was reinstated, or was not passed over yet.
     """
     pipeline = run.pipeline
     must_say_why("reinstatement", by=request.by, reason=request.reason)
     own = read_run_increment(pipeline.layout.run(run.run_id))
-    if own is not None and not anew:
+    if own is not None and not lost_race:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     number = request.increment or 0
     place = rejected_batches(pipeline, number)

@@ -18,7 +18,7 @@ class NotHeld(UsageError):
 
 
 class ReasonMissing(UsageError):
-    """A decision without a reason, or by nobody; carries `field`."""
+    """A decision without a reason or a name; carries `field`."""
 
 
 PATIENCE_SECONDS = 30.0
@@ -82,7 +82,7 @@ def refuse_not_held(pipeline: Pipeline, increment: Increment) -> None:
     """Prove that a person can decide on an increment.
 
     Raises:
-        NotHeld: nobody has judged it, or it needs no decision any more.
+        NotHeld: it was not judged, or needs no decision any more.
     """
     number, name = increment.number, pipeline.name
     journal = Journal(pipeline.layout.journal)

@@ -31,7 +31,7 @@ def repair_checkpoint(pipeline: Pipeline, shown: Sequence[Repair], run_id: str) 
         What was done, in order.
 
     Raises:
-        RepairChanged: something else is torn by now; nothing was done.
+        RepairChanged: something else is torn; nothing was done.
         EntryUnknown: something is torn or missing that nothing else tells; nothing was done.
         LeaseHeld: a step is writing to this pipeline.
         Refused: the parts do not agree even so.

@@ -1,4 +1,4 @@
-"""The lease, looked at and mended: a folder that was lost or set back lets nobody write."""
+"""The lease, looked at and fixed: a folder that was lost or set back blocks all writers."""
 
 from __future__ import annotations
 

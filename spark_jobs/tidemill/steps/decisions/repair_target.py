@@ -35,7 +35,7 @@ class VersionGone(Refused):
 
 @dataclass(frozen=True)
 class Repair:
-    """What is wrong with a target, and what mends it.
+    """What is wrong with a target, and what fixes it.
 
     Args:
         target: Its name, or `rejected`.
@@ -76,7 +76,7 @@ def plan_repair(pipeline: Pipeline, target: str) -> Repair:
     head = head_of(pipeline, target) if target in known else None
     if head is None:
         raise UsageError(
-            f"'{target}' is no target of {pipeline.name} that tells how far it is.",
+            f"'{target}' is not a target of {pipeline.name} that tells how far it is.",
             remedy=f"Give one of: {', '.join(known)}. Kafka and targets of your own cannot tell.",
             target=target,
             known=known,
@@ -131,7 +131,7 @@ def _restore(table: Path, version: int) -> None:
         raise VersionGone(
             f"Version {version} of {table} cannot be restored ({error}).",
             remedy=f"Move {table / '_delta_log'} away, and call this command again: the table is "
-            "then filled anew from the journal.",
+            "then filled again from the journal.",
             table=table,
             version=version,
         ) from error

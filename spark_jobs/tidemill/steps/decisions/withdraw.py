@@ -41,7 +41,7 @@ def withdraw(
     Raises:
         NotWithdrawable: there is no such event, or a target has it.
         ReasonMissing: `reason` or `by` is empty.
-        TargetUnreachable: nobody can say whether a target has it.
+        TargetUnreachable: it is unknown whether a target has it.
         LeaseHeld: a step is writing to this pipeline.
     """
     must_say_why("withdrawal", by=by, reason=reason)

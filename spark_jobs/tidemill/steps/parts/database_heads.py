@@ -17,7 +17,7 @@ IDLE_SECONDS = 3600.0
 def verify_databases(run: RunContext, *, due: bool) -> None:
     """Prove every database target; while there is nothing to do, once an hour.
 
-    One that does not answer is no reason to stop: ingest and gate need no target, and publish says
+    One that does not answer stops nothing: ingest and gate need no target, and publish says
     what is wrong with it.
 
     Args:
@@ -35,7 +35,7 @@ def verify_databases(run: RunContext, *, due: bool) -> None:
         try:
             verify_target(run.pipeline, target.name)
         except (TransientError, UsageError) as error:
-            run.log(f"warning: nobody knows how far {target.name} is: {error}")
+            run.log(f"warning: it is unknown how far {target.name} is: {error}")
             continue
         looked.parent.mkdir(parents=True, exist_ok=True)
         looked.touch()

@@ -52,7 +52,7 @@ class Entries:
             own: The increment of this run.
 
         Returns:
-            The event that was faster than `own`; of others' their own runs compute anew.
+            The event that was faster than `own`; of others' their own runs compute again.
 
         Raises:
             AlreadyWritten: another writer has added an event since the journal was read.

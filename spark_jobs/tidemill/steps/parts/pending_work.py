@@ -78,7 +78,7 @@ def find_work(
     for increment in waiting:
         name = f"increment {increment.number:06d}"
         if increment.state is State.SEALED:
-            # Also behind a held one: its run was killed, and nobody else would judge it.
+            # Also behind a held one: its run was killed, and no one else would judge it.
             work.append(Work("judge", f"{name} awaits its verdict", increment.number))
         elif increment.may_go_out and not behind:
             work.append(Work("publish", f"{name} awaits publishing", increment.number))

@@ -54,7 +54,7 @@ def published_beside(
 
 
 def _touched(files: Sequence[SampleFile], partitions: list[str]) -> set[tuple[object, ...]]:
-    """The partitions that rows lie in, each as pairs in the order of names."""
+    """The partitions that rows are in, each as pairs in the order of names."""
     found: set[tuple[object, ...]] = set()
     for file in files:
         inside = [name for name in partitions if name not in file.partition]

@@ -38,7 +38,7 @@ class JvmGone(TransientError):
 
 
 class Unforeseen(TransientError):
-    """An error that is none of ours: it may be gone at the next try; carries `type`."""
+    """An error that is not one of ours: it may be gone at the next try; carries `type`."""
 
 
 def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
@@ -109,7 +109,7 @@ def _leave(report: Report, run: RunContext) -> None:
 
 
 def _jvm_gone(error: BaseException | None) -> JvmGone | None:
-    """What Py4J says when nobody answers any more, also where a later error hides it."""
+    """Py4J's error when the JVM no longer answers, also where a later error hides it."""
     while error is not None:
         if type(error).__name__ == "Py4JNetworkError":
             return JvmGone(

@@ -1,4 +1,4 @@
-"""Sealing: which batches are judged and published as one, fixed once and never cut anew."""
+"""Sealing: which batches are judged and published as one, fixed once and never cut again."""
 
 from __future__ import annotations
 

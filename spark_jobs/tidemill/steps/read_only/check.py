@@ -41,7 +41,7 @@ class Problem:
 
     @classmethod
     def said(cls, file: Path, line: int | None, what: str, remedy: str) -> Problem:
-        """Of an error's sentence, which names file and line itself."""
+        """A problem from an error's sentence, which names file and line itself."""
         for place in (f"{file}:{line}: ", f"{file}: ", f"{file} "):
             what = what.removeprefix(place)
         return cls(file, line, what.removesuffix("."), remedy)
@@ -111,7 +111,7 @@ def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
         places += [((*at, n), sql, own) for n, sql in source.row_rules.items()]
     for at, sql, columns in places:
         for word, meant in misspelt_columns(sql, columns):
-            what = f"{'.'.join(map(str, at))} names '{word}', which is no column of the source"
+            what = f"{'.'.join(map(str, at))} names '{word}', which is not a column of the source"
             yield Problem(path, lines.get(at), what, f"Did you mean '{meant}'?")
 
 
@@ -143,10 +143,10 @@ def _of_transform(path: Path, spec: Spec) -> Iterator[Problem]:
     try:
         module = ast.parse(path.read_text(encoding="utf-8"), path)
     except SyntaxError as error:
-        yield Problem(path, error.lineno, f"is no Python: {error.msg}", "Mend it.")
+        yield Problem(path, error.lineno, f"is not Python: {error.msg}", "Fix it.")
         return
     except ValueError as error:
-        yield Problem(path, None, f"is no Python: {error}", "Save it as UTF-8 text.")
+        yield Problem(path, None, f"is not Python: {error}", "Save it as UTF-8 text.")
         return
     defined = _defined(module)
     if not {"transform", "*"} & defined:
@@ -197,7 +197,7 @@ def _of_expectation(expectation: Expectation) -> Iterator[tuple[str, str]]:
     if kind not in known:
         near = get_close_matches(kind, known, n=1)
         remedy = f"Did you mean '{near[0]}'?" if near else "Use one that Great Expectations ships."
-        yield f"'{kind}' is no expectation of Great Expectations", remedy
+        yield f"'{kind}' is not an expectation of Great Expectations", remedy
         return
     arguments = known[kind]
     if arguments is None:
@@ -215,7 +215,7 @@ def _of_schema() -> Iterator[Problem]:
     current = json.dumps(schema.spec_schema(), indent=2) + "\n"
     if not path.is_file() or path.read_text(encoding="utf-8") != current:
         what = "is not the JSON Schema of this version's specs"
-        yield Problem(path, None, what, "Write it anew: tidemill schema --write")
+        yield Problem(path, None, what, "Write it again: tidemill schema --write")
 
 
 def _write_or_rename(path: Path) -> str:

@@ -24,13 +24,13 @@ def problems_of_sql(path: Path, spec: Spec) -> Iterator[tuple[str, str]]:
     try:
         text = path.read_text(encoding="utf-8")
     except ValueError as error:
-        yield f"is no text: {error}", "Save it as UTF-8 text."
+        yield f"is not text: {error}", "Save it as UTF-8 text."
         return
     parts = [*tokens(text)]
     words = [part.name.lower() for part in parts]
     first = next(filter(None, words), "")
     if first not in _BEGINNINGS:
-        yield f"is no SELECT, and begins with '{first}'", "Write one SELECT over the sources."
+        yield f"is not a SELECT, and begins with '{first}'", "Write one SELECT over the sources."
         return
     ends = [number for number, part in enumerate(parts) if part.text == ";"]
     if ends and any(words[ends[0] :]):

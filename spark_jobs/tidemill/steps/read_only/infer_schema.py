@@ -1,4 +1,4 @@
-"""A schema from a sample: of a pipeline's source as it lies there, or of any files."""
+"""A schema from a sample: of a pipeline's source as it is there, or of any files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class NothingToInferFrom(UsageError):
-    """There is no file to infer from, or nobody says how to read it."""
+    """There is no file to infer from, or its format is unknown."""
 
 
 def infer(
@@ -58,7 +58,9 @@ def infer(
         format, options = chosen.format, {**chosen.reader_options, **options}
     else:
         if format is None:
-            raise NothingToInferFrom("Nobody says what the files are.", remedy="Add --format csv.")
+            raise NothingToInferFrom(
+                "The format of the files is unknown.", remedy="Add --format csv."
+            )
         found = [file for one in given for file in _files(Path(one))]
         options = {**FORMATS[format].reader_defaults, **options}
         pipeline = _alone(format)

@@ -101,7 +101,7 @@ def _of_note(pipeline: Pipeline, note: GenerationNote) -> Iterator[Change]:
 
 
 def _of_root(pipeline: Pipeline, note: GenerationNote) -> Iterator[Change]:
-    """Whether the files lie where they were written: Spark's guide, parameters of the sink."""
+    """Whether the files are where they were written: Spark's guide, parameters of the sink."""
     now = pipeline.layout.sink(note.generation)
     if note.sink != now:
         judge = judge_of(note, pipeline.name)

@@ -130,7 +130,7 @@ def _preview(
         mask = pipeline.spec.gate.mask
         refuse_unknown(mask, plan.table_schema.names)
         good, bad = _first(fine, limit, mask), _first(refused, limit, mask)
-        # Of an aggregation's rows nobody can tell how many went into it.
+        # How many rows went into an aggregation cannot be told from its result.
         read = sum(frame.count() for frame in rows.values())
     except PySparkException as error:
         raise of_spark(error) from error
@@ -207,7 +207,7 @@ def _write_down(pipeline: Pipeline, plan: Plan, rows_in: int) -> Batch:
     batch = Batch(
         generation=FIRST_GENERATION,
         batch=0,
-        # As of a source of files, for which an empty delivery is no pass.
+        # As of a source of files, for which an empty delivery is not a pass.
         offsets={source: {"logOffset": 0} for source in pipeline.spec.sources},
         inputs=(),
         outputs=files,

@@ -41,7 +41,7 @@ class Requalified(FrozenModel):
     Attributes:
         increment: That brought them; None for rows that were rewritten since, of several.
         rows: That are still published of it.
-        partitions: The partitions that they lie in, column -> value.
+        partitions: The partitions that they are in, column -> value.
         outcome: `held` is what the gate would have said.
         reasons: The critical expectations that failed.
         warnings: The others that failed.
@@ -98,7 +98,7 @@ def requalify(run: RunContext) -> Requalification:
     pipeline, layout = run.pipeline, run.pipeline.layout
     if not has_table(layout.table):
         raise NoTable(
-            f"{layout.table} is no table, so there is nothing to judge again.",
+            f"{layout.table} is not a table, so there is nothing to judge again.",
             remedy=f"Publish something first: tidemill run {pipeline.name}.",
             table=layout.table,
         )
