@@ -36,7 +36,7 @@ _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
 def _is_a_topic(name: str) -> str:
     if not _TOPIC.fullmatch(name):
         msg = (
-            f"'{name}' is not a name of a Kafka topic; use letters, digits, '.', '_' and '-', "
+            f"'{name}' is not a Kafka topic's name; use letters, digits, '.', '_' and '-', "
             "at most 249"
         )
         raise ValueError(msg)
