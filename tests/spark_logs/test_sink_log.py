@@ -89,10 +89,10 @@ def test_directories_are_not_files(sink: Path) -> None:
     ("content", "reason"),
     [
         ("", "it is empty"),
-        ("{}", "its first line is no version"),
-        ("v", "its first line is no version"),
+        ("{}", "its first line is not a version"),
+        ("v", "its first line is not a version"),
         ('v1\n{"path":"file:///x', "line 2 is not JSON"),
-        ("v1\n[]", "line 2 is no JSON object"),
+        ("v1\n[]", "line 2 is not a JSON object"),
         ('v1\n{"path":"file:///x"}', "line 2 lacks 'size'"),
         (b"v1\n\xff", "it is not UTF-8"),
     ],

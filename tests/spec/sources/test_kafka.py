@@ -156,7 +156,7 @@ def test_the_columns_of_an_avro_value_are_the_fields_of_the_schema_it_is_read_wi
         ({"options": {"groupIdPrefix": "p", "kafka.group.id": "g"}}, "ignored"),
         ({"options": {"MAXOFFSETSPERTRIGGER": 1}}, "field of its own"),
         ({"options": {"fetchOffset.numRetry": 1}}, "fetchOffset.numRetries"),
-        ({"options": {"whatever": 1}}, "none of Spark"),
+        ({"options": {"whatever": 1}}, "not one of Spark"),
     ],
 )
 def test_what_spark_refuses_or_passes_over_is_refused(given: dict[str, Any], word: str) -> None:
