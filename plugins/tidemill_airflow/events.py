@@ -74,13 +74,13 @@ def _extra(event: Event, applied: Applied) -> dict[str, Any]:
         "rejected": event.rejected,
         "run_id": event.run_id,
     }
-    if event.made is not None:
-        extra |= {"by_way_of": event.made.by_way_of, "by": event.made.by}
+    if event.recomputation is not None:
+        extra |= {"recomputation": event.recomputation.kind, "by": event.recomputation.by}
     decided = event.rejection or event.release
     if decided is not None:
         extra["by"] = decided["by"]
     if event.kind == "swap":
-        partitions = event.made.partitions if event.made else None
+        partitions = event.recomputation.partitions if event.recomputation else None
         known = partitions is not None and not partitions.everything
         extra["partition_by"] = list(partitions.columns) if partitions and known else []
         extra["partitions"] = [list(v) for v in partitions.values] if partitions and known else None

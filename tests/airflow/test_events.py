@@ -89,9 +89,9 @@ def test_an_event_says_what_went_out(layout: Layout, outlet: Outlet, context: Co
     ]
 
 
-def made(by_way_of: RecomputationKind, partitions: Partitions | None = None) -> Recomputation:
+def recomputed(kind: RecomputationKind, partitions: Partitions | None = None) -> Recomputation:
     return Recomputation(
-        by_way_of=by_way_of,
+        kind=kind,
         generation="live-0001",
         first=0,
         last=34,
@@ -111,10 +111,10 @@ DAYS = Partitions(columns=("day",), values=(("2026-03-01",), ("2026-03-02",), ("
     ("more", "said"),
     [
         (
-            {"kind": "swap", "made": made("backfill", DAYS)},
+            {"kind": "swap", "recomputation": recomputed("backfill", DAYS)},
             {
                 "kind": "swap",
-                "by_way_of": "backfill",
+                "recomputation": "backfill",
                 "by": "ada",
                 "partition_by": ["day"],
                 "partitions": [["2026-03-01"], ["2026-03-02"], ["2026-03-03"]],
@@ -122,10 +122,22 @@ DAYS = Partitions(columns=("day",), values=(("2026-03-01",), ("2026-03-02",), ("
             },
         ),
         # Of what may be anywhere nobody can tell the partitions.
-        ({"kind": "swap", "made": made("backfill", Partitions())}, {"partitions": None}),
-        ({"kind": "swap", "made": made("reinstate")}, {"partitions": None, "by": "ada"}),
-        ({"kind": "replace", "made": made("rebuild")}, {"kind": "replace", "by": "ada"}),
-        ({"kind": "increment", "made": made("redo")}, {"kind": "increment", "by": "ada"}),
+        (
+            {"kind": "swap", "recomputation": recomputed("backfill", Partitions())},
+            {"partitions": None},
+        ),
+        (
+            {"kind": "swap", "recomputation": recomputed("reinstate")},
+            {"partitions": None, "by": "ada"},
+        ),
+        (
+            {"kind": "replace", "recomputation": recomputed("rebuild")},
+            {"kind": "replace", "by": "ada"},
+        ),
+        (
+            {"kind": "increment", "recomputation": recomputed("redo")},
+            {"kind": "increment", "by": "ada"},
+        ),
         ({"kind": "reject", "rejection": {"by": "bob"}}, {"kind": "reject", "by": "bob"}),
         ({"release": {"by": "bob"}}, {"kind": "increment", "by": "bob"}),
     ],

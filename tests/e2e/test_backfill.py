@@ -52,13 +52,13 @@ def test_a_backfill_swaps_whole_days_and_leaves_the_others_alone(flow: Flow, spa
     assert WHO["by"] in said.values() or WHO["by"] in str(said)
     event = Journal(flow.layout.journal).events()[-1]
     assert event.kind == "swap"
-    assert event.made is not None
-    assert event.made.partitions is not None
-    assert event.made.partitions.values == (("2026-03-02",),)
+    assert event.recomputation is not None
+    assert event.recomputation.partitions is not None
+    assert event.recomputation.partitions.values == (("2026-03-02",),)
     path, _ = min(after["2026-03-02"])
     (origin,) = origins(flow.layout.root, str(flow.layout.table / path))
     assert origin.increment is not None
-    assert (origin.increment.increment, origin.increment.made) == (3, "backfill")
+    assert (origin.increment.increment, origin.increment.recomputation) == (3, "backfill")
 
 
 def test_a_backfill_that_was_made_already_is_not_made_again(flow: Flow, spark: object) -> None:

@@ -212,7 +212,7 @@ def test_the_asset_event_names_the_three_partitions(
     airflow: Airflow, mill: Mill, ui: AirflowUI
 ) -> None:
     events = airflow.get("/assets/events", limit=100)["asset_events"]
-    (told,) = (e["extra"] for e in events if e["extra"].get("by_way_of") == "backfill")
+    (told,) = (e["extra"] for e in events if e["extra"].get("recomputation") == "backfill")
     assert told["partition_by"] == ["day"]
     assert told["partitions"] == partitions(AGAIN)
     assert told["version"] == DeltaTable(mill.layout.table).version()
@@ -239,5 +239,7 @@ def test_a_held_increment_is_released_by_form_and_approval_and_the_history_names
     history = DeltaTable(mill.layout.table).history()
     release = json.loads(history[0]["tidemill.release"])
     assert (release["increment"], release["by"], release["reason"]) == (number, ADA.name, why)
-    (made,) = (json.loads(e["tidemill.made"]) for e in history if "tidemill.made" in e)
-    assert (made["by_way_of"], made["by"]) == ("backfill", ADA.name)
+    (recomputation,) = (
+        json.loads(e["tidemill.recomputation"]) for e in history if "tidemill.recomputation" in e
+    )
+    assert (recomputation["kind"], recomputation["by"]) == ("backfill", ADA.name)

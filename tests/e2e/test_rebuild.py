@@ -85,9 +85,9 @@ def test_other_partitions_without_a_file_that_does_not_count(
     assert current(flow.layout) == takeover.generation
     assert Ledger(flow.layout, takeover.generation).batches()[0] == taken[0].batches[0]
     (event,) = [one for one in Journal(flow.layout.journal).events() if one.kind == "replace"]
-    assert event.made is not None
-    assert (event.made.by, event.made.reason) == (WHO["by"], WHO["reason"])
-    assert [file.path for file in event.made.excludes] == [str(wrong)]
+    assert event.recomputation is not None
+    assert (event.recomputation.by, event.recomputation.reason) == (WHO["by"], WHO["reason"])
+    assert [file.path for file in event.recomputation.excludes] == [str(wrong)]
     # And on, in the new one.
     flow.arrive("events", "4", [at("12:40")])
     flow.go("later")
@@ -117,7 +117,7 @@ def test_what_goes_out_while_it_is_built_is_not_lost(tmp_path: Path, spark: obje
     (takeover,) = read_takeovers(flow.layout.home)
     assert (takeover.generation, takeover.of, takeover.by) == ("live-0002", "live-0001", "ada")
     # The first try was sealed before something else went out.
-    tries = [one for one in Increments(flow.layout.increments).all() if one.sealed.made]
+    tries = [one for one in Increments(flow.layout.increments).all() if one.sealed.recomputation]
     assert [one.state for one in tries] == [State.SUPERSEDED, State.PASSED]
     flow.arrive("sales", "3", [sale("b", 4, 1)])
     flow.go("later")

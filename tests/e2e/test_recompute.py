@@ -52,10 +52,10 @@ def day(number: int) -> datetime:
     return datetime(2026, 3, number, tzinfo=UTC)
 
 
-def made(flow: Flow | KafkaMill, partitions: Any, **changes: Any) -> Recomputation:
+def recomputation(flow: Flow | KafkaMill, partitions: Any, **changes: Any) -> Recomputation:
     batches = Ledger(flow.layout, FIRST_GENERATION).batches()
     known: dict[str, Any] = {
-        "by_way_of": "backfill",
+        "kind": "backfill",
         "generation": FIRST_GENERATION,
         "first": 0,
         "last": batches[-1].batch,
@@ -81,7 +81,7 @@ def backfill(
     from tidemill.engine.recompute.recompute import recompute
 
     extent = extent_of(spark, flow.pipeline, start, end)
-    asked = made(flow, extent.partitions, **changes)
+    asked = recomputation(flow, extent.partitions, **changes)
     log = (said if said is not None else []).append
     return recompute(spark, flow.pipeline, asked, extent, "again", 0, log)
 
@@ -107,7 +107,7 @@ def dry(flow: Flow, spark: SparkSession, start: datetime, end: datetime) -> DryR
     extent = extent_of(spark, flow.pipeline, start, end)
     before = set(flow.layout.table.iterdir())
     found = dry_run(
-        spark, flow.pipeline, made(flow, extent.partitions), extent, "dry", lambda _: None
+        spark, flow.pipeline, recomputation(flow, extent.partitions), extent, "dry", lambda _: None
     )
     assert set(flow.layout.table.iterdir()) == before
     return found
@@ -137,7 +137,7 @@ def test_row_by_row(tmp_path: Path, spark: SparkSession) -> None:
     assert rows_of(flow, found, "word", "length") == [("mill", 4), ("sea", 3), ("tide", 4)]
     # The malformed line has no day, and stays where it is.
     assert (found.rows, found.rejected, found.inputs, found.input_rows) == (3, 1, 3, 6)
-    assert found.made.forgets is None
+    assert found.recomputation.replaces_rejects_of is None
     assert flow.published("word", "length", "day") == published
     same = dry(flow, spark, day(2), day(3))
     assert (same.rows, same.added, same.removed, same.changed) == (3, 0, 0, 0)
@@ -268,7 +268,7 @@ def test_rows_that_are_read_otherwise_by_now_move_or_are_refused(
     # The line that is no JSON was rejected from the same file, and still is.
     rejected = DeltaTable(flow.layout.rejected).to_pyarrow_table(columns=["file"])
     (origin,) = {name for name in rejected["file"].to_pylist() if name.endswith("both.json")}
-    assert (found.rejected, found.made.forgets) == (1, (origin,))
+    assert (found.rejected, found.recomputation.replaces_rejects_of) == (1, (origin,))
     # Of this file one row would be forgotten that belongs to another day.
     flow.arrive_text("events", "third", [line(3, "many", "many"), many, line(3, "ok", 1)])
     flow.sources = {"events": "word string, at timestamp, n int"}

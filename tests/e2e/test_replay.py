@@ -155,8 +155,8 @@ def replayed(flow: Flow, spark: SparkSession, last: int, **more: Any) -> Rows:
     from tidemill.engine.recompute.replay import replay
 
     pipeline = flow.pipeline
-    made = Recomputation(
-        by_way_of="backfill",
+    recomputation = Recomputation(
+        kind="backfill",
         generation=FIRST_GENERATION,
         first=0,
         last=last,
@@ -169,7 +169,9 @@ def replayed(flow: Flow, spark: SparkSession, last: int, **more: Any) -> Rows:
     )
     place = BatchRange(generation=SCRATCH, first=last, last=last)
     before = settings(spark)
-    replay(spark, pipeline, made, place, more.get("keep", lambda rows: rows), lambda _: None)
+    replay(
+        spark, pipeline, recomputation, place, more.get("keep", lambda rows: rows), lambda _: None
+    )
     assert settings(spark) == before
     assert not flow.layout.checkpoint(SCRATCH).exists()
     sink = flow.layout.sink(SCRATCH)

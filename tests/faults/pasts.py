@@ -50,7 +50,7 @@ def a_day_computed_again(history: History) -> None:
         [row(20, SECOND), row(21, SECOND)],
         [reject("n", day="2024-01-02")],
         partitions=days("2024-01-02"),
-        forgets=("file:///in/x.csv",),
+        replaces_rejects_of=("file:///in/x.csv",),
     )
 
 

@@ -117,7 +117,7 @@ def test_an_increment_that_was_computed_again_meanwhile_is_not_let_out(
             redo = made_again(
                 published,
                 rows(30),
-                by_way_of="redo",
+                kind="redo",
                 run_id="redo",
                 first=1,
                 last=1,

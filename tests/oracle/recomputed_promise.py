@@ -108,8 +108,10 @@ class Remembering(Play):
             case "redo" if len(self._batches()) <= 1 + published:
                 found.add("NothingToRedo")
             case "reject":
-                made = self._made(self.wanted("reject"))
-                if not self.other.rejects or (made is not None and not made.in_order):
+                recomputation = self._requested(self.wanted("reject"))
+                if not self.other.rejects or (
+                    recomputation is not None and not recomputation.in_order
+                ):
                     found.add("NotRejectable")
             case "rebuild" if self.last_of("offsets") < 0:
                 found.add("NothingToRebuild")
@@ -136,9 +138,9 @@ class Remembering(Play):
         """Remember by which version, and what else the result depends on."""
         wish.model, wish.statics, wish.files = self.now, self._statics, self._files
         self.met["lost a race"] += report.step == "publish"
-        made = self._made(wish.increment)
-        if made is not None and made.by_way_of == "redo":
-            for batch in range(made.first, made.last + 1):
+        recomputation = self._requested(wish.increment)
+        if recomputation is not None and recomputation.kind == "redo":
+            for batch in range(recomputation.first, recomputation.last + 1):
                 self.given.models[batch] = self.now
         if report.facts.get("coalesced") and wish.increment in self._placed:
             self.met["coalesced"] += 1
@@ -171,13 +173,13 @@ class Remembering(Play):
                 continue
             self._placed.add(number)
             wish = next((w for w in self._wishes if self.increment_of(w.run_id) == number), None)
-            made = event.made
-            if made is None or wish is None:
+            recomputation = event.recomputation
+            if recomputation is None or wish is None:
                 continue
-            self.met[made.by_way_of] += 1
-            match made.by_way_of:
+            self.met[recomputation.kind] += 1
+            match recomputation.kind:
                 case "backfill":
-                    self.given.asked.append(self._swap(wish, made.last))
+                    self.given.asked.append(self._swap(wish, recomputation.last))
                 case "reinstate":
                     self.given.without -= wish.inputs.keys()
                     self.given.asked.append(Reinstated(wish.inputs, wish.model))
@@ -232,8 +234,8 @@ class Remembering(Play):
     def increment_of(self, run_id: str) -> int | None:
         return read_run_increment(self.flow.layout.run(run_id))
 
-    def _made(self, number: int | None) -> Any:
-        return None if number is None else self.increments.get(number).sealed.made
+    def _requested(self, number: int | None) -> Any:
+        return None if number is None else self.increments.get(number).sealed.recomputation
 
     def _events(self) -> list[Any]:
         return Journal(self.flow.layout.journal).events()

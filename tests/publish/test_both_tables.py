@@ -28,7 +28,7 @@ def swap(history: History) -> None:
         rows(1, 2),
         [reject("3")],
         partitions=days("2024-01-01"),
-        forgets=("file:///in/x.csv",),
+        replaces_rejects_of=("file:///in/x.csv",),
     )
 
 

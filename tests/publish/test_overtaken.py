@@ -127,7 +127,7 @@ def test_the_event_of_an_increment_that_a_redo_took_the_place_of_is_withdrawn(
 ) -> None:
     passed = published.increment(rows(30))
     put_into_the_journal(published, passed)
-    made_again(published, rows(20), by_way_of="redo", first=1, last=1, seq=1, supersedes=(passed,))
+    made_again(published, rows(20), kind="redo", first=1, last=1, seq=1, supersedes=(passed,))
     later = published.increment(rows(4))
     assert published.publish("next").outcome is Outcome.DONE
     assert published.ids() == [1, 2, 4, 20]
@@ -139,7 +139,7 @@ def test_a_redo_of_what_consumers_have_seen_stands_for_nothing(published: Histor
     passed = published.increment(rows(30))
     published.publish()
     redo = made_again(
-        published, rows(20), by_way_of="redo", first=1, last=1, seq=1, supersedes=(passed,)
+        published, rows(20), kind="redo", first=1, last=1, seq=1, supersedes=(passed,)
     )
     assert published.increments.get(passed).state is State.PASSED
     assert published.increments.get(redo).state is State.SUPERSEDED
@@ -155,7 +155,7 @@ def test_a_journal_that_such_a_redo_got_into_goes_on(
     passed = published.increment(rows(30))
     published.publish()
     redo = made_again(
-        published, rows(20), by_way_of="redo", first=1, last=1, seq=1, supersedes=(passed,)
+        published, rows(20), kind="redo", first=1, last=1, seq=1, supersedes=(passed,)
     )
     put_into_the_journal(published, redo)
     later = published.increment(rows(4))

@@ -74,7 +74,7 @@ def test_lists_name_the_files_that_do_not_count_any_more(make_history: Make) -> 
 def test_records_say_in_the_place_of_which_rows_they_are(history: History) -> None:
     history.increment([row(1)])
     made_again(history, [row(20, SECOND)], seq=1, partitions=SECOND_DAY)
-    made_again(history, [row(21)], run_id="back", seq=1, by_way_of="reinstate")
+    made_again(history, [row(21)], run_id="back", seq=1, kind="reinstate")
     history.publish()
     target = KafkaTarget(Given(kind="kafka", topic="t"), pipeline="orders")
     said = [
@@ -132,8 +132,8 @@ def test_rows_that_a_table_with_keys_could_not_take_are_refused_before_they_go_o
         more="publish: [{kind: delta}, {kind: postgres, conn_id: none, table: t, mode: upsert}]",
     )
     history.increment([row(1)])
-    unfit = made_again(history, [row(2), row(2), row(3)], by_way_of="redo")
-    fit = made_again(history, [row(2), row(3)], by_way_of="redo")
+    unfit = made_again(history, [row(2), row(2), row(3)], kind="redo")
+    fit = made_again(history, [row(2), row(3)], kind="redo")
     with pytest.raises(KeyRepeated) as refused:
         refuse_repeated_keys(history.pipeline, history.increments.get(unfit).sealed)
     assert (refused.value.keys, refused.value.targets) == (("id",), ("postgres.none.t",))

@@ -41,7 +41,7 @@ def made_again(
     good: Iterable[Row] = (),
     rejected: Iterable[Row] = (),
     *,
-    by_way_of: RecomputationKind = "backfill",
+    kind: RecomputationKind = "backfill",
     run_id: str = "again",
     **changes: Any,
 ) -> int:
@@ -51,9 +51,9 @@ def made_again(
         history: The history of the pipeline.
         good: The rows.
         rejected: The rejected ones.
-        by_way_of: As in `Made`.
+        kind: As in `Recomputation`.
         run_id: The run id of the run that computed them.
-        **changes: The changes of `Made`, over a backfill of nothing as of now.
+        **changes: Fields of the recomputation, over a backfill of nothing as of now.
     """
     live = history.ledger
     given: dict[str, Any] = {
@@ -66,21 +66,21 @@ def made_again(
         "by": "ann",
         "reason": "the rule was wrong",
     }
-    made = Recomputation.model_validate({**given, "by_way_of": by_way_of, **changes})
-    scratch = Ledger(history.layout, f"{by_way_of}-{uuid.uuid4().hex[:8]}")
-    batch = write_scratch(history, scratch, made.last, good, rejected)
+    recomputation = Recomputation.model_validate({**given, "kind": kind, **changes})
+    scratch = Ledger(history.layout, f"{kind}-{uuid.uuid4().hex[:8]}")
+    batch = write_scratch(history, scratch, recomputation.last, good, rejected)
     number = max(history.increments.numbers(), default=0) + 1
     history.increments.seal(
         Sealed(
             increment=number,
             generation=scratch.generation,
-            first=made.last,
-            last=made.last,
+            first=recomputation.last,
+            last=recomputation.last,
             files=len(batch.outputs),
             files_hash=hash_of_files([batch]),
             rows=batch.rows,
             rejected=batch.rejected,
-            made=made,
+            recomputation=recomputation,
             run_id=run_id,
             sealed=datetime.now(UTC),
         )
@@ -96,7 +96,7 @@ def tail_redone(history: History, *supersedes: int) -> int:
         history,
         rows(20, 30),
         [reject("c")],
-        by_way_of="redo",
+        kind="redo",
         first=1,
         last=2,
         supersedes=supersedes,
@@ -182,8 +182,8 @@ def rebuilt(
         rows=sum(one.rows for one in (written if net is None else net)),
         net=net,
         rejected=sum(batch.rejected for batch in written),
-        made=Recomputation(
-            by_way_of="rebuild",
+        recomputation=Recomputation(
+            kind="rebuild",
             generation=ledger.generation,
             first=0,
             last=last,
@@ -264,7 +264,7 @@ def _event(sealed: Sealed, seq: int, kind: EventKind) -> Event:
         generation=sealed.generation,
         first=sealed.first,
         last=sealed.last,
-        made=sealed.made,
+        recomputation=sealed.recomputation,
         rows=sealed.rows,
         rejected=sealed.rejected,
         files_hash=sealed.files_hash,

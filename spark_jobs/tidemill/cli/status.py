@@ -133,7 +133,7 @@ def _increment(i: IncrementStatus) -> tuple[object, ...]:
     if i.released_by is not None:
         notes.append(f"released by {_person(i)}: {i.release_reason}")
     elif i.decided_by is not None:
-        what = f"{i.made}, {i.partitions}" if i.partitions else i.made or i.state
+        what = f"{i.recomputation}, {i.partitions}" if i.partitions else i.recomputation or i.state
         notes.append(f"{what} by {_person(i)}")
     rows, rejected = f"{i.rows:,}", f"{i.rejected:,}"
     return f"{i.increment:06d}", batches, rows, rejected, state_of(i), i.engine, "; ".join(notes)

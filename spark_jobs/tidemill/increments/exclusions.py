@@ -52,8 +52,18 @@ def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
     """
     increments = Increments(layout.increments).all()
     events = Journal(layout.journal).events()
-    back = {number for event in events if event.made for number in event.made.reinstates}
-    files = {file for one in events if one.made is not None for file in one.made.excludes}
+    back = {
+        number
+        for event in events
+        if event.recomputation
+        for number in event.recomputation.reinstates
+    }
+    files = {
+        file
+        for one in events
+        if one.recomputation is not None
+        for file in one.recomputation.excludes
+    }
     files.update(file for takeover in read_takeovers(layout.home) for file in takeover.excludes)
     ranges: dict[str, list[Range]] = {}
     for increment in increments:
@@ -71,14 +81,14 @@ def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
     return Excluded(frozenset(files), {name: tuple(read) for name, read in ranges.items()})
 
 
-def without(layout: Layout, made: Recomputation) -> Excluded:
+def without(layout: Layout, recomputation: Recomputation) -> Excluded:
     """What does not count in a computation.
 
     Args:
-        made: What it excludes is out, and what it reinstates is not.
+        recomputation: What it excludes is out, and what it reinstates is not.
     """
-    known = excluded(layout, made.reinstates)
-    return Excluded(known.files | {*made.excludes}, known.ranges)
+    known = excluded(layout, recomputation.reinstates)
+    return Excluded(known.files | {*recomputation.excludes}, known.ranges)
 
 
 def _ranges(ledger: Ledger, batch: Batch, before: Batch | None) -> dict[str, tuple[Range, ...]]:

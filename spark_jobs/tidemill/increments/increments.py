@@ -213,19 +213,19 @@ class Increments:
         for one in sealed:
             if one.in_order and any(_goes_on_without(takeover, one.covers) for takeover in born):
                 found.add(one.increment)
-            if one.made is not None and one.made.supersedes:
-                late = one.made.in_order and self._too_late(one, one.made)
-                found.update([one.increment] if late else one.made.supersedes)
+            if one.recomputation is not None and one.recomputation.supersedes:
+                late = one.recomputation.in_order and self._too_late(one, one.recomputation)
+                found.update([one.increment] if late else one.recomputation.supersedes)
         return frozenset(found)
 
-    def _too_late(self, redo: Sealed, made: Recomputation) -> bool:
+    def _too_late(self, redo: Sealed, recomputation: Recomputation) -> bool:
         """Whether part of what a redo was to take the place of was published before it."""
         journal = Journal(self.folder.parent / "journal")
         # What was there when it was computed is not one of that.
-        for event in journal.following(made.seq):
+        for event in journal.following(recomputation.seq):
             if event.increment == redo.increment:
                 return False
-            if event.increment in made.supersedes and journal.is_published(event.seq):
+            if event.increment in recomputation.supersedes and journal.is_published(event.seq):
                 return True
         return False
 

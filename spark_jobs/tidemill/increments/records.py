@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal
 
+from pydantic import AliasChoices, Field
+
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.batch import Batch
@@ -37,7 +39,7 @@ class Sealed(Document):
         rows: That become visible if it goes out.
         net: In modes `update` and `complete` the files that these rows were merged into; None in
             mode `append`, where they are the sink's own.
-        made: What it stands for where it was computed again; None for live batches.
+        recomputation: What it stands for where it was computed again; None for live batches.
         epoch: Epoch of the writer's lease; 0 in older documents.
     """
 
@@ -50,7 +52,9 @@ class Sealed(Document):
     rows: int
     rejected: int
     net: tuple[NetFile, ...] | None = None
-    made: Recomputation | None = None
+    recomputation: Recomputation | None = Field(
+        default=None, validation_alias=AliasChoices("recomputation", "made")
+    )
     run_id: str
     sealed: datetime
     epoch: int = 0
@@ -63,15 +67,17 @@ class Sealed(Document):
     @property
     def covers(self) -> BatchRange:
         """The live batches that it publishes."""
-        if self.made is None:
+        if self.recomputation is None:
             return self.stored_in
-        made = self.made
-        return BatchRange(generation=made.generation, first=made.first, last=made.last)
+        recomputation = self.recomputation
+        return BatchRange(
+            generation=recomputation.generation, first=recomputation.first, last=recomputation.last
+        )
 
     @property
     def in_order(self) -> bool:
         """Whether it goes out in the order of batches."""
-        return self.made is None or self.made.in_order
+        return self.recomputation is None or self.recomputation.in_order
 
 
 class Verdict(Document):

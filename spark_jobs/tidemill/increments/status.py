@@ -33,7 +33,7 @@ class IncrementStatus(FrozenModel):
         released_by: Who released it, None where no person did.
         release_reason: Why.
         place: Where its files are: elsewhere, if it was computed again.
-        made: By way of what it was computed again; None of live batches.
+        recomputation: The kind of its recomputation; None for live batches.
         partitions: The partitions it replaces; None where it replaces none.
         decided_by: Who had it computed again, rejected or released it, as they say; None if
             no person did.
@@ -57,7 +57,7 @@ class IncrementStatus(FrozenModel):
     run_id: str
     released_by: str | None
     release_reason: str | None
-    made: RecomputationKind | None = None
+    recomputation: RecomputationKind | None = None
     partitions: Partitions | None = None
     place: BatchRange
     decided_by: str | None = None
@@ -90,8 +90,8 @@ def _status(
     increment: Increment, applied: Applied | None, in_the_way: int | None
 ) -> IncrementStatus:
     sealed, verdict, release = increment.sealed, increment.verdict, increment.release
-    decided = increment.release or increment.rejection or increment.sealed.made
-    place, made, rejection = sealed.covers, sealed.made, increment.rejection
+    decided = increment.release or increment.rejection or increment.sealed.recomputation
+    place, recomputation, rejection = sealed.covers, sealed.recomputation, increment.rejection
     if applied is not None and rejection is None:
         state: IncrementState = "published"
         since = applied.at
@@ -105,8 +105,8 @@ def _status(
         generation=place.generation,
         first=place.first,
         last=place.last,
-        made=None if made is None else made.by_way_of,
-        partitions=None if made is None else made.partitions,
+        recomputation=None if recomputation is None else recomputation.kind,
+        partitions=None if recomputation is None else recomputation.partitions,
         place=sealed.stored_in,
         rows=sealed.rows,
         rejected=sealed.rejected,

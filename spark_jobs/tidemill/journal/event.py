@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
+from pydantic import AliasChoices, Field
+
 from tidemill.contract.document import Document
 from tidemill.journal.recomputation import BatchRange, Recomputation
 
@@ -21,7 +23,7 @@ class Event(Document):
         first: The first of them; of a swap 0.
         last: The last of them.
         files: Where its files are, if not in these batches.
-        made: Why it is not a run of live batches; None where it is one.
+        recomputation: Why it is not a run of live batches; None where it is one.
         rejection: Who decided a `reject`, and why.
         epoch: Epoch of the writer's lease; 0 in older documents.
     """
@@ -33,7 +35,9 @@ class Event(Document):
     first: int
     last: int
     files: BatchRange | None = None
-    made: Recomputation | None = None
+    recomputation: Recomputation | None = Field(
+        default=None, validation_alias=AliasChoices("recomputation", "made")
+    )
     rows: int
     rejected: int
     files_hash: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import AliasChoices, Field
+
 from tidemill.contract.document import FrozenModel
 from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.input_file import InputFile
@@ -27,7 +29,7 @@ class Recomputation(FrozenModel):
     """Why a sealed set is not a run of live batches, and what it does when it goes out.
 
     Attributes:
-        by_way_of: `redo` stands for the unpublished batches `first` to `last` and supersedes their
+        kind: `redo` stands for the unpublished batches `first` to `last` and supersedes their
             increments; `backfill` replaces partitions as of batch `last`; `reinstate` adds the rows
             of a rejected increment; `rebuild` replaces the whole table.
         generation: The live generation whose batches these are.
@@ -35,8 +37,8 @@ class Recomputation(FrozenModel):
         partitions: The partitions that are removed when it goes out; None for none.
         code_hash: The hash of the transform's code.
         spec_hash: The spec hash of the spec.
-        forgets: Origins (files, or topic/partition/offset) whose rejected rows without a partition
-            are replaced too; None where such rows stay as they are.
+        replaces_rejects_of: Origins (files, or topic/partition/offset) whose rejected rows without
+            a partition are replaced too; None where such rows stay as they are.
         by: The person, as they say.
         os_user: Operating-system user of that process; None in older documents.
         reason: For the table's history.
@@ -45,7 +47,7 @@ class Recomputation(FrozenModel):
         excludes: Files that do not count any more from its event on.
     """
 
-    by_way_of: RecomputationKind
+    kind: RecomputationKind = Field(validation_alias=AliasChoices("kind", "by_way_of"))
     generation: str
     first: int
     last: int
@@ -53,7 +55,9 @@ class Recomputation(FrozenModel):
     partitions: Partitions | None = None
     code_hash: str
     spec_hash: str
-    forgets: tuple[str, ...] | None = None
+    replaces_rejects_of: tuple[str, ...] | None = Field(
+        default=None, validation_alias=AliasChoices("replaces_rejects_of", "forgets")
+    )
     by: str
     os_user: str | None = None
     reason: str
@@ -64,4 +68,4 @@ class Recomputation(FrozenModel):
     @property
     def in_order(self) -> bool:
         """Whether it goes out in the order of batches; else whenever it has passed."""
-        return self.by_way_of == "redo"
+        return self.kind == "redo"

@@ -125,7 +125,9 @@ def _counts(home: Path, takeover: Takeover) -> bool:
     if event is None or (event.kind, event.generation) != ("replace", takeover.generation):
         return False
     # One that came after events which it was not computed with goes out nowhere.
-    between = range(takeover.seq if event.made is None else event.made.seq + 1, takeover.seq)
+    between = range(
+        takeover.seq if event.recomputation is None else event.recomputation.seq + 1, takeover.seq
+    )
     late = any(journal.event(number) is not None for number in between)
     return not late or journal.is_published(event.seq)
 

@@ -130,8 +130,8 @@ def _sentence(event: Event, applied: Applied) -> str:
         what = "rejected, none of its rows"
     elif event.kind == "replace":
         what = f"{event.rows:,} rows in the place of the whole table"
-    elif event.made is not None and event.made.partitions is not None:
-        what = f"{event.rows:,} rows in the place of {event.made.partitions}"
+    elif event.recomputation is not None and event.recomputation.partitions is not None:
+        what = f"{event.rows:,} rows in the place of {event.recomputation.partitions}"
     if not applied.head:
         return f"{applied.target}: {number}, {what}"
     said = f"{number}: {what} in version {applied.version}"

@@ -97,7 +97,7 @@ class FilesTarget:
     def _removes(self, event: Event) -> Iterator[str]:
         if event.in_order:
             return
-        partitions = event.made.partitions if event.made else None
+        partitions = event.recomputation.partitions if event.recomputation else None
         for file in files_now(self.layout, upto=event.seq - 1):
             if event.kind == "replace":
                 yield file.path

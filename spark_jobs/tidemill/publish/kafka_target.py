@@ -296,7 +296,7 @@ def _replacing(event: Event) -> list[tuple[str, str]]:
     """What a record says of the rows that it is in the place of."""
     if event.in_order:
         return []
-    partitions = event.made.partitions if event.made else None
+    partitions = event.recomputation.partitions if event.recomputation else None
     if event.kind == "replace":
         partitions = Partitions()
     said = "null" if partitions is None else partitions.model_dump_json()

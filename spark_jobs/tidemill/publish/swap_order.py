@@ -27,18 +27,20 @@ from tidemill.ledger.ledger import Ledger
 PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_date, pa.types.is_integer)
 
 
-def conflicting_event(layout: Layout, made: Recomputation, events: Iterable[Event]) -> Event | None:
+def conflicting_event(
+    layout: Layout, recomputation: Recomputation, events: Iterable[Event]
+) -> Event | None:
     """The first event that a swap would undo, None where it may take its place.
 
     Args:
         layout: The pipeline's layout.
-        made: The swap's.
+        recomputation: The swap's.
         events: That come before it, in order.
     """
-    later = (event for event in events if event.seq > made.seq)
-    if made.by_way_of == "rebuild":
+    later = (event for event in events if event.seq > recomputation.seq)
+    if recomputation.kind == "rebuild":
         return next(later, None)
-    partitions = made.partitions
+    partitions = recomputation.partitions
     if partitions is None:
         # It takes nothing away; but a table that was replaced has its rows already.
         return next((event for event in later if event.kind == "replace"), None)
@@ -61,8 +63,8 @@ def overtaken(layout: Layout, event: Event, events: Sequence[Event]) -> str | No
         other = next(of_same_batches, None)
         if other is not None:
             return f"event {other.seq}, of increment {other.increment:06d}, has its batches"
-    elif event.made is not None:
-        other = conflicting_event(layout, event.made, events)
+    elif event.recomputation is not None:
+        other = conflicting_event(layout, event.recomputation, events)
         if other is not None:
             return (
                 f"event {other.seq}, of increment {other.increment:06d}, came before it and "
@@ -90,7 +92,7 @@ def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
         return False
     if event.kind == "replace":
         return True
-    removed = event.made.partitions if event.made else None
+    removed = event.recomputation.partitions if event.recomputation else None
     if removed is not None:
         return removed.overlap(partitions)
     increments = Increments(layout.increments)

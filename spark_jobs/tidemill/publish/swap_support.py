@@ -67,7 +67,12 @@ def refuse_repeated_keys(pipeline: Pipeline, sealed: Sealed) -> None:
     output = pipeline.spec.output
     keyed = [t for t in pipeline.spec.publish if isinstance(t, given.DatabaseTarget)]
     upserts = [t.name for t in keyed if t.mode_for(output.mode) == "upsert"]
-    if not upserts or sealed.made is None or sealed.made.by_way_of == "rebuild" or sealed.net:
+    if (
+        not upserts
+        or sealed.recomputation is None
+        or sealed.recomputation.kind == "rebuild"
+        or sealed.net
+    ):
         return
     ledger = Ledger(pipeline.layout, sealed.generation)
     batches = ledger.batches(sealed.first, sealed.last)

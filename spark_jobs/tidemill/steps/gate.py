@@ -93,7 +93,11 @@ def _seals(run: RunContext) -> bool:
 def _never_judged(increments: Increments) -> int | None:
     """An increment of live batches whose run was killed between the seal and its verdict."""
     return next(
-        (i.number for i in increments.in_order() if i.state is State.SEALED and not i.sealed.made),
+        (
+            i.number
+            for i in increments.in_order()
+            if i.state is State.SEALED and not i.sealed.recomputation
+        ),
         None,
     )
 
@@ -108,7 +112,7 @@ def _judge_orphans(run: RunContext, increments: Increments, lease: Lease) -> End
         Why it cannot be judged here, None where all is judged.
     """
     for increment in increments.all():
-        if increment.sealed.made is not None and increment.state is State.SEALED:
+        if increment.sealed.recomputation is not None and increment.state is State.SEALED:
             its_run = replace(run, run_id=increment.sealed.run_id)
             ended = _judge(its_run, increments, increment, lease)
             run.log(f"of run {its_run.run_id}: {ended.reason}")
@@ -138,7 +142,7 @@ def _judge(run: RunContext, increments: Increments, increment: Increment, lease:
     choice = choose_engine(size, limit, suite, columns, formats)
     if choice.engine == "spark" and not run.spark:
         return Ended(Outcome.NEEDS_SPARK, choice.why, {"increment": sealed.increment})
-    follows = sealed.first > 0 and sealed.made is None
+    follows = sealed.first > 0 and sealed.recomputation is None
     before = ledger.batches(sealed.first - 1, sealed.first - 1) if follows else []
     note = read_note(pipeline.layout, sealed.generation)
     kind = PipelineClass.MAP if note is None else note.pipeline_class

@@ -28,11 +28,11 @@ SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
 @pytest.fixture
 def history(make_history: Make, warehouse: Warehouse) -> History:
     """Rows of two days in two batches, published to Delta and to a table."""
-    made = make_history(more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
-    made.increment([row(1), row(2, SECOND)])
-    made.increment([row(3), row(4, SECOND)])
-    assert made.publish().outcome is Outcome.DONE
-    return made
+    history = make_history(more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
+    history.increment([row(1), row(2, SECOND)])
+    history.increment([row(3), row(4, SECOND)])
+    assert history.publish().outcome is Outcome.DONE
+    return history
 
 
 def table_of(history: History, epoch: int = 99) -> Target:
@@ -111,11 +111,11 @@ def test_a_reject_moves_the_head_alone_and_a_redo_goes_on_from_there(
     wrong = history.increment([row(6)], outcome="held")
     history.publish()
     assert (warehouse.ids(), (warehouse.head() or ())[:2]) == ([1, 2, 3, 4], (2, 3))
-    made_again(history, [row(60)], by_way_of="redo", first=3, last=3, supersedes=(wrong,))
+    made_again(history, [row(60)], kind="redo", first=3, last=3, supersedes=(wrong,))
     assert history.publish("again").outcome is Outcome.DONE
     assert rows_of(warehouse)[60] == (date(2024, 1, 1), 3)
     assert warehouse.batches()[60] == ("live-0001", 3)
-    made_again(history, [row(5)], run_id="back", by_way_of="reinstate", first=2, last=2)
+    made_again(history, [row(5)], run_id="back", kind="reinstate", first=2, last=2)
     assert history.publish("back").outcome is Outcome.DONE
     assert rows_of(warehouse)[5] == (date(2024, 1, 1), 2)
 
@@ -133,7 +133,7 @@ def test_of_rows_with_keys_the_later_batch_counts(make_history: Make, warehouse:
     made_again(
         history,
         [row(2, SECOND, text="back"), row(3, text="back")],
-        by_way_of="reinstate",
+        kind="reinstate",
         first=1,
         last=1,
     )

@@ -59,17 +59,19 @@ def test_rows_of_its_partitions_are_replaced_in_one_version(three_days: History)
 
 
 def test_its_commit_says_who_wanted_it_and_why(three_days: History) -> None:
-    made_again(three_days, [row(20, SECOND)], partitions=days("2024-01-02"), forgets=("a", "b"))
+    made_again(
+        three_days, [row(20, SECOND)], partitions=days("2024-01-02"), replaces_rejects_of=("a", "b")
+    )
     three_days.publish("again")
     entry = three_days.delta().history(1)[0]
-    made = json.loads(entry["tidemill.made"])
+    recomputation = json.loads(entry["tidemill.recomputation"])
     assert (entry["tidemill.kind"], entry["tidemill.journal"]) == ("swap", "3")
-    assert (made["by_way_of"], made["by"], made["reason"]) == (
+    assert (recomputation["kind"], recomputation["by"], recomputation["reason"]) == (
         "backfill",
         "ann",
         "the rule was wrong",
     )
-    assert made["partitions"] == {"columns": ["day"], "values": [["2024-01-02"]]}
+    assert recomputation["partitions"] == {"columns": ["day"], "values": [["2024-01-02"]]}
 
 
 def test_increments_go_on_after_it(three_days: History) -> None:
@@ -98,7 +100,7 @@ def test_applied_twice_it_is_there_once(three_days: History) -> None:
 
 
 def test_without_partitions_it_only_adds(three_days: History) -> None:
-    made_again(three_days, [row(20, SECOND)], by_way_of="reinstate")
+    made_again(three_days, [row(20, SECOND)], kind="reinstate")
     three_days.publish("again")
     assert by_day(three_days)[SECOND] == [2, 5, 20]
 
@@ -133,7 +135,7 @@ REJECTED = [reject("a", day="2024-01-01"), reject("b", day="2024-01-02"), reject
 
 
 @pytest.mark.parametrize(
-    ("forgets", "expected"),
+    ("replaces_rejects_of", "expected"),
     [
         (("file:///in/x.csv",), ["a", "f", "g", "h"]),
         (("file:///in/y.csv",), ["a", "c", "e", "f", "g", "h"]),
@@ -141,7 +143,7 @@ REJECTED = [reject("a", day="2024-01-01"), reject("b", day="2024-01-02"), reject
     ],
 )
 def test_rejected_rows_of_its_partitions_and_inputs_go_with_the_good_ones(
-    history: History, forgets: tuple[str, ...] | None, expected: list[str]
+    history: History, replaces_rejects_of: tuple[str, ...] | None, expected: list[str]
 ) -> None:
     history.increment([row(1), row(2, SECOND)], REJECTED)
     history.increment(rows(3), [reject("d", day="2024-01-02"), reject("e")])
@@ -151,7 +153,7 @@ def test_rejected_rows_of_its_partitions_and_inputs_go_with_the_good_ones(
         [row(20, SECOND)],
         [reject("f", day="2024-01-02")],
         partitions=days("2024-01-02"),
-        forgets=forgets,
+        replaces_rejects_of=replaces_rejects_of,
     )
     # It was not computed with these.
     history.increment(rows(4), [reject("g", day="2024-01-02"), reject("h")])

@@ -48,7 +48,7 @@ class Recomputed:
     """What Spark computed."""
 
     place: BatchRange
-    made: Recomputation
+    recomputation: Recomputation
     rows: int
     rejected: int
 
@@ -56,12 +56,16 @@ class Recomputed:
 def spark_that_takes_long(history: History, patch: Patch, meanwhile: Callable[[], object]) -> None:
     """Let a redo compute one row, while something else happens."""
 
-    def recompute(_session: Any, _pipeline: Any, made: Recomputation, *_: Any) -> Recomputed:
+    def recompute(
+        _session: Any, _pipeline: Any, recomputation: Recomputation, *_: Any
+    ) -> Recomputed:
         meanwhile()
         scratch = Ledger(history.layout, "redo-1")
-        batch = write_scratch(history, scratch, made.last, rows(20), ())
-        place = BatchRange(generation=scratch.generation, first=made.last, last=made.last)
-        return Recomputed(place, made, batch.rows, batch.rejected)
+        batch = write_scratch(history, scratch, recomputation.last, rows(20), ())
+        place = BatchRange(
+            generation=scratch.generation, first=recomputation.last, last=recomputation.last
+        )
+        return Recomputed(place, recomputation, batch.rows, batch.rejected)
 
     patch.setattr("tidemill.engine.recompute.recompute.recompute", recompute)
     patch.setattr("tidemill.engine.session.open_session", lambda *_: None)
@@ -101,18 +105,18 @@ def test_a_redo_that_nobody_overtook_takes_the_place_of_its_tail(
     assert history.ids() == [1, 3, 20]
 
 
-def never_judged(history: History, patch: Patch, **made: Any) -> int:
+def never_judged(history: History, patch: Patch, **recomputation: Any) -> int:
     """What was computed again by a run that was killed before its verdict, and never came back."""
     with patch.context() as inside:
         inside.setattr(History, "judge", lambda *_: None)
-        return made_again(history, rows(20), run_id="killed", **made)
+        return made_again(history, rows(20), run_id="killed", **recomputation)
 
 
 def test_a_redo_that_died_before_its_verdict_is_judged_by_the_next_run(
     history: History, monkeypatch: Patch
 ) -> None:
     held = history.increment(rows(2), outcome="held")
-    redo_of = {"by_way_of": "redo", "first": 1, "last": 1, "supersedes": (held,)}
+    redo_of = {"kind": "redo", "first": 1, "last": 1, "supersedes": (held,)}
     number = never_judged(history, monkeypatch, **redo_of)
     history.batch(rows(3))
     found = perform("doctor", doctor, history.run("next"))

@@ -20,9 +20,9 @@ class Recomputed:
     rows = 1
     rejected = 0
 
-    def __init__(self, place: BatchRange, made: Recomputation) -> None:
+    def __init__(self, place: BatchRange, recomputation: Recomputation) -> None:
         self.place = place
-        self.made = made
+        self.recomputation = recomputation
 
 
 def test_a_backfill_does_not_report_an_increment_that_another_run_sealed_meanwhile(
@@ -40,8 +40,8 @@ def test_a_backfill_does_not_report_an_increment_that_another_run_sealed_meanwhi
             history.seal("another")
 
     write_scratch(history, Ledger(history.layout, "backfill-1"), 0, rows(10), ())
-    made = Recomputation(
-        by_way_of="backfill",
+    recomputation = Recomputation(
+        kind="backfill",
         generation="live-0001",
         first=0,
         last=0,
@@ -52,7 +52,7 @@ def test_a_backfill_does_not_report_an_increment_that_another_run_sealed_meanwhi
         by="ann",
         reason="the rule was wrong",
     )
-    found = Recomputed(BatchRange(generation="backfill-1", first=0, last=0), made)
+    found = Recomputed(BatchRange(generation="backfill-1", first=0, last=0), recomputation)
     lease = Paused(history.layout.lease, newest_epoch(history.layout.lease))
     with pytest.raises(AlreadyWritten):
         seal_recomputed(history.run("backfill"), found, lease)  # type: ignore[arg-type]

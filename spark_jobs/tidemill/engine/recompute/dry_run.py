@@ -71,7 +71,7 @@ class DryRun:
 def dry_run(
     session: SparkSession,
     pipeline: Pipeline,
-    made: Recomputation,
+    recomputation: Recomputation,
     extent: Extent,
     run_id: str,
     log: Log,
@@ -79,7 +79,7 @@ def dry_run(
     """Compute what a backfill would, compare it with what is published, and leave nothing behind.
 
     Args:
-        made: As for `recompute`.
+        recomputation: As for `recompute`.
         extent: The partitions.
         run_id: The run's id.
         log: Gets lines about progress.
@@ -87,7 +87,7 @@ def dry_run(
     Raises:
         Refused: as `recompute`.
     """
-    done = compute(session, pipeline, made, extent, log)
+    done = compute(session, pipeline, recomputation, extent, log)
     sink = pipeline.layout.sink(done.place.generation)
     try:
         now = _computed(session, pipeline, done)

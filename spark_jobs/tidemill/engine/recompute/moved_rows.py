@@ -99,14 +99,14 @@ def _settled(pipeline: Pipeline, last: int, extent: Extent) -> set[str]:
     own = {WITHIN} if extent.of_windows else _named(extent.partitions)
     layout, today = pipeline.layout, readings_of(pipeline.spec)
     for event in Journal(layout.journal).events():
-        made = event.made
-        if made is None or made.partitions is None or event.kind != "swap":
+        recomputation = event.recomputation
+        if recomputation is None or recomputation.partitions is None or event.kind != "swap":
             continue
         starts = Ledger(layout, event.stored_in.generation).starts()
         alike = bool(starts) and starts[-1].readings == today
-        if made.partitions.columns == extent.partitions.columns and not extent.of_windows:
-            swapped = _named(made.partitions)
-            own = own | swapped if alike and made.last >= last else own - swapped
+        if recomputation.partitions.columns == extent.partitions.columns and not extent.of_windows:
+            swapped = _named(recomputation.partitions)
+            own = own | swapped if alike and recomputation.last >= last else own - swapped
     return own | ({WITHIN} if extent.of_windows else _named(extent.partitions))
 
 

@@ -47,7 +47,7 @@ class Recomputed:
 
     Args:
         place: The scratch generation and its one batch.
-        made: As asked for, with `forgets` filled in.
+        recomputation: As asked for, with `replaces_rejects_of` filled in.
         rows: Good ones.
         rejected: Rejected ones.
         inputs: Files and ranges of records that were read.
@@ -57,7 +57,7 @@ class Recomputed:
     """
 
     place: BatchRange
-    made: Recomputation
+    recomputation: Recomputation
     rows: int
     rejected: int
     inputs: int
@@ -69,7 +69,7 @@ class Recomputed:
 def recompute(
     session: SparkSession,
     pipeline: Pipeline,
-    made: Recomputation,
+    recomputation: Recomputation,
     extent: Extent | None,
     run_id: str,
     epoch: int,
@@ -78,7 +78,7 @@ def recompute(
     """Compute again what a person asked for.
 
     Args:
-        made: A backfill computes the rows of its partitions over the input of batches 0 to
+        recomputation: A backfill computes the rows of its partitions over the input of batches 0 to
             `made.last`; a redo or a reinstatement all rows of batches `made.first` to `made.last`.
         extent: The extent of a backfill's partitions; None for whole batches.
         run_id: The run's id.
@@ -89,11 +89,15 @@ def recompute(
         Refused: it cannot be computed, or not yet; the remedy says what can be done.
         QueryFailed: the same error will come again.
     """
-    done = compute(session, pipeline, made, extent, log)
-    batch = record_batch(pipeline, done.planned, made, done.place, done.inputs.reads, run_id, epoch)
+    done = compute(session, pipeline, recomputation, extent, log)
+    batch = record_batch(
+        pipeline, done.planned, recomputation, done.place, done.inputs.reads, run_id, epoch
+    )
     return Recomputed(
         place=done.place,
-        made=made.model_copy(update={"forgets": done.forgets}),
+        recomputation=recomputation.model_copy(
+            update={"replaces_rejects_of": done.replaces_rejects_of}
+        ),
         rows=batch.rows,
         rejected=batch.rejected,
         inputs=done.inputs.count,
@@ -112,7 +116,8 @@ class Computed:
         planned: The query as a stream.
         inputs: What was read.
         skipped: Inputs that the lateness bound let it pass over.
-        forgets: Origins whose rejected rows without a partition were computed again too.
+        replaces_rejects_of: Origins whose rejected rows without a partition were computed again
+            too.
         files: What is there.
     """
 
@@ -120,7 +125,7 @@ class Computed:
     planned: Plan
     inputs: Inputs
     skipped: int
-    forgets: tuple[str, ...] | None
+    replaces_rejects_of: tuple[str, ...] | None
     files: tuple[OutputFile, ...]
 
     @property
@@ -133,16 +138,22 @@ class Computed:
 
 
 def compute(
-    session: SparkSession, pipeline: Pipeline, made: Recomputation, extent: Extent | None, log: Log
+    session: SparkSession,
+    pipeline: Pipeline,
+    recomputation: Recomputation,
+    extent: Extent | None,
+    log: Log,
 ) -> Computed:
     """Compute the rows, without any document that names them; as for `recompute`."""
-    place = scratch(made)
+    place = scratch(recomputation)
     sink = pipeline.layout.sink(place.generation)
-    out = without(pipeline.layout, made)
-    reads = reads_of(pipeline.layout, made.generation, made.first, made.last, out)
+    out = without(pipeline.layout, recomputation)
+    reads = reads_of(
+        pipeline.layout, recomputation.generation, recomputation.first, recomputation.last, out
+    )
     try:
         with statics_then(session, pipeline, reads[-1].batch, log) as statics:
-            return _compute(session, pipeline, made, extent, reads, place, statics, log)
+            return _compute(session, pipeline, recomputation, extent, reads, place, statics, log)
     except BaseException as error:
         shutil.rmtree(sink, ignore_errors=True)
         if isinstance(error, PySparkException):
@@ -153,7 +164,7 @@ def compute(
 def _compute(
     session: SparkSession,
     pipeline: Pipeline,
-    made: Recomputation,
+    recomputation: Recomputation,
     extent: Extent | None,
     reads: Sequence[Read],
     place: BatchRange,
@@ -166,11 +177,11 @@ def _compute(
     if by_batch and extent is not None:
         reads, skipped = _within_bound(pipeline, planned, reads, extent, log)
     inputs = inputs_of(pipeline, reads)
-    _prove_records(pipeline, made.generation, inputs)
+    _prove_records(pipeline, recomputation.generation, inputs)
     boundless = by_batch and extent is not None and pipeline.spec.backfill.lateness is None
     _log_what_is_read(inputs, skipped, log, boundless=boundless)
-    forgets = None if extent is None else moved(session, pipeline, inputs, extent)
-    keep = keeping(extent.partitions if extent is not None else None, forgets or ())
+    replaces_rejects_of = None if extent is None else moved(session, pipeline, inputs, extent)
+    keep = keeping(extent.partitions if extent is not None else None, replaces_rejects_of or ())
     if by_batch:
         # Each part with the static inputs that it was read with.
         for pins, part in inputs.by_pins(pipeline.spec.statics):
@@ -181,8 +192,8 @@ def _compute(
     else:
         from tidemill.engine.recompute.replay import replay
 
-        replay(session, pipeline, made, place, keep, log)
-    done = Computed(place, planned, inputs, skipped, forgets, files_in(pipeline, place))
+        replay(session, pipeline, recomputation, place, keep, log)
+    done = Computed(place, planned, inputs, skipped, replaces_rejects_of, files_in(pipeline, place))
     if extent is not None and not done.rows and not done.rejected:
         _refuse_outside(pipeline, extent)
     return done

@@ -57,7 +57,7 @@ class NotPartly(Refused):
 def replay(
     session: SparkSession,
     pipeline: Pipeline,
-    made: Recomputation,
+    recomputation: Recomputation,
     place: BatchRange,
     keep: Keep,
     log: Log,
@@ -68,7 +68,7 @@ def replay(
 
     Args:
         session: Opened with the pipeline's settings; they are afterwards what they were.
-        made: What is made again, of which generation.
+        recomputation: What is made again, of which generation.
         place: The scratch generation, whose sink is emptied first.
         keep: A filter of good and rejected rows, as `plan_rows` gives them.
         log: Gets a line for each start of the query.
@@ -87,7 +87,9 @@ def replay(
             remedy=f"Make all of it again: tidemill rebuild {pipeline.name}.",
             pipeline=pipeline.name,
         )
-    steps = steps_of(layout, made.generation, made.last, without(layout, made))
+    steps = steps_of(
+        layout, recomputation.generation, recomputation.last, without(layout, recomputation)
+    )
     folder = layout.checkpoint(name)
     for old in (layout.sink(name), folder):
         shutil.rmtree(old, ignore_errors=True)
@@ -97,7 +99,7 @@ def replay(
     run.exact = _unchanged(pipeline, steps)
     try:
         with (
-            _set(session, _settings(pipeline, made.generation)),
+            _set(session, _settings(pipeline, recomputation.generation)),
             statics_then(session, pipeline, steps[-1].batch, log) as statics,
         ):
             output.leave(run.go_through(steps, statics))

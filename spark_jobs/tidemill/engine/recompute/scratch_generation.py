@@ -30,10 +30,10 @@ from tidemill.storage.sync import sync
 LETTERS = 8
 
 
-def scratch(made: Recomputation) -> BatchRange:
+def scratch(recomputation: Recomputation) -> BatchRange:
     """A new place for what is computed again, such as `backfill-3f2a9c01`."""
-    name = f"{made.by_way_of}-{uuid.uuid4().hex[:LETTERS]}"
-    return BatchRange(generation=name, first=made.last, last=made.last)
+    name = f"{recomputation.kind}-{uuid.uuid4().hex[:LETTERS]}"
+    return BatchRange(generation=name, first=recomputation.last, last=recomputation.last)
 
 
 def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: BatchRange) -> None:
@@ -62,7 +62,7 @@ def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: BatchR
 def record_batch(
     pipeline: Pipeline,
     planned: Plan,
-    made: Recomputation,
+    recomputation: Recomputation,
     place: BatchRange,
     reads: Sequence[Read],
     run_id: str,
@@ -72,7 +72,7 @@ def record_batch(
 
     Args:
         planned: The query, for its columns and class.
-        made: What was asked for.
+        recomputation: What was asked for.
         place: Where the files are.
         reads: What was read; the last is of batch `made.last`.
         run_id: The run's id.
@@ -93,8 +93,8 @@ def record_batch(
     start = Start(
         epoch=epoch,
         run_id=run_id,
-        spec_hash=made.spec_hash,
-        code_hash=made.code_hash,
+        spec_hash=recomputation.spec_hash,
+        code_hash=recomputation.code_hash,
         table_schema=planned.table_schema.jsonValue(),
         produced=place.last - 1,
         at=datetime.now(UTC),
@@ -118,8 +118,8 @@ def record_batch(
         static=last.static,
         start=epoch,
         run_id=run_id,
-        spec_hash=made.spec_hash,
-        code_hash=made.code_hash,
+        spec_hash=recomputation.spec_hash,
+        code_hash=recomputation.code_hash,
         committed=start.at,
     )
     ledger = Ledger(pipeline.layout, place.generation)

@@ -218,7 +218,7 @@ class DatabaseTarget(ABC):
 
 
 def _swapped(event: Event) -> Partitions | None:
-    return event.made.partitions if event.made else None
+    return event.recomputation.partitions if event.recomputation else None
 
 
 def _is_of(head: Head, event: Event) -> bool:

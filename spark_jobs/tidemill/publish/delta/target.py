@@ -30,7 +30,7 @@ from tidemill.publish.target import HeadUnexplained
 from tidemill.spec.output import OutputMode
 
 # What may be long in `made`, and stands in the journal.
-LISTS = {"forgets", "excludes"}
+LISTS = {"replaces_rejects_of", "excludes"}
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class DeltaTarget:
         return Rewrite(removes, self._adds(schema, payload))
 
     def _swapped_out(self, table: DeltaTable | None, event: Event) -> list[RemoveAction]:
-        partitions = event.made.partitions if event.made else None
+        partitions = event.recomputation.partitions if event.recomputation else None
         if table is None or partitions is None:
             return []
         live = live_files(table, self.layout.table)
@@ -207,5 +207,9 @@ def commit_metadata(event: Event, payload: Payload) -> dict[str, str]:
         "tidemill.verdict": json.dumps(event.verdict, sort_keys=True),
         **({"tidemill.release": json.dumps(event.release)} if event.release else {}),
         **({"tidemill.rejection": json.dumps(event.rejection)} if event.rejection else {}),
-        **({"tidemill.made": event.made.model_dump_json(exclude=LISTS)} if event.made else {}),
+        **(
+            {"tidemill.recomputation": event.recomputation.model_dump_json(exclude=LISTS)}
+            if event.recomputation
+            else {}
+        ),
     }

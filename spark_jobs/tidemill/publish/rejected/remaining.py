@@ -57,10 +57,12 @@ def rest_of(table: DeltaTable | None, layout: Layout, event: Event) -> Rest:
     events = Journal(layout.journal).events()
     if event.kind == "replace":
         return rows_but(table, layout, frozenset(e.increment for e in events if e.seq < event.seq))
-    made = event.made
-    if made is None or (made.partitions is None and made.forgets is None):
+    recomputation = event.recomputation
+    if recomputation is None or (
+        recomputation.partitions is None and recomputation.replaces_rejects_of is None
+    ):
         return Rest()
-    return _rest(table, layout, _Replaced.by(made, events).holds)
+    return _rest(table, layout, _Replaced.by(recomputation, events).holds)
 
 
 def rows_but(table: DeltaTable | None, layout: Layout, increments: frozenset[int]) -> Rest:
@@ -96,9 +98,11 @@ class _Replaced:
     increments: frozenset[int]
 
     @classmethod
-    def by(cls, made: Recomputation, events: Sequence[Event]) -> _Replaced:
-        known = frozenset(event.increment for event in events if event.seq <= made.seq)
-        return cls(made.partitions, frozenset(made.forgets or ()), known)
+    def by(cls, recomputation: Recomputation, events: Sequence[Event]) -> _Replaced:
+        known = frozenset(event.increment for event in events if event.seq <= recomputation.seq)
+        return cls(
+            recomputation.partitions, frozenset(recomputation.replaces_rejects_of or ()), known
+        )
 
     def holds(self, row: Mapping[str, Any]) -> bool:
         if row["increment"] not in self.increments:

@@ -66,18 +66,18 @@ def backfill(
 
     session = open_session(pipeline, "backfill")
     extent = resolve_partitions(session, pipeline, request)
-    made = _made(pipeline, request, extent)
+    recomputation = _requested(pipeline, request, extent)
     if request.dry_run:
         from tidemill.engine.recompute.dry_run import dry_run
 
-        return _described(dry_run(session, pipeline, made, extent, run.run_id, run.log))
-    there = _there_already(pipeline, made)
+        return _described(dry_run(session, pipeline, recomputation, extent, run.run_id, run.log))
+    there = _there_already(pipeline, recomputation)
     if there is not None:
         note(run, there)
         reason = f"{extent.partitions}: increment {there:06d} holds just that"
         return Ended(Outcome.DONE, reason, {"increment": there, "coalesced": True})
     epoch = 0 if lease is None else lease.epoch
-    found = recompute(session, pipeline, made, extent, run.run_id, epoch, run.log)
+    found = recompute(session, pipeline, recomputation, extent, run.run_id, epoch, run.log)
     with leased(run, lease, "backfill") as held:
         number = seal_recomputed(run, found, held)
     return _ended(number, found, extent)
@@ -103,12 +103,12 @@ def verify_interval(pipeline: Pipeline, request: RunRequest) -> None:
         )
 
 
-def _made(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Recomputation:
+def _requested(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Recomputation:
     generation = generation_of(pipeline)
     # First the event: what is published after it is beyond P whatever the last batch is then.
     seq = last_event(pipeline)
     return Recomputation(
-        by_way_of="backfill",
+        kind="backfill",
         generation=generation,
         first=0,
         last=last_published(pipeline, generation).last,
@@ -122,15 +122,19 @@ def _made(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Recomputat
     )
 
 
-def _there_already(pipeline: Pipeline, made: Recomputation) -> int | None:
+def _there_already(pipeline: Pipeline, recomputation: Recomputation) -> int | None:
     """An increment that holds what would be computed: published and untouched, or on its way."""
     layout = pipeline.layout
-    if made.partitions is None:
+    if recomputation.partitions is None:
         return None
     events = Journal(layout.journal).events()
-    last = next((e for e in reversed(events) if touches(layout, e, made.partitions)), None)
-    same = last is not None and last.made is not None and _alike(last.made, made)
-    if last is not None and same and not _late_since(pipeline, last, made):
+    last = next((e for e in reversed(events) if touches(layout, e, recomputation.partitions)), None)
+    same = (
+        last is not None
+        and last.recomputation is not None
+        and _alike(last.recomputation, recomputation)
+    )
+    if last is not None and same and not _late_since(pipeline, last, recomputation):
         return last.increment
     placed = {event.increment for event in events}
     return next(
@@ -139,24 +143,24 @@ def _there_already(pipeline: Pipeline, made: Recomputation) -> int | None:
             for one in Increments(layout.increments).all()
             if one.number not in placed
             and one.state is not State.SUPERSEDED
-            and one.sealed.made is not None
-            and _alike(one.sealed.made, made)
-            and one.sealed.made.seq == made.seq
+            and one.sealed.recomputation is not None
+            and _alike(one.sealed.recomputation, recomputation)
+            and one.sealed.recomputation.seq == recomputation.seq
         ),
         None,
     )
 
 
-def _late_since(pipeline: Pipeline, last: Event, made: Recomputation) -> bool:
+def _late_since(pipeline: Pipeline, last: Event, recomputation: Recomputation) -> bool:
     """Whether late rows may have come since: they are in no event, and forgiven by a backfill."""
-    note_of = read_note(pipeline.layout, made.generation)
+    note_of = read_note(pipeline.layout, recomputation.generation)
     keeps = note_of is not None and note_of.pipeline_class is not PipelineClass.MAP
-    return keeps and last.last != made.last
+    return keeps and last.last != recomputation.last
 
 
 def _alike(one: Recomputation, other: Recomputation) -> bool:
-    return (one.by_way_of, one.partitions, one.code_hash, one.spec_hash) == (
-        other.by_way_of,
+    return (one.kind, one.partitions, one.code_hash, one.spec_hash) == (
+        other.kind,
         other.partitions,
         other.code_hash,
         other.spec_hash,

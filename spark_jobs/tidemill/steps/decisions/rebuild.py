@@ -156,8 +156,8 @@ def _seal(
             pipeline=pipeline.name,
         )
     own = read_run_increment(layout.run(run.run_id))
-    made = Recomputation(
-        by_way_of="rebuild",
+    recomputation = Recomputation(
+        kind="rebuild",
         generation=built.generation,
         first=0,
         last=batches[-1].batch,
@@ -173,7 +173,7 @@ def _seal(
         excludes=built.excludes,
     )
     building = replace(pipeline, generation=built.generation)
-    number = seal_batches(building, batches, lease, run.run_id, made)
+    number = seal_batches(building, batches, lease, run.run_id, recomputation)
     note(run, number)
     return number, sum(batch.rows for batch in batches)
 

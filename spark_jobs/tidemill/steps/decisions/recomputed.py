@@ -85,7 +85,7 @@ def seal_recomputed(run: RunContext, found: Recomputed, lease: Lease) -> int:
     layout, place = run.pipeline.layout, found.place
     increments = Increments(layout.increments)
     lost = read_run_increment(layout.run(run.run_id))
-    supersedes = (*found.made.supersedes, *(() if lost is None else (lost,)))
+    supersedes = (*found.recomputation.supersedes, *(() if lost is None else (lost,)))
     batches = Ledger(layout, place.generation).batches(place.first, place.last)
     number = max(increments.numbers(), default=0) + 1
     sealed = Sealed(
@@ -97,7 +97,7 @@ def seal_recomputed(run: RunContext, found: Recomputed, lease: Lease) -> int:
         files_hash=hash_of_files(batches),
         rows=found.rows,
         rejected=found.rejected,
-        made=found.made.model_copy(update={"supersedes": supersedes}),
+        recomputation=found.recomputation.model_copy(update={"supersedes": supersedes}),
         run_id=run.run_id,
         sealed=datetime.now(UTC),
         epoch=lease.epoch,

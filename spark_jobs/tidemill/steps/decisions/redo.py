@@ -55,14 +55,14 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
                 remedy="To compute published days again: tidemill backfill.",
                 pipeline=pipeline.name,
             )
-        made = _made(pipeline, request, tail)
+        recomputation = _requested(pipeline, request, tail)
     from tidemill.engine.recompute.recompute import recompute
     from tidemill.engine.session import open_session
 
     session = open_session(pipeline, "redo")
-    recomputed = recompute(session, pipeline, made, None, run.run_id, 0, run.log)
+    recomputed = recompute(session, pipeline, recomputation, None, run.run_id, 0, run.log)
     with hold(pipeline.layout.lease, step="redo", run_id=run.run_id) as lease:
-        if not {one.number for one in unpublished(pipeline)} >= set(made.supersedes):
+        if not {one.number for one in unpublished(pipeline)} >= set(recomputation.supersedes):
             raise NothingToRedo(
                 "Part of the tail was published while it was computed again.",
                 remedy="Look where it stands, and redo what is left: "
@@ -70,20 +70,24 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
                 pipeline=pipeline.name,
             )
         number = seal_recomputed(run, recomputed, lease)
-    taken = ", ".join(f"{one:06d}" for one in made.supersedes)
+    taken = ", ".join(f"{one:06d}" for one in recomputation.supersedes)
     return Ended(
         Outcome.DONE,
-        f"batches {made.first} to {made.last} again: {recomputed.rows:,} rows, "
+        f"batches {recomputation.first} to {recomputation.last} again: {recomputed.rows:,} rows, "
         f"{recomputed.rejected:,} rejected, as increment {number:06d} in the place of {taken}",
-        {"increment": number, "supersedes": list(made.supersedes), "rows": recomputed.rows},
+        {
+            "increment": number,
+            "supersedes": list(recomputation.supersedes),
+            "rows": recomputed.rows,
+        },
     )
 
 
-def _made(pipeline: Pipeline, request: RunRequest, tail: Sequence[Increment]) -> Recomputation:
+def _requested(pipeline: Pipeline, request: RunRequest, tail: Sequence[Increment]) -> Recomputation:
     first = min(one.sealed.covers.first for one in tail)
     last = max(one.sealed.covers.last for one in tail)
     return Recomputation(
-        by_way_of="redo",
+        kind="redo",
         generation=generation_of(pipeline),
         first=first,
         last=last,

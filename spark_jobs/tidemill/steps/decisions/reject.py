@@ -26,7 +26,7 @@ from tidemill.storage.run_context import RunContext
 class NotRejectable(Refused):
     """Later batches have its rows in their state, or its input was published long ago.
 
-    Carries `pipeline_class` or `by_way_of`.
+    Carries `pipeline_class` or `kind`.
     """
 
 
@@ -54,13 +54,13 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
     layout = pipeline.layout
     increments = Increments(layout.increments)
     refuse_not_held(pipeline, increments.get(number))
-    made = increments.get(number).sealed.made
-    if made is not None and not made.in_order:
+    recomputation = increments.get(number).sealed.recomputation
+    if recomputation is not None and not recomputation.in_order:
         raise NotRejectable(
-            f"Increment {number:06d} is of a {made.by_way_of}, whose input is that of all batches "
-            f"up to {made.last}.",
+            f"Increment {number:06d} is of a {recomputation.kind}, whose input is that of all "
+            f"batches up to {recomputation.last}.",
             remedy="Leave it: nothing waits behind it, and only a release lets it out.",
-            by_way_of=made.by_way_of,
+            kind=recomputation.kind,
             increment=number,
         )
     note = read_note(layout, generation_of(pipeline))
@@ -112,8 +112,8 @@ def reinstate(
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     number = request.increment or 0
     place = rejected_batches(pipeline, number)
-    made = Recomputation(
-        by_way_of="reinstate",
+    recomputation = Recomputation(
+        kind="reinstate",
         generation=place.generation,
         first=place.first,
         last=place.last,
@@ -130,7 +130,7 @@ def reinstate(
 
     session = open_session(pipeline, "reinstate")
     epoch = 0 if lease is None else lease.epoch
-    found = recompute(session, pipeline, made, None, run.run_id, epoch, run.log)
+    found = recompute(session, pipeline, recomputation, None, run.run_id, epoch, run.log)
     with leased(run, lease, "reinstate") as held:
         rejected_batches(pipeline, number)
         again = seal_recomputed(run, found, held)
@@ -150,7 +150,7 @@ def rejected_batches(pipeline: Pipeline, number: int) -> BatchRange:
     """
     increment = Increments(pipeline.layout.increments).get(number)
     events = Journal(pipeline.layout.journal).events()
-    back = any(number in event.made.reinstates for event in events if event.made)
+    back = any(number in event.recomputation.reinstates for event in events if event.recomputation)
     passed_over = any(event.increment == number for event in events if event.kind == "reject")
     if increment.state is State.REJECTED and passed_over and not back:
         return increment.sealed.covers

@@ -61,11 +61,11 @@ class Entries:
         layout, gone_out = self.pipeline.layout, self._gone_out()
         lost = None
         for increment in Increments(layout.increments).all():
-            made = increment.sealed.made
-            if made is None or made.in_order or increment.number in gone_out:
+            recomputation = increment.sealed.recomputation
+            if recomputation is None or recomputation.in_order or increment.number in gone_out:
                 continue
             if increment.may_go_out:
-                faster = swap_order.conflicting_event(layout, made, self.events)
+                faster = swap_order.conflicting_event(layout, recomputation, self.events)
                 if faster is None:
                     self._append(increment)
                 elif increment.number == own:
@@ -78,7 +78,10 @@ class Entries:
     def _append(self, increment: Increment) -> None:
         seq = self.last + 1
         self.lease.check()
-        if increment.sealed.made is not None and increment.sealed.made.by_way_of == "rebuild":
+        if (
+            increment.sealed.recomputation is not None
+            and increment.sealed.recomputation.kind == "rebuild"
+        ):
             from tidemill.steps.parts.take_over import take_over
 
             take_over(self.pipeline, increment, seq, self.lease)
@@ -102,8 +105,8 @@ def _event(increment: Increment, seq: int, epoch: int) -> Event:
         generation=place.generation,
         first=place.first,
         last=place.last,
-        files=None if sealed.made is None else sealed.stored_in,
-        made=sealed.made,
+        files=None if sealed.recomputation is None else sealed.stored_in,
+        recomputation=sealed.recomputation,
         rows=0 if rejection else sealed.rows,
         rejected=0 if rejection else sealed.rejected,
         files_hash=decided.files_hash if decided else said["files_hash"],
@@ -121,5 +124,5 @@ def _kind(increment: Increment) -> EventKind:
         return "reject"
     if increment.sealed.in_order:
         return "increment"
-    made = increment.sealed.made
-    return "replace" if made is not None and made.by_way_of == "rebuild" else "swap"
+    recomputation = increment.sealed.recomputation
+    return "replace" if recomputation is not None and recomputation.kind == "rebuild" else "swap"

@@ -38,7 +38,7 @@ def seal_batches(
     batches: list[Batch],
     lease: Lease,
     run_id: str,
-    made: Recomputation | None = None,
+    recomputation: Recomputation | None = None,
 ) -> int:
     """Seal some batches as one increment.
 
@@ -46,7 +46,7 @@ def seal_batches(
         batches: In order; at least one.
         lease: Held by the caller.
         run_id: The run's id.
-        made: What they stand for, where that is not themselves.
+        recomputation: What they stand for, where that is not themselves.
 
     Returns:
         The number of the new increment.
@@ -68,7 +68,7 @@ def seal_batches(
             rows=sum(one.rows for one in (batches if net is None else net)),
             rejected=sum(batch.rejected for batch in batches),
             net=net,
-            made=made,
+            recomputation=recomputation,
             run_id=run_id,
             sealed=datetime.now(UTC),
             epoch=lease.epoch,

@@ -35,10 +35,12 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) 
     Raises:
         ExclusionsChanged: it holds input that does not count any more, or lacks some that does.
     """
-    layout, made = pipeline.layout, increment.sealed.made
-    if made is None:
+    layout, recomputation = pipeline.layout, increment.sealed.recomputation
+    if recomputation is None:
         return
-    built = next(one for one in generation_builds(layout) if one.generation == made.generation)
+    built = next(
+        one for one in generation_builds(layout) if one.generation == recomputation.generation
+    )
     if built.left_out != hash_of_excluded(excluded(layout)):
         raise ExclusionsChanged(
             f"Since increment {increment.number:06d} was computed, a person decided that other "
@@ -49,15 +51,15 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) 
     put_takeover(
         layout,
         Takeover(
-            generation=made.generation,
+            generation=recomputation.generation,
             kind="rebuild",
             of=current(layout),
             first=0,
             seq=seq,
             supersedes=tuple(one.number for one in unpublished(pipeline)),
-            by=made.by,
-            os_user=made.os_user,
-            reason=made.reason,
+            by=recomputation.by,
+            os_user=recomputation.os_user,
+            reason=recomputation.reason,
             born=datetime.now(UTC),
             epoch=lease.epoch,
         ),
