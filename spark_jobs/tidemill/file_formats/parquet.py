@@ -27,6 +27,14 @@ class MissingDataFile(Refused):
     """A file that a log or ledger names is not there; carries `file`."""
 
 
+def missing(path: Path) -> MissingDataFile:
+    return MissingDataFile(
+        f"{path} is not there, though it was committed.",
+        remedy="Restore it from a backup; nothing of ours deletes a committed file.",
+        file=path,
+    )
+
+
 @dataclass(frozen=True)
 class Footer:
     """The footer of one Parquet file.
@@ -79,11 +87,7 @@ def read_footer(path: Path) -> Footer:
         metadata = pq.read_metadata(path)
         schema = metadata.schema.to_arrow_schema()
     except FileNotFoundError as error:
-        raise MissingDataFile(
-            f"{path} is not there, though it was committed.",
-            remedy="Restore it from a backup; nothing of ours deletes a committed file.",
-            file=path,
-        ) from error
+        raise missing(path) from error
     except (pa.ArrowException, OSError) as error:
         raise TornParquet(
             f"{path} ({size} bytes) is not a whole Parquet file.",

@@ -14,7 +14,7 @@ from pyarrow import orc
 
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.avro import NotAvro, avro_rows
-from tidemill.file_formats.parquet import MissingDataFile
+from tidemill.file_formats.parquet import missing
 from tidemill.file_formats.text import count_lines, csv_rows
 from tidemill.file_formats.written_format import WriteFormat
 
@@ -44,11 +44,7 @@ def count_rows(path: Path, written: WriteFormat) -> int:
         separator = written.option("lineSep", "\n").encode()
         return count_lines(path, separator)
     except FileNotFoundError as error:
-        raise MissingDataFile(
-            f"{path} is not there, though it was committed.",
-            remedy="Restore it from a backup; nothing of ours deletes a committed file.",
-            file=path,
-        ) from error
+        raise missing(path) from error
     except (pa.ArrowException, NotAvro, OSError, EOFError, zlib.error) as error:
         size = path.stat().st_size
         raise TornOutput(

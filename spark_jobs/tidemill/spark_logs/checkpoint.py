@@ -69,32 +69,13 @@ class Checkpoint:
         """The last batch that was committed."""
         return max(self.commits, default=None)
 
-    @property
-    def virgin(self) -> bool:
-        """Whether no batch was ever planned."""
-        return not self.offsets and not self.commits
-
     def inputs(self, source: int | str = 0) -> Mapping[int, tuple[SourceFile, ...]]:
         """The files that each batch read from a file source, for every batch with offsets.
 
-        Asking for a batch raises what `inputs_of` raises; a batch without data has no files.
-        """
-        log = read_file_source_log(self.path, source)
-        return LogEntries(
-            self.offsets.files,
-            lambda _, batch: self._inputs(batch, log, source, self._offset_before(batch, source)),
-        )
-
-    def inputs_of(
-        self, batch: int, source: int | str = 0, *, after: int | None = None
-    ) -> tuple[SourceFile, ...]:
-        """The files that one batch read from a file source.
+        A batch without data has no files. An error is raised when its batch is asked for.
 
         Args:
-            batch: A batch that was planned.
             source: Its number, or its name where the query names its sources.
-            after: The source's offset before the batch (-1 for none), where the caller knows it
-                from the ledger; by default it is read from the batch before.
 
         Raises:
             OffsetsExpired: Spark no longer has the offsets of this batch or the one before it.
@@ -104,21 +85,12 @@ class Checkpoint:
             TornLogEntry: one of the entries is empty or cut off.
         """
         log = read_file_source_log(self.path, source)
-        if after is None:
-            after = self._offset_before(batch, source)
-        return self._inputs(batch, log, source, after)
 
-    def _inputs(
-        self,
-        batch: int,
-        log: Mapping[int, tuple[SourceFile, ...]],
-        source: int | str,
-        after: int,
-    ) -> tuple[SourceFile, ...]:
-        return files_between(log, after, self._log_offset(batch, source), self.path)
+        def files(_: Path, batch: int) -> tuple[SourceFile, ...]:
+            before = self._log_offset(batch - 1, source) if batch else -1
+            return files_between(log, before, self._log_offset(batch, source), self.path)
 
-    def _offset_before(self, batch: int, source: int | str) -> int:
-        return self._log_offset(batch - 1, source) if batch else -1
+        return LogEntries(self.offsets.files, files)
 
     def _log_offset(self, batch: int, source: int | str) -> int:
         if batch not in self.offsets:

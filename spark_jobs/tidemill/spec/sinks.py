@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from tidemill.spec.model import Column, Model, PlainName, doubled_in
-from tidemill.spec.sources.base import OptionValue, as_text
+from tidemill.spec.model import Column, Model, PlainName
+from tidemill.spec.sources.base import Options, as_text
 
 # What Spark's Kafka sink sets itself, or takes from the connection.
 ENGINE_OPTIONS = frozenset(
@@ -31,15 +31,11 @@ class KafkaSink(Model):
     kind: Literal["kafka"]
     conn_id: PlainName = "tidemill_kafka"
     topic: str | None = None
-    options: dict[str, OptionValue] = {}
+    options: Options = {}
 
     @field_validator("options")
     @classmethod
     def _are_the_producers(cls, options: dict[str, Any]) -> dict[str, Any]:
-        doubled = doubled_in(options)
-        if doubled:
-            msg = f"option '{doubled}' is given twice; Spark's options know no case"
-            raise ValueError(msg)
         for name in options:
             low = name.lower()
             if low.startswith(("kafka.sasl", "kafka.ssl")):

@@ -157,7 +157,7 @@ def test_without_anything_published_all_of_it_is_taken_in_again(tmp_path: Path) 
     history.increment([row(1)], outcome="held")
     assert forked(history) == "live-0002"
     fork = open_generation(history.pipeline)
-    assert fork.checkpoint.virgin
+    assert fork.checkpoint.latest_offsets is None
     assert fork.note is None
     assert Ledger(history.layout, "live-0002").batches() == []
     # A retry, and a doctor that is cleared, find it there.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -55,6 +55,34 @@ class Connection(BaseModel):
             if secret:
                 text = text.replace(secret, "***")
         return " ".join(text.split())[:LONGEST_TEXT]
+
+    def client_arguments(
+        self, settings: Collection[str], database: str, refused: type[UsageError], server: str
+    ) -> dict[str, Any]:
+        """The connection as arguments of a database's client.
+
+        Args:
+            settings: What the client takes from the connection's extra.
+            database: The client's name for the connection's `schema`.
+            refused: Raised with `key` for any other setting.
+            server: What an error calls the database.
+        """
+        for key in self.settings:
+            if key not in settings:
+                raise refused(
+                    f"The {server} connection's extra has '{key}', which is not taken.",
+                    remedy=f"Remove it; known are {', '.join(sorted(settings))}.",
+                    key=key,
+                )
+        fields = {
+            "host": self.host,
+            "port": self.port,
+            "user": self.login,
+            "password": self.password.get_secret_value() if self.password else None,
+            database: self.schema_,
+        }
+        given = {name: value for name, value in fields.items() if value is not None}
+        return {**self.settings, **given}
 
 
 def variable(conn_id: str) -> str:

@@ -30,6 +30,9 @@ EXTRAS = frozenset(
     }
 )
 
+# Codes of errors: cannot connect, gone away, lost; not allowed in, no such database.
+UNREACHABLE = (2002, 2003, 2006, 2013, 2055, 1044, 1045, 1049, 1053, 1130, 1927)
+
 
 class MariaDbSettingRefused(UsageError):
     """A MariaDB connection has an unknown setting; carries `key`, no value."""
@@ -44,25 +47,10 @@ def pymysql_arguments(connection: Connection) -> dict[str, Any]:
     Raises:
         MariaDbSettingRefused: one of them is unknown to PyMySQL, or opens the client to the server.
     """
-    for key in connection.settings:
-        if key not in EXTRAS:
-            raise MariaDbSettingRefused(
-                f"The MariaDB connection's extra has '{key}', which is not taken.",
-                remedy=f"Remove it; known are {', '.join(sorted(EXTRAS))}.",
-                key=key,
-            )
-    password = connection.password
-    fields = {
-        "host": connection.host,
-        "port": connection.port,
-        "user": connection.login,
-        "password": password.get_secret_value() if password else None,
-        "database": connection.schema_,
-    }
-    given = {name: value for name, value in fields.items() if value is not None}
+    given = connection.client_arguments(EXTRAS, "database", MariaDbSettingRefused, "MariaDB")
     patience = {
         "connect_timeout": CONNECT_SECONDS,
         "read_timeout": STATEMENT_SECONDS,
         "write_timeout": STATEMENT_SECONDS,
     }
-    return {**patience, **connection.settings, **given}
+    return {**patience, **given}

@@ -39,6 +39,9 @@ EXTRAS = frozenset(
     }
 )
 
+# SQLSTATE classes of errors: connection, shutdown, login, no such database.
+UNREACHABLE = ("08", "57", "28", "3D")
+
 
 class PostgresSettingRefused(UsageError):
     """A PostgreSQL connection has an unknown setting; carries `key`, no value."""
@@ -54,20 +57,5 @@ def psycopg_arguments(connection: Connection) -> dict[str, Any]:
     Raises:
         PostgresSettingRefused: one of them is unknown to libpq.
     """
-    for key in connection.settings:
-        if key not in EXTRAS:
-            raise PostgresSettingRefused(
-                f"The PostgreSQL connection's extra has '{key}', which libpq does not take.",
-                remedy=f"Remove it; known are {', '.join(sorted(EXTRAS))}.",
-                key=key,
-            )
-    password = connection.password
-    fields = {
-        "host": connection.host,
-        "port": connection.port,
-        "user": connection.login,
-        "password": password.get_secret_value() if password else None,
-        "dbname": connection.schema_,
-    }
-    given = {name: value for name, value in fields.items() if value is not None}
-    return {"connect_timeout": CONNECT_SECONDS, **connection.settings, **given}
+    given = connection.client_arguments(EXTRAS, "dbname", PostgresSettingRefused, "PostgreSQL")
+    return {"connect_timeout": CONNECT_SECONDS, **given}

@@ -12,9 +12,8 @@ import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from tidemill.contract.connections import mariadb, postgres
 from tidemill.contract.connections.airflow import Connection, connection
-from tidemill.contract.connections.mariadb import pymysql_arguments
-from tidemill.contract.connections.postgres import psycopg_arguments
 from tidemill.contract.errors import Refused, TransientError
 from tidemill.engine.sources.read import schema_of
 from tidemill.ledger.input_file import sha256_of
@@ -29,8 +28,8 @@ from tidemill.spec.static_inputs import DatabaseStatic, PostgresStatic
 ROWS_AT_ONCE = 10_000
 COPY = "rows.parquet"
 FETCHED = "fetched"
-# Cannot connect, gone away, lost; not allowed in, no such database; busy.
-UNREACHABLE = (2002, 2003, 2006, 2013, 2055, 1044, 1045, 1049, 1053, 1130, 1927, 1205, 1213, 1040)
+# Locks, deadlocks, too many connections, in MariaDB.
+BUSY = (1205, 1213, 1040)
 Chunks = Iterator[Sequence[Sequence[Any]]]
 
 
@@ -123,7 +122,7 @@ def _of_postgres(name: str, static: DatabaseStatic, given: Connection) -> Iterat
 
     try:
         with closing(
-            psycopg.connect(**psycopg_arguments(given), application_name="tidemill")
+            psycopg.connect(**postgres.psycopg_arguments(given), application_name="tidemill")
         ) as connected:
             connected.read_only = True
             connected.execute("SET LOCAL TIME ZONE 'UTC'")
@@ -136,7 +135,7 @@ def _of_postgres(name: str, static: DatabaseStatic, given: Connection) -> Iterat
         said = given.scrubbed(error.diag.message_primary or str(error))
         state = error.sqlstate
         gone = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-        if gone and (state is None or state.startswith(("08", "57", "28", "3D"))):
+        if gone and (state is None or state.startswith(postgres.UNREACHABLE)):
             raise _unreachable(name, static, said) from None
         raise _refused(name, said, state) from None
 
@@ -150,7 +149,7 @@ def _of_mariadb(name: str, static: DatabaseStatic, given: Connection) -> Iterato
         with (
             closing(
                 pymysql.connect(
-                    **pymysql_arguments(given),
+                    **mariadb.pymysql_arguments(given),
                     charset="utf8mb4",
                     program_name="tidemill",
                     local_infile=False,
@@ -166,7 +165,8 @@ def _of_mariadb(name: str, static: DatabaseStatic, given: Connection) -> Iterato
     except (pymysql.Error, OSError) as error:
         said = given.scrubbed(str(error.args[-1] if error.args else error))
         code = error.args[0] if error.args else None
-        if isinstance(error, OSError | pymysql.InterfaceError) or code in UNREACHABLE:
+        gone = isinstance(error, OSError | pymysql.InterfaceError)
+        if gone or code in mariadb.UNREACHABLE or code in BUSY:
             raise _unreachable(name, static, said) from None
         raise _refused(name, said, code) from None
 

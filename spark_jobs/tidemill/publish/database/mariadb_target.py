@@ -11,7 +11,7 @@ import pymysql
 from pymysql.cursors import Cursor
 
 from tidemill.contract.connections.airflow import Connection, connection
-from tidemill.contract.connections.mariadb import pymysql_arguments
+from tidemill.contract.connections.mariadb import UNREACHABLE, pymysql_arguments
 from tidemill.contract.errors import UsageError
 from tidemill.publish.database.errors import busy, refused, unreachable
 from tidemill.publish.database.mariadb_session import MariaDbSession
@@ -28,8 +28,6 @@ STRICT = (
 QUOTED_VALUE = re.compile(r"(entry|value:?) '.*'(?= for )", re.DOTALL)
 # Locks, deadlocks, too many connections.
 BUSY = (1205, 1213, 1040, 1203, 1226)
-# Cannot connect, gone away, lost; not allowed in, no such database: a person fixes these elsewhere.
-UNREACHABLE = (2002, 2003, 2006, 2013, 2055, 1044, 1045, 1049, 1053, 1130, 1927)
 
 
 class MariaDbTarget(DatabaseTarget):

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import errors
 
 from tidemill.contract.connections.airflow import Connection, connection
-from tidemill.contract.connections.postgres import psycopg_arguments
+from tidemill.contract.connections.postgres import UNREACHABLE, psycopg_arguments
 from tidemill.contract.errors import UsageError
 from tidemill.publish.database.errors import busy, refused, unreachable
 from tidemill.publish.database.postgres_session import PostgresSession
@@ -69,7 +69,7 @@ def ours(target: str, given: Connection) -> Iterator[None]:
     except BUSY as error:
         raise busy(target, _said(error, given), error.sqlstate) from None
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        if error.sqlstate is not None and not error.sqlstate.startswith(("08", "57", "28", "3D")):
+        if error.sqlstate is not None and not error.sqlstate.startswith(UNREACHABLE):
             raise refused(target, _said(error, given), error.sqlstate) from None
         raise unreachable(target, _said(error, given)) from None
     except psycopg.Error as error:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, StringConstraints, model_validator
 
 from tidemill.contract.syntax.ddl import column_names
 from tidemill.spec.event_time import EventTime
@@ -13,6 +14,17 @@ from tidemill.spec.model import ENGINE_PREFIX, Expression, Model, Name, doubled_
 
 Ddl = Annotated[str, StringConstraints(min_length=1)]
 OptionValue = str | bool | int
+
+
+def _given_once(options: dict[str, OptionValue]) -> dict[str, OptionValue]:
+    doubled = doubled_in(options)
+    if doubled:
+        msg = f"option '{doubled}' is given twice; Spark's options know no case"
+        raise ValueError(msg)
+    return options
+
+
+Options = Annotated[dict[str, OptionValue], AfterValidator(_given_once)]
 
 
 class Rating(StrEnum):
@@ -32,7 +44,7 @@ class BaseSource(Model):
         row_rules: In addition to the spec's.
     """
 
-    options: dict[str, OptionValue] = {}
+    options: Options = {}
     event_time: EventTime | None = None
     row_rules: dict[Name, Expression] = {}
 
@@ -61,15 +73,6 @@ class BaseSource(Model):
         """The options for Spark's reader, as text."""
         return {name: as_text(value) for name, value in self.options.items()}
 
-    @field_validator("options")
-    @classmethod
-    def _given_once(cls, options: dict[str, Any]) -> dict[str, Any]:
-        doubled = doubled_in(options)
-        if doubled:
-            msg = f"option '{doubled}' is given twice; Spark's options know no case"
-            raise ValueError(msg)
-        return options
-
     @model_validator(mode="after")
     def _event_time_is_a_column(self) -> Self:
         if self.event_time and self.event_time.column not in self.columns:
@@ -87,16 +90,28 @@ def checked_columns(ddl: str) -> str:
     Raises:
         ValueError: a column is given twice, is kept for the engine, or the text is not DDL.
     """
-    names = column_names(ddl)
+    check_names(column_names(ddl), "column")
+    return ddl
+
+
+def check_names(names: Sequence[str], what: str) -> None:
+    """Prove that columns may stand in a table.
+
+    Args:
+        names: The columns.
+        what: What an error calls one of them.
+
+    Raises:
+        ValueError: one is given twice, or is kept for the engine.
+    """
     doubled = doubled_in(names)
     if doubled:
-        msg = f"column '{doubled}' is given twice; Spark's columns know no case"
+        msg = f"{what} '{doubled}' is given twice; Spark's columns know no case"
         raise ValueError(msg)
-    reserved = [name for name in names if name.startswith(ENGINE_PREFIX)]
+    reserved = next((name for name in names if name.startswith(ENGINE_PREFIX)), None)
     if reserved:
-        msg = f"column '{reserved[0]}' begins with '_', which is kept for the engine"
+        msg = f"{what} '{reserved}' begins with '_', which is kept for the engine"
         raise ValueError(msg)
-    return ddl
 
 
 def as_text(value: OptionValue) -> str:

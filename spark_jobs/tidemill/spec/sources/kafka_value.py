@@ -8,8 +8,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from tidemill.contract.syntax.ddl import column_names
-from tidemill.spec.model import ENGINE_PREFIX, Model, doubled_in
-from tidemill.spec.sources.base import Ddl, OptionValue, as_text, checked_columns
+from tidemill.spec.model import Model
+from tidemill.spec.sources.base import Ddl, Options, as_text, check_names, checked_columns
 
 # A record that does not parse is kept beside the others, whatever the spec says.
 ENGINE_OPTIONS = frozenset({"mode", "columnnameofcorruptrecord"})
@@ -27,7 +27,7 @@ class KafkaValue(Model):
 
     format: Literal["json", "csv", "avro", "text", "binary"] = "json"
     schema_: Ddl | None = Field(default=None, alias="schema")
-    options: dict[str, OptionValue] = {}
+    options: Options = {}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -49,10 +49,6 @@ class KafkaValue(Model):
         taken = next((name for name in options if name.lower() in ENGINE_OPTIONS), None)
         if taken:
             msg = f"option '{taken}' is set by the engine; remove it"
-            raise ValueError(msg)
-        doubled = doubled_in(options)
-        if doubled:
-            msg = f"option '{doubled}' is given twice; Spark's options know no case"
             raise ValueError(msg)
         return options
 
@@ -95,12 +91,4 @@ def avro_fields(schema: str) -> tuple[str, ...]:
 
 
 def _check_avro(schema: str) -> None:
-    names = avro_fields(schema)
-    doubled = doubled_in(names)
-    if doubled:
-        msg = f"field '{doubled}' is given twice; Spark's columns know no case"
-        raise ValueError(msg)
-    reserved = next((name for name in names if name.startswith(ENGINE_PREFIX)), None)
-    if reserved:
-        msg = f"field '{reserved}' begins with '_', which is kept for the engine"
-        raise ValueError(msg)
+    check_names(avro_fields(schema), "field")

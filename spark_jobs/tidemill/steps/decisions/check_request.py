@@ -59,22 +59,10 @@ def asked(run: RunContext, request: RunRequest, generation: Generation | None) -
             {**facts, "increment": own},
         )
     match request.role:
-        case "release":
-            release(
-                pipeline,
-                _increment(pipeline, request),
-                by=request.by,
-                reason=request.reason,
-                run_id=run.run_id,
-            )
-        case "reject":
-            reject(
-                pipeline,
-                _increment(pipeline, request),
-                by=request.by,
-                reason=request.reason,
-                run_id=run.run_id,
-            )
+        case "release" | "reject":
+            decide = release if request.role == "release" else reject
+            number, by, reason = _increment(pipeline, request), request.by, request.reason
+            decide(pipeline, number, by=by, reason=reason, run_id=run.run_id)
         case "reinstate":
             must_say_why("reinstatement", by=request.by, reason=request.reason)
             rejected_batches(pipeline, _increment(pipeline, request))
