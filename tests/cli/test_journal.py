@@ -16,11 +16,11 @@ from tidemill.journal.journal import Event
 from tidemill.publish.delta.table_schema import SchemaChanged
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.withdrawal import withdraw_event
-from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions import withdraw as steps
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.storage.lease import newest_epoch
+from tidemill.storage.run_context import LeasedRun
 
 
 @pytest.fixture(autouse=True)
@@ -77,15 +77,15 @@ def test_a_withdrawn_event_counts_nowhere_and_its_increment_waits_for_a_person(
 def test_an_event_whose_withdrawal_was_killed_does_not_go_out_again(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def withdraw_and_die(pipeline: Pipeline, event: Event, *args: Any, **more: Any) -> Any:
-        done = withdraw_event(pipeline, event, *args, **more)
+    def withdraw_and_die(run: LeasedRun, event: Event, **more: Any) -> Any:
+        done = withdraw_event(run, event, **more)
         if event.seq == 2:
             raise KeyboardInterrupt
         return done
 
     monkeypatch.setattr("tidemill.steps.decisions.withdraw.withdraw_event", withdraw_and_die)
     with pytest.raises(KeyboardInterrupt):
-        steps.withdraw(history.pipeline, 2, by="Ada", reason="bad", run_id="killed", log=print)
+        steps.withdraw(history.run("killed"), 2, by="Ada", reason="bad")
     assert history.publish().outcome is Outcome.DONE
     assert history.ids() == [1]
 

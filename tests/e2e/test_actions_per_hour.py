@@ -28,7 +28,6 @@ from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import perform
 from tidemill.steps.parts.seal import seal
-from tidemill.storage.lease import hold
 from tidemill.storage.run_context import RunContext
 
 pytestmark = pytest.mark.jvm
@@ -88,8 +87,8 @@ class Building:
     def publish(self, batch: int) -> Report:
         """Publish what was committed up to a batch, as if the gate had come just then."""
         with patch.object(Ledger, "latest", lambda _: batch):
-            with hold(self.pipeline.layout.lease, step="gate", run_id=f"run-{batch}") as lease:
-                number = seal(self.pipeline, lease, f"run-{batch}")
+            with RunContext(self.pipeline, f"run-{batch}", lambda _: None).hold("gate") as held:
+                number = seal(held)
             assert number is not None
             self.judge(number)
             return self.step("publish", f"run-{batch}")

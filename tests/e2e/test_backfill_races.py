@@ -47,7 +47,7 @@ def test_a_backfill_that_lost_its_race_is_computed_again_and_nothing_is_lost(
 
     def compute_and_meet(*args: Any) -> engine.Recomputed:
         found = compute(*args)
-        run_id = args[4]
+        run_id = args[1].run_id
         if run_id not in met:
             met.add(run_id)
             computed.wait()

@@ -20,6 +20,7 @@ from tidemill.engine.spark_errors import QueryInterrupted
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.storage.lease import Lease, hold
+from tidemill.storage.run_context import LeasedRun, RunContext
 
 pytestmark = pytest.mark.jvm
 
@@ -37,10 +38,13 @@ def test_a_second_query_on_a_checkpoint_is_refused_and_the_first_goes_on(
     ledger = Ledger(mill.layout, FIRST_GENERATION)
     always = StreamTrigger(TriggerKind.PROCESSING_TIME, timedelta(seconds=1))
 
+    def run_named(run_id: str, lease: Lease) -> LeasedRun:
+        return RunContext(pipeline, run_id, lambda _: None).holding(lease)
+
     def second(lease: Lease) -> None:
         # Within one session the name of the query would forbid it already.
         other = session_within(session, pipeline)
-        ingest(other, pipeline, lease, "second", lambda _: None)
+        ingest(other, run_named("second", lease))
 
     until_over = RunOptions(always, stop=lambda: "over" if over.is_set() else None)
     # One lease for both: with two the second would not come as far as Spark.
@@ -49,7 +53,7 @@ def test_a_second_query_on_a_checkpoint_is_refused_and_the_first_goes_on(
         ThreadPoolExecutor(2) as pool,
     ):
         mill.deliver_days(range(1, 2))
-        first = pool.submit(ingest, session, pipeline, lease, "first", lambda _: None, until_over)
+        first = pool.submit(ingest, session, run_named("first", lease), until_over)
         try:
             wait_for(lambda: first.done() or ledger.latest() == 0)
             with pytest.raises(QueryInterrupted, match="same id is already active"):

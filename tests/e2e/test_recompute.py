@@ -21,6 +21,7 @@ from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.offset_ranges import Range
 from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,7 +84,7 @@ def backfill(
     extent = extent_of(spark, flow.pipeline, start, end)
     asked = recomputation(flow, extent.partitions, **changes)
     log = (said if said is not None else []).append
-    return recompute(spark, flow.pipeline, asked, extent, "again", 0, log)
+    return recompute(spark, RunContext(flow.pipeline, "again", log), asked, extent)
 
 
 def rows_of(flow: Flow | KafkaMill, found: Recomputed, *columns: str) -> list[tuple[Any, ...]]:
@@ -106,9 +107,8 @@ def dry(flow: Flow, spark: SparkSession, start: datetime, end: datetime) -> DryR
 
     extent = extent_of(spark, flow.pipeline, start, end)
     before = set(flow.layout.table.iterdir())
-    found = dry_run(
-        spark, flow.pipeline, recomputation(flow, extent.partitions), extent, "dry", lambda _: None
-    )
+    run = RunContext(flow.pipeline, "dry", lambda _: None)
+    found = dry_run(spark, run, recomputation(flow, extent.partitions), extent)
     assert set(flow.layout.table.iterdir()) == before
     return found
 

@@ -20,6 +20,7 @@ from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.late_rows import LateLog
 from tidemill.spark_logs.partition_paths import partition_values
 from tidemill.steps.decisions.flush import flush
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,9 +170,8 @@ def replayed(flow: Flow, spark: SparkSession, last: int, **more: Any) -> Rows:
     )
     place = BatchRange(generation=SCRATCH, first=last, last=last)
     before = settings(spark)
-    replay(
-        spark, pipeline, recomputation, place, more.get("keep", lambda rows: rows), lambda _: None
-    )
+    run = RunContext(pipeline, "replay", lambda _: None)
+    replay(spark, run, recomputation, place, more.get("keep", lambda rows: rows))
     assert settings(spark) == before
     assert not flow.layout.checkpoint(SCRATCH).exists()
     sink = flow.layout.sink(SCRATCH)

@@ -16,7 +16,6 @@ from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
 from tidemill.steps.decisions.repair_target import repair_target
 from tidemill.steps.decisions.withdraw import NotWithdrawable, withdraw
 from tidemill.steps.parts.seal import seal
-from tidemill.storage.lease import hold
 
 
 def reject_and_publish(history: History) -> Report:
@@ -26,8 +25,8 @@ def reject_and_publish(history: History) -> Report:
 
 
 def seal_and_publish(history: History) -> Report:
-    with hold(history.layout.lease, step="gate", run_id="gate") as lease:
-        seal(history.pipeline, lease, "gate")
+    with history.run("gate").hold("gate") as held:
+        seal(held)
     newest = history.increments.numbers()[-1]
     if history.increments.get(newest).verdict is None:
         history.judge(newest)
@@ -82,9 +81,7 @@ def repair_targets_and_publish(history: History) -> Report:
 
 def withdraw_and_publish(history: History) -> Report:
     with suppress(NotWithdrawable):
-        withdraw(
-            history.pipeline, 2, by="ann", reason="wrong", run_id="withdraw", log=lambda _: None
-        )
+        withdraw(history.run("withdraw"), 2, by="ann", reason="wrong")
     return history.publish("withdraw")
 
 

@@ -138,8 +138,8 @@ def test_a_gate_that_was_paused_does_not_take_another_runs_increment_for_its_own
     stop = "link increments/000001/sealed.json"
     with writer_elsewhere(history.home, "seal", "elsewhere", stop=stop) as writer:
         writer.pause()
-        with hold(layout.lease, step="gate", run_id="here") as held:
-            assert seal(history.pipeline, held, "here") == 1
+        with history.run("here").hold("gate") as held:
+            assert seal(held) == 1
         assert writer.go_on() in REFUSED
     assert history.increments.get(1).sealed.run_id == "here"
     assert read_run_increment(layout.run("elsewhere")) is None

@@ -96,12 +96,11 @@ def _publish_and_leave(history: History, run_id: str) -> str:
 
 def _seal(history: History, run_id: str) -> str:
     """Seal as the gate does, before it judges."""
-    pipeline = history.pipeline
     try:
-        with hold(pipeline.layout.lease, step="gate", run_id=run_id) as held:
-            number = seal(pipeline, held, run_id)
+        with history.run(run_id).hold("gate") as held:
+            number = seal(held)
             assert number is not None
-            remember(pipeline.layout.run(run_id), number)
+            remember(history.layout.run(run_id), number)
     except TidemillError as error:
         return error.code
     return "done"

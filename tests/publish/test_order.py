@@ -14,7 +14,7 @@ from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.target import NotOurTurn
-from tidemill.steps import publish as step
+from tidemill.storage import run_context
 from tidemill.storage.lease import Lease, hold
 
 
@@ -113,7 +113,7 @@ def test_a_verdict_that_came_while_publish_waited_for_the_lease_counts(
         with hold(folder, **options) as lease:
             yield lease
 
-    monkeypatch.setattr(step, "hold", after_a_gate)
+    monkeypatch.setattr(run_context, "hold", after_a_gate)
     assert history.publish("run-1").outcome is Outcome.WAITING
     assert history.ids() == []
 

@@ -23,7 +23,6 @@ from tidemill.publish import swap_order
 from tidemill.publish.catch_up import CatchUp, EventOvertaken
 from tidemill.publish.registry import targets_of
 from tidemill.steps.parts.journal_entries import Entries
-from tidemill.storage.lease import hold
 
 SECOND = date(2024, 1, 2)
 Patch = pytest.MonkeyPatch
@@ -44,8 +43,8 @@ def once(action: Callable[[], object]) -> Callable[[], None]:
 
 def put_into_the_journal(history: History, number: int) -> Event:
     """The event of an increment, whatever has become of it; no target gets it."""
-    with hold(history.layout.lease, step="publish", run_id="paused") as lease:
-        entries = Entries(history.pipeline, lease)
+    with history.run("paused").hold("publish") as held:
+        entries = Entries(held)
         entries._append(history.increments.get(number))
     return entries.events[-1]
 
@@ -111,11 +110,8 @@ def test_it_is_looked_at_once_more_before_a_target_gets_it(published: History) -
     published.increment([row(3, SECOND)])
     put_into_the_journal(published, 3)
     put_into_the_journal(published, swap)
-    with hold(published.layout.lease, step="publish", run_id="next") as lease:
-        targets = targets_of(published.pipeline, lease.epoch, print)
-        run = CatchUp(
-            published.pipeline, targets, epoch=lease.epoch, run_id="next", log=lambda _: None
-        )
+    with published.run("next").hold("publish") as held:
+        run = CatchUp(held, targets_of(published.pipeline, held.epoch, print))
         with pytest.raises(EventOvertaken) as refused:
             run.run()
     assert (refused.value.seq, refused.value.increment) == (3, swap)

@@ -13,6 +13,7 @@ from tidemill.journal.journal import Event
 from tidemill.publish.catch_up import CatchUp
 from tidemill.publish.payload import Payload
 from tidemill.publish.target import Target
+from tidemill.storage.lease import Lease
 
 
 @dataclass
@@ -63,7 +64,7 @@ def history(history: History) -> History:
 
 
 def catch_up(history: History, *shelves: Target) -> list[tuple[int, str]]:
-    run = CatchUp(history.pipeline, shelves, epoch=99, run_id="run", log=lambda _: None)
+    run = CatchUp(history.run("run").holding(Lease(history.layout.lease, 99)), shelves)
     return [(event.increment, applied.target) for event, applied in run.run()]
 
 

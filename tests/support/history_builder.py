@@ -247,7 +247,7 @@ class History(Seen):
         """Seal everything committed and not yet sealed."""
         run_id = run_id or f"run-{max(self.increments.numbers(), default=0) + 1}"
         lease = Lease(self.layout.lease, newest_epoch(self.layout.lease))
-        number = seal(self.pipeline, lease, run_id)
+        number = seal(RunContext(self.pipeline, run_id, lambda _: None).holding(lease))
         assert number is not None
         remember(self.layout.run(run_id), number)
         return self.increments.get(number).sealed

@@ -15,6 +15,7 @@ from tidemill.contract.project import find
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.spec.pipeline import open_pipeline, root
 from tidemill.steps.decisions.withdraw import withdraw as take_back
+from tidemill.storage.run_context import RunContext
 
 journal = Typer(
     help="Look at what goes out, and take back what no target can apply.", no_args_is_help=True
@@ -54,14 +55,8 @@ def withdraw(
     Its increment is held from then on: redo it, reject it, or release it after all.
     """
     screen = Screen(json)
-    done = take_back(
-        open_pipeline(name),
-        event,
-        by=decider(by),
-        reason=reason,
-        run_id=manual_run_id("withdraw"),
-        log=screen.line,
-    )
+    run = RunContext(open_pipeline(name), manual_run_id("withdraw"), screen.line)
+    done = take_back(run, event, by=decider(by), reason=reason)
     for one in done:
         screen.line(f"event {one.seq} is withdrawn: {one.reason}")
     screen.line(f"where that leaves its increment: tidemill status {name}")

@@ -7,16 +7,13 @@ it. Only the head target, the first, blocks: no other target gets ahead of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from tidemill.contract.errors import TidemillError, TransientError
-from tidemill.contract.log import Log
 from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.publish.outgoing_event import Outgoing
 from tidemill.publish.swap_order import overtaken
 from tidemill.publish.target import Target
-from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 
 
 class EventOvertaken(TransientError):
@@ -27,28 +24,13 @@ class CatchUp:
     """One run's way through the journal.
 
     Args:
-        pipeline: The pipeline of the journal.
         targets: The head target first.
-        epoch: The epoch of the writer's lease.
-        run_id: The run's id.
-        log: Gets lines for the task log.
     """
 
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        targets: Sequence[Target],
-        *,
-        epoch: int,
-        run_id: str,
-        log: Log,
-    ) -> None:
-        self.pipeline = pipeline
+    def __init__(self, run: LeasedRun, targets: Sequence[Target]) -> None:
+        self.context = run
         self.targets = targets
-        self.epoch = epoch
-        self.run_id = run_id
-        self.log = log
-        self.journal = Journal(pipeline.layout.journal)
+        self.journal = Journal(run.layout.journal)
         self.failed: dict[str, TidemillError] = {}
 
     def run(self) -> list[tuple[Event, Applied]]:
@@ -62,7 +44,7 @@ class CatchUp:
         due = {target.name: set(self.journal.behind(target.name)) for target in self.targets}
         events = self.journal.events()
         for number, event in enumerate(events):
-            outgoing = Outgoing(self.pipeline, event, self.epoch)
+            outgoing = Outgoing(self.context.pipeline, event, self.context.epoch)
             for target in self.targets:
                 if event.seq in due[target.name] and not self._waits(target):
                     applied = self._try(target, outgoing, events[:number])
@@ -80,7 +62,7 @@ class CatchUp:
             return self._apply(target, outgoing, before)
         except TidemillError as error:
             self.failed[target.name] = error
-            self.log(f"{target.name}: {error.code}: {error}")
+            self.context.log(f"{target.name}: {error.code}: {error}")
             return None
 
     def _apply(self, target: Target, outgoing: Outgoing, before: Sequence[Event]) -> Applied:
@@ -91,7 +73,7 @@ class CatchUp:
                 self._refuse_overtaken(event, before)
             payload = outgoing.payload
             # The journal may have been read, or an event put there, before the lease was lost.
-            Lease(self.pipeline.layout.lease, self.epoch).check()
+            self.context.lease.check()
             if head:
                 outgoing.keep_rejected()
             version = target.apply(event, payload)
@@ -104,15 +86,15 @@ class CatchUp:
                 target=target.name,
                 head=head,
                 version=version,
-                run_id=self.run_id,
-                at=datetime.now(UTC),
+                run_id=self.context.run_id,
+                at=self.context.clock(),
             )
         )
-        self.log(_sentence(event, applied))
+        self.context.log(_sentence(event, applied))
         return applied
 
     def _refuse_overtaken(self, event: Event, before: Sequence[Event]) -> None:
-        why = overtaken(self.pipeline.layout, event, before)
+        why = overtaken(self.context.layout, event, before)
         if why is not None:
             raise EventOvertaken(
                 f"Event {event.seq} of the journal, of increment {event.increment:06d}, came too "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.contract.errors import Refused
@@ -30,8 +29,7 @@ from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal
-from tidemill.storage.lease import Lease, hold
-from tidemill.storage.run_context import RunContext
+from tidemill.storage.run_context import LeasedRun, RunContext
 
 
 class SealBroken(Refused):
@@ -51,29 +49,28 @@ def gate(run: RunContext) -> Ended:
     """
     layout = run.pipeline.layout
     increments = Increments(layout.increments)
-    with hold(layout.lease, step="gate", run_id=run.run_id) as lease:
+    with run.hold("gate") as held:
         number = read_run_increment(layout.run(run.run_id))
         if number is None:
             if not _seals(run):
                 return Ended(Outcome.DONE, "nothing was computed that could be judged")
-            waits = _judge_orphans(run, increments, lease)
+            waits = _judge_orphans(held, increments)
             if waits is not None:
                 return waits
-            number = _never_judged(increments) or seal(run.pipeline, lease, run.run_id)
+            number = _never_judged(increments) or seal(held)
             if number is None:
                 return Ended(Outcome.DONE, "nothing new to judge")
-            lease.check()
+            held.lease.check()
             remember(layout.run(run.run_id), number)
-        return judge_own(run, number, lease)
+        return judge_own(held, number)
 
 
-def judge_own(run: RunContext, number: int, lease: Lease) -> Ended:
+def judge_own(run: LeasedRun, number: int) -> Ended:
     """Judge an increment that is not published yet.
 
     Args:
         run: The run that judges it.
         number: The increment's number.
-        lease: Held by the caller.
     """
     layout = run.pipeline.layout
     increments, journal = Increments(layout.increments), Journal(layout.journal)
@@ -82,7 +79,7 @@ def judge_own(run: RunContext, number: int, lease: Lease) -> Ended:
         applied = journal.published().get(event.seq)
         where = f"already in version {applied.version}" if applied else "already in the journal"
         return Ended(Outcome.DONE, where, {"increment": number})
-    return _judge(run, increments, increments.get(number), lease)
+    return _judge(run, increments, increments.get(number))
 
 
 def _seals(run: RunContext) -> bool:
@@ -102,7 +99,7 @@ def _never_judged(increments: Increments) -> int | None:
     )
 
 
-def _judge_orphans(run: RunContext, increments: Increments, lease: Lease) -> Ended | None:
+def _judge_orphans(run: LeasedRun, increments: Increments) -> Ended | None:
     """Judge what other runs computed again and did not live to judge.
 
     The run that was asked for it judges it too, if it comes back; until then a redo would block all
@@ -114,14 +111,14 @@ def _judge_orphans(run: RunContext, increments: Increments, lease: Lease) -> End
     for increment in increments.all():
         if increment.sealed.recomputation is not None and increment.state is State.SEALED:
             its_run = replace(run, run_id=increment.sealed.run_id)
-            ended = _judge(its_run, increments, increment, lease)
+            ended = _judge(its_run, increments, increment)
             run.log(f"of run {its_run.run_id}: {ended.reason}")
             if ended.outcome is Outcome.NEEDS_SPARK:
                 return ended
     return None
 
 
-def _judge(run: RunContext, increments: Increments, increment: Increment, lease: Lease) -> Ended:
+def _judge(run: LeasedRun, increments: Increments, increment: Increment) -> Ended:
     pipeline, sealed = run.pipeline, increment.sealed
     if increment.state in (State.RELEASED, State.REJECTED, State.SUPERSEDED):
         return Ended(Outcome.DONE, f"increment {sealed.increment:06d} was {increment.state}")
@@ -169,10 +166,10 @@ def _judge(run: RunContext, increments: Increments, increment: Increment, lease:
         warnings=warnings,
         judgement=judgement,
         run_id=run.run_id,
-        judged=datetime.now(UTC),
-        epoch=lease.epoch,
+        judged=run.clock(),
+        epoch=run.epoch,
     )
-    lease.check()
+    run.lease.check()
     increments.judge(verdict)
     return _ended(run, sealed, verdict, suite)
 

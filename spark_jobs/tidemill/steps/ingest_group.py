@@ -15,7 +15,6 @@ from tidemill.contract.report import Report, backlog_bytes, read
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.live_ingest import ended
 from tidemill.steps.parts.run import Ended, perform
-from tidemill.storage.lease import hold
 from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def _ingest(run: RunContext, shared: SparkSession, leaving: threading.Event) -> 
     from tidemill.engine.run.options import RunOptions
     from tidemill.engine.session import session_within
 
-    pipeline, lost = run.pipeline, list[LeaseLost]()
+    lost: list[LeaseLost] = []
 
     def stop() -> str | None:
         if lost:
@@ -88,10 +87,8 @@ def _ingest(run: RunContext, shared: SparkSession, leaving: threading.Event) -> 
 
     manner = RunOptions(stop=stop)
     # To leave the process, as an ingest of its own does, would end the others too.
-    with hold(
-        pipeline.layout.lease, step="ingest", run_id=run.run_id, on_loss=lost.append
-    ) as lease:
-        session = session_within(shared, pipeline)
-        found = engine.ingest(session, pipeline, lease, run.run_id, run.log, manner)
-        lease.check()
+    with run.hold("ingest", on_loss=lost.append) as held:
+        session = session_within(shared, run.pipeline)
+        found = engine.ingest(session, held, manner)
+        held.lease.check()
     return ended(found)

@@ -18,8 +18,7 @@ from tidemill.steps.decisions.recompute_lost import recompute_lost
 from tidemill.steps.gate import judge_own
 from tidemill.steps.parts.journal_entries import Entries
 from tidemill.steps.parts.run import Ended
-from tidemill.storage.lease import Lease, hold
-from tidemill.storage.run_context import RunContext
+from tidemill.storage.run_context import LeasedRun, RunContext
 
 # The attempt made while holding the lease, so that no other run can publish first.
 UNDER_THE_LEASE = 3
@@ -45,31 +44,31 @@ def publish(run: RunContext) -> Ended:
         return Ended(Outcome.DONE, "nothing to publish")
     folder = layout.run(run.run_id)
     while True:
-        with hold(layout.lease, step="publish", run_id=run.run_id) as lease:
-            ended = _publish(run, lease)
+        with run.hold("publish") as held:
+            ended = _publish(held)
             if ended.outcome is not Outcome.NEEDS_SPARK or not run.spark:
                 return ended
             run.log(ended.reason)
             if tries(folder) + 1 >= UNDER_THE_LEASE:
-                judged = judge_own(run, recompute_lost(run, lease), lease)
-                return judged if judged.outcome is Outcome.HELD else _publish(run, lease)
-        number = recompute_lost(run, None)
-        with hold(layout.lease, step="gate", run_id=run.run_id) as lease:
-            judged = judge_own(run, number, lease)
+                judged = judge_own(held, recompute_lost(held))
+                return judged if judged.outcome is Outcome.HELD else _publish(held)
+        number = recompute_lost(run)
+        with run.hold("gate") as held:
+            judged = judge_own(held, number)
         if judged.outcome is Outcome.HELD:
             return judged
 
 
-def _publish(run: RunContext, lease: Lease) -> Ended:
+def _publish(run: LeasedRun) -> Ended:
     layout = run.pipeline.layout
     # Read under the lease: while we waited for it, a gate may have judged one of them again.
-    targets = targets_of(run.pipeline, lease.epoch, run.log)
-    withdraw_overtaken(run.pipeline, targets, lease, run.run_id, run.log)
-    entries = Entries(run.pipeline, lease)
+    targets = targets_of(run.pipeline, run.epoch, run.log)
+    withdraw_overtaken(run, targets)
+    entries = Entries(run)
     entries.append_passed()
     faster = entries.append_recomputed(read_run_increment(layout.run(run.run_id)))
-    done = CatchUp(run.pipeline, targets, epoch=lease.epoch, run_id=run.run_id, log=run.log).run()
-    cleaned = clean_sources(run.pipeline, lease, run.log)
+    done = CatchUp(run, targets).run()
+    cleaned = clean_sources(run)
     ended = _lost(faster) if faster is not None else _ended(run, entries.events, done)
     return replace(ended, facts={**ended.facts, "input": cleaned}) if cleaned else ended
 

@@ -16,7 +16,7 @@ from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.live_ingest import ended
 from tidemill.steps.parts.overdue import FeedOverdue
 from tidemill.steps.parts.run import Ended
-from tidemill.storage.lease import STREAM, hold
+from tidemill.storage.lease import STREAM
 from tidemill.storage.run_context import RunContext
 
 
@@ -48,12 +48,12 @@ def stream(run: RunContext, manner: RunOptions) -> Ended:
     from tidemill.engine.run import ingest as engine
     from tidemill.engine.session import open_session
 
-    with hold(pipeline.layout.lease, step=STREAM, run_id=run.run_id) as lease:
+    with run.hold(STREAM) as held:
         session = open_session(pipeline, "stream")
         run.log(f"stream of {pipeline.name} with the trigger {trigger}, run {run.run_id}")
         if trigger.continuous:
             run.log("continuous: at least once; a rejected row ends the query, as none is counted")
-        found = engine.ingest(session, pipeline, lease, run.run_id, run.log, manner)
+        found = engine.ingest(session, held, manner)
     if pipeline.spec.published and found.batches:
         run.log("the next run seals, judges and publishes what was committed")
     return ended(found)

@@ -57,7 +57,7 @@ def frame(spark: SparkSession, rows: Sequence[Row], rejected: int = 0) -> DataFr
 
 def sink(history: NetHistory, spark: SparkSession, epoch: int = 1) -> Attempts:
     lease = Lease(history.layout.lease, epoch)
-    return Attempts(spark, history.pipeline, FIRST_GENERATION, lease, "run")
+    return Attempts(spark, history.run("run").holding(lease), FIRST_GENERATION)
 
 
 def directories(history: NetHistory, batch: int = 0) -> list[str]:

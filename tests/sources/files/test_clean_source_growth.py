@@ -70,8 +70,9 @@ def copied(document: Path, to: Path, **changes: Any) -> None:
 def clean(history: History) -> tuple[dict[str, int], int]:
     """What became of files, and how many documents and folders were looked at for it."""
     lease = Lease(history.layout.lease, newest_epoch(history.layout.lease))
+    run = history.run().holding(lease)
     with watched(history.root) as seen:
-        counts = clean_sources(history.pipeline, lease, print)
+        counts = clean_sources(run)
     return counts, len(seen)
 
 

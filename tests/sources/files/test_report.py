@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,7 +37,7 @@ def test_a_file_that_grew_while_it_was_read_stops_the_run_before_the_gate(tmp_pa
     history = history_of(tmp_path)
     file = growing(history)
     with pytest.raises(InputChanged) as refused:
-        report_files(history.pipeline, [], history.ledger.batches(), lambda _: None)
+        report_files(history.run(), [], history.ledger.batches())
     assert refused.value.files == [str(file)]
 
 
@@ -46,14 +47,14 @@ def test_one_that_was_replaced_stops_it_too(tmp_path: Path) -> None:
     history.batch(rows(1), inputs=[file])
     history.arrive("draft.tmp", "id,at\n22,\n").rename(file)
     with pytest.raises(InputRedelivered):
-        report_files(history.pipeline, [], history.ledger.batches(), lambda _: None)
+        report_files(history.run(), [], history.ledger.batches())
 
 
 def test_where_the_spec_lets_it_pass_it_is_said(tmp_path: Path) -> None:
     history = history_of(tmp_path, ", changed: warn")
     file = growing(history)
     said: list[str] = []
-    (found,) = report_files(history.pipeline, [], history.ledger.batches(), said.append)
+    (found,) = report_files(replace(history.run(), log=said.append), [], history.ledger.batches())
     assert [str(file) in line for line in said] == [True]
     assert (found.facts["read"], found.facts["changed"]) == (1, 1)
 
@@ -74,7 +75,7 @@ def of_parquet(home: Path, source: str = "") -> History:
 def test_what_is_wrong_with_new_files_is_for_the_next_run(tmp_path: Path) -> None:
     history = of_parquet(tmp_path)
     parquet(history, "new.parquet", {"id": [1]})
-    (found,) = report_files(history.pipeline, [], [], lambda _: None)
+    (found,) = report_files(history.run(), [], [])
     assert [problem.error.code for problem in found.problems] == ["InputOfOtherSchema"]
 
 

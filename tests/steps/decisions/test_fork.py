@@ -92,8 +92,8 @@ def test_what_was_held_is_superseded_and_sealing_goes_on_after_the_cut(windowed:
     assert states == [State.PASSED, State.PASSED, State.SUPERSEDED, State.SUPERSEDED]
     assert [one.number for one in windowed.increments.in_order()] == [1, 2]
     assert windowed.increments.last_sealed("live-0002") == 1
-    with hold(windowed.layout.lease, step="gate", run_id="gate") as lease:
-        assert seal(windowed.pipeline, lease, "gate") is None
+    with windowed.run("gate").hold("gate") as held:
+        assert seal(held) is None
     assert owner(windowed.layout, "live-0002", 1) == "live-0001"
     assert owner(windowed.layout, "live-0002", 2) == "live-0002"
 

@@ -56,9 +56,7 @@ class Recomputed:
 def spark_that_takes_long(history: History, patch: Patch, meanwhile: Callable[[], object]) -> None:
     """Let a redo compute one row, while something else happens."""
 
-    def recompute(
-        _session: Any, _pipeline: Any, recomputation: Recomputation, *_: Any
-    ) -> Recomputed:
+    def recompute(_session: Any, _run: Any, recomputation: Recomputation, *_: Any) -> Recomputed:
         meanwhile()
         scratch = Ledger(history.layout, "redo-1")
         batch = write_scratch(history, scratch, recomputation.last, rows(20), ())

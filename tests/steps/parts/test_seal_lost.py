@@ -55,6 +55,6 @@ def test_a_backfill_does_not_report_an_increment_that_another_run_sealed_meanwhi
     found = Recomputed(BatchRange(generation="backfill-1", first=0, last=0), recomputation)
     lease = Paused(history.layout.lease, newest_epoch(history.layout.lease))
     with pytest.raises(AlreadyWritten):
-        seal_recomputed(history.run("backfill"), found, lease)  # type: ignore[arg-type]
+        seal_recomputed(history.run("backfill").holding(lease), found)  # type: ignore[arg-type]
     assert read_run_increment(history.layout.run("backfill")) is None
     assert read_run_increment(history.layout.run("another")) == 2

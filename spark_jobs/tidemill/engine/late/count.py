@@ -24,7 +24,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from tidemill.contract.log import Log
 from tidemill.engine.late.operators import (
     Drop,
     Rule,
@@ -50,7 +49,7 @@ from tidemill.ledger.late_rows import LateCount, LateLog, LateRows, counts_in
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.static_pins import StaticLost
 from tidemill.spec.formats.rules import MICROSECONDS
-from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.run_context import RunContext
 
 
 def earliest_ms(reports: Mapping[int, Mapping[str, Any]], rows: DataFrame) -> dict[int, float]:
@@ -83,19 +82,19 @@ class Lateness:
 
     Args:
         session: To read with.
+        run: The run; its log gets a line for each batch that has late rows, or may have.
         ledger: The generation's ledger.
     """
 
     session: SparkSession
-    pipeline: Pipeline
+    run: RunContext
     ledger: Ledger
     _rule: Rule | None = field(default=None, init=False)
 
-    def count(self, log: Log, earliest_ms: Mapping[int, float] | None = None) -> list[LateRows]:
+    def count(self, earliest_ms: Mapping[int, float] | None = None) -> list[LateRows]:
         """Look at every batch that was not looked at, and write down what was late in it.
 
         Args:
-            log: Gets a line for each batch that has late rows, or of which it is unknown.
             earliest_ms: Batch -> its earliest event time as Spark reports it, in milliseconds since
                 the epoch; infinite where it had none.
 
@@ -116,9 +115,9 @@ class Lateness:
             late = late_log.put(self._late(late_log, batch, before, earliest))
             found.append(late)
             if late.unknown is not None:
-                log(f"batch {number}: late rows cannot be counted: {late.unknown}")
+                self.run.log(f"batch {number}: late rows cannot be counted: {late.unknown}")
             elif late.rows:
-                log(f"batch {number}: {late.rows:,} late rows")
+                self.run.log(f"batch {number}: {late.rows:,} late rows")
         return found
 
     def _late(
@@ -147,35 +146,35 @@ class Lateness:
 
     @cached_property
     def _today(self) -> tuple[str, str]:
-        pipeline = self.pipeline
+        pipeline = self.run.pipeline
         return hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file)
 
     @cached_property
     def _left_out(self) -> Excluded:
-        return left_out(self.pipeline)
+        return left_out(self.run.pipeline)
 
     def _streams(self, statics: Statics) -> DataFrame:
-        names = self.pipeline.spec.sources
-        streams = {name: read_stream(self.session, self.pipeline, name) for name in names}
+        names = self.run.pipeline.spec.sources
+        streams = {name: read_stream(self.session, self.run.pipeline, name) for name in names}
         return self._transformed(streams, statics)
 
     def _rows(self, batch: Batch, before: Batch | None, watermark_ms: int) -> DataFrame | None:
         """The late rows of a batch; None where its query passes over none."""
-        statics = read_statics(self.session, self.pipeline, batch.static)
+        statics = read_statics(self.session, self.run.pipeline, batch.static)
         if self._rule is None:
             made = self._streams(statics)
-            self._rule = rule_of(made, self.pipeline.spec.output.mode)
+            self._rule = rule_of(made, self.run.pipeline.spec.output.mode)
         if self._rule.unclear is not None:
             raise NotTellable(self._rule.unclear)
         if not self._rule.drops:
             return None
         again = leave_out(
-            read_again(self.session, self.pipeline, self.ledger, batch, before), self._left_out
+            read_again(self.session, self.run.pipeline, self.ledger, batch, before), self._left_out
         )
         return late_rows(self._transformed(again, statics), self._rule, watermark_ms)
 
     def _transformed(self, sources: Mapping[str, DataFrame], statics: Statics) -> DataFrame:
-        spec, path = self.pipeline.spec, self.pipeline.transform_file
+        spec, path = self.run.pipeline.spec, self.run.pipeline.transform_file
         fine = {name: good(tag(rows, spec, name), spec, name) for name, rows in sources.items()}
         return apply(load_transform(path), fine, spec, path, statics)
 

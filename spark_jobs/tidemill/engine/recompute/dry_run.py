@@ -16,7 +16,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
 
-from tidemill.contract.log import Log
 from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.recompute import Computed, compute
@@ -29,6 +28,7 @@ from tidemill.journal.published_files import files_now
 from tidemill.journal.recomputation import Recomputation
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -69,25 +69,19 @@ class DryRun:
 
 
 def dry_run(
-    session: SparkSession,
-    pipeline: Pipeline,
-    recomputation: Recomputation,
-    extent: Extent,
-    run_id: str,
-    log: Log,
+    session: SparkSession, run: RunContext, recomputation: Recomputation, extent: Extent
 ) -> DryRun:
     """Compute what a backfill would, compare it with what is published, and leave nothing behind.
 
     Args:
         recomputation: As for `recompute`.
         extent: The partitions.
-        run_id: The run's id.
-        log: Gets lines about progress.
 
     Raises:
         Refused: as `recompute`.
     """
-    done = compute(session, pipeline, recomputation, extent, log)
+    pipeline = run.pipeline
+    done = compute(session, run, recomputation, extent)
     sink = pipeline.layout.sink(done.place.generation)
     try:
         now = _computed(session, pipeline, done)

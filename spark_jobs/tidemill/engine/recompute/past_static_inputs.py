@@ -10,20 +10,18 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 
-from tidemill.contract.log import Log
 from tidemill.engine.sources.static_inputs import Statics, pin_statics, read_statics
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
+from tidemill.storage.run_context import RunContext
 
 StaticsOf = Callable[[Mapping[str, StaticPin]], Statics]
 
 
 @contextmanager
-def statics_then(
-    session: SparkSession, pipeline: Pipeline, last: Batch, log: Log
-) -> Iterator[StaticsOf]:
+def statics_then(session: SparkSession, run: RunContext, last: Batch) -> Iterator[StaticsOf]:
     """Static inputs by the pins of a batch; one that it did not read is as the last batch read it.
 
     One that this did not read either is taken as it is now, for as long as the context lasts.
@@ -31,15 +29,16 @@ def statics_then(
     Args:
         session: To read with.
         last: The last batch that counts.
-        log: Gets a line where one is taken as it is now.
     """
-    spec = pipeline.spec
+    pipeline, spec = run.pipeline, run.pipeline.spec
     known = {n: p for n, p in last.static.items() if n in spec.statics and _is_of(spec, n, p)}
     new = [name for name in spec.statics if name not in known]
     with TemporaryDirectory(prefix="tidemill-static-") as folder:
         fresh: Statics = {}
         if new:
-            log(f"statics {', '.join(new)}: no batch has read them, so they are taken as of now")
+            run.log(
+                f"statics {', '.join(new)}: no batch has read them, so they are taken as of now"
+            )
             alone = _with_statics(pipeline, new)
             root = pipeline.layout.root
             fresh = read_statics(

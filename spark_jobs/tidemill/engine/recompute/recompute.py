@@ -15,7 +15,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import Refused
-from tidemill.contract.log import Log
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.build import plan, plan_rows
 from tidemill.engine.query.planned_query import Plan
@@ -35,6 +34,7 @@ from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger, OutputFile
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.storage.run_context import RunContext
 
 
 class OutsidePrefix(Refused):
@@ -67,13 +67,7 @@ class Recomputed:
 
 
 def recompute(
-    session: SparkSession,
-    pipeline: Pipeline,
-    recomputation: Recomputation,
-    extent: Extent | None,
-    run_id: str,
-    epoch: int,
-    log: Log,
+    session: SparkSession, run: RunContext, recomputation: Recomputation, extent: Extent | None
 ) -> Recomputed:
     """Compute again what a person asked for.
 
@@ -81,18 +75,13 @@ def recompute(
         recomputation: A backfill computes the rows of its partitions over the input of batches 0 to
             `made.last`; a redo or a reinstatement all rows of batches `made.first` to `made.last`.
         extent: The extent of a backfill's partitions; None for whole batches.
-        run_id: The run's id.
-        epoch: The epoch of the lease, or 0 where the caller holds none.
-        log: Gets lines about progress.
 
     Raises:
         Refused: it cannot be computed, or not yet; the remedy says what can be done.
         QueryFailed: the same error will come again.
     """
-    done = compute(session, pipeline, recomputation, extent, log)
-    batch = record_batch(
-        pipeline, done.planned, recomputation, done.place, done.inputs.reads, run_id, epoch
-    )
+    done = compute(session, run, recomputation, extent)
+    batch = record_batch(run, done.planned, recomputation, done.place, done.inputs.reads)
     return Recomputed(
         place=done.place,
         recomputation=recomputation.model_copy(
@@ -138,22 +127,18 @@ class Computed:
 
 
 def compute(
-    session: SparkSession,
-    pipeline: Pipeline,
-    recomputation: Recomputation,
-    extent: Extent | None,
-    log: Log,
+    session: SparkSession, run: RunContext, recomputation: Recomputation, extent: Extent | None
 ) -> Computed:
     """Compute the rows, without any document that names them; as for `recompute`."""
-    place = scratch(recomputation)
+    pipeline, place = run.pipeline, scratch(recomputation)
     sink = pipeline.layout.sink(place.generation)
     out = without(pipeline.layout, recomputation)
     reads = reads_of(
         pipeline.layout, recomputation.generation, recomputation.first, recomputation.last, out
     )
     try:
-        with statics_then(session, pipeline, reads[-1].batch, log) as statics:
-            return _compute(session, pipeline, recomputation, extent, reads, place, statics, log)
+        with statics_then(session, run, reads[-1].batch) as statics:
+            return _compute(session, run, recomputation, extent, reads, place, statics)
     except BaseException as error:
         shutil.rmtree(sink, ignore_errors=True)
         if isinstance(error, PySparkException):
@@ -163,23 +148,23 @@ def compute(
 
 def _compute(
     session: SparkSession,
-    pipeline: Pipeline,
+    run: RunContext,
     recomputation: Recomputation,
     extent: Extent | None,
     reads: Sequence[Read],
     place: BatchRange,
     statics: StaticsOf,
-    log: Log,
 ) -> Computed:
+    pipeline = run.pipeline
     planned = plan(session, pipeline, statics({}))
     by_batch = can_recompute_in_batch(pipeline, planned, reads, extent)
     skipped = 0
     if by_batch and extent is not None:
-        reads, skipped = _within_bound(pipeline, planned, reads, extent, log)
+        reads, skipped = _within_bound(run, planned, reads, extent)
     inputs = inputs_of(pipeline, reads)
     _prove_records(pipeline, recomputation.generation, inputs)
     boundless = by_batch and extent is not None and pipeline.spec.backfill.lateness is None
-    _log_what_is_read(inputs, skipped, log, boundless=boundless)
+    run.log(_what_is_read(inputs, skipped, boundless=boundless))
     replaces_rejects_of = None if extent is None else moved(session, pipeline, inputs, extent)
     keep = keeping(extent.partitions if extent is not None else None, replaces_rejects_of or ())
     if by_batch:
@@ -192,7 +177,7 @@ def _compute(
     else:
         from tidemill.engine.recompute.replay import replay
 
-        replay(session, pipeline, recomputation, place, keep, log)
+        replay(session, run, recomputation, place, keep)
     done = Computed(place, planned, inputs, skipped, replaces_rejects_of, files_in(pipeline, place))
     if extent is not None and not done.rows and not done.rejected:
         _refuse_outside(pipeline, extent)
@@ -200,10 +185,10 @@ def _compute(
 
 
 def _within_bound(
-    pipeline: Pipeline, planned: Plan, reads: Sequence[Read], extent: Extent, log: Log
+    run: RunContext, planned: Plan, reads: Sequence[Read], extent: Extent
 ) -> tuple[Sequence[Read], int]:
     """What has to be read by the spec's bound of lateness, and how many inputs it leaves out."""
-    lateness = pipeline.spec.backfill.lateness
+    lateness = run.pipeline.spec.backfill.lateness
     times = times_of_rows(extent, windows_of(planned.rows))
     if lateness is None or times is None:
         return reads, 0
@@ -211,20 +196,20 @@ def _within_bound(
     by_row = planned.pipeline_class is PipelineClass.MAP
     found = arrived(reads, times, lateness, extent.partitions if by_row else None)
     if found.late:
-        log(
+        run.log(
             f"warning: batches {', '.join(map(str, found.late))} wrote rows of {extent.partitions} "
             "though nothing they read arrived within backfill.lateness; they are read too"
         )
     return found.reads, found.skipped
 
 
-def _log_what_is_read(inputs: Inputs, skipped: int, log: Log, *, boundless: bool) -> None:
+def _what_is_read(inputs: Inputs, skipped: int, *, boundless: bool) -> str:
     left = "all that counts"
     if skipped:
         left = f"{skipped:,} others arrived outside of backfill.lateness"
     elif boundless:
         left = "all that counts; backfill.lateness would bound it"
-    log(f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}")
+    return f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}"
 
 
 def _prove_records(pipeline: Pipeline, generation: str, inputs: Inputs) -> None:

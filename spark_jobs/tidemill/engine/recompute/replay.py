@@ -23,7 +23,6 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import Refused
-from tidemill.contract.log import Log
 from tidemill.engine import callback_errors
 from tidemill.engine.query.build import plan_rows
 from tidemill.engine.query.planned_query import Plan
@@ -43,6 +42,7 @@ from tidemill.spark_logs.commit_log import put_watermark
 from tidemill.spec.event_time import as_time
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.run_context import RunContext
 from tidemill.toolchain.spark_conf import SHUFFLE_PARTITIONS, STATE_ENCODING
 
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
@@ -56,11 +56,10 @@ class NotPartly(Refused):
 
 def replay(
     session: SparkSession,
-    pipeline: Pipeline,
+    run: RunContext,
     recomputation: Recomputation,
     place: BatchRange,
     keep: Keep,
-    log: Log,
 ) -> None:
     """Leave what batches 0 to `made.last` give out as files of a scratch generation's sink.
 
@@ -71,7 +70,6 @@ def replay(
         recomputation: What is made again, of which generation.
         place: The scratch generation, whose sink is emptied first.
         keep: A filter of good and rejected rows, as `plan_rows` gives them.
-        log: Gets a line for each start of the query.
 
     Raises:
         NotPartly: the output mode is `complete`.
@@ -80,7 +78,7 @@ def replay(
         QueryFailed: the transform fails on it.
         QueryInterrupted: a retry may help.
     """
-    layout, name = pipeline.layout, place.generation
+    pipeline, layout, name = run.pipeline, run.layout, place.generation
     if pipeline.spec.output.mode is OutputMode.COMPLETE:
         raise NotPartly(
             f"{pipeline.name} gives out its whole result with every batch (mode complete).",
@@ -95,14 +93,14 @@ def replay(
         shutil.rmtree(old, ignore_errors=True)
     source = ReplayInput(session, pipeline, folder / "input")
     output = ReplayOutput(session, pipeline, place, folder / "rows", keep)
-    run = _Replay(session, pipeline, folder / "checkpoint", source, output, log)
-    run.exact = _unchanged(pipeline, steps)
+    replayed = _Replay(session, run, folder / "checkpoint", source, output)
+    replayed.exact = _unchanged(pipeline, steps)
     try:
         with (
             _set(session, _settings(pipeline, recomputation.generation)),
-            statics_then(session, pipeline, steps[-1].batch, log) as statics,
+            statics_then(session, run, steps[-1].batch) as statics,
         ):
-            output.leave(run.go_through(steps, statics))
+            output.leave(replayed.go_through(steps, statics))
     except PySparkException as error:
         raise of_spark(error) from error
     finally:
@@ -118,16 +116,14 @@ class _Replay:
         checkpoint: Where the query keeps its own.
         source: The input.
         output: What comes out.
-        log: Gets a line for each start.
         exact: Whether the watermarks are to be the ledger's.
     """
 
     session: SparkSession
-    pipeline: Pipeline
+    run: RunContext
     checkpoint: Path
     source: ReplayInput
     output: ReplayOutput
-    log: Log
     exact: bool = True
 
     def go_through(self, steps: Sequence[Step], statics: StaticsOf) -> Plan:
@@ -142,18 +138,18 @@ class _Replay:
         """
         pins = steps[0].batch.static
         read = statics(pins)
-        planned = plan_rows(self.source.streams(), self.pipeline, read)
+        planned = plan_rows(self.source.streams(), self.run.pipeline, read)
         for segment in segments(steps, by_start=self._minds_starts(planned)):
             first, last = segment[0], segment[-1]
-            self.log(f"replaying batches {first.number} to {last.number} of {len(steps)}")
+            self.run.log(f"replaying batches {first.number} to {last.number} of {len(steps)}")
             if first.batch.static != pins:
                 pins = first.batch.static
                 read = statics(pins)
-                planned = plan_rows(self.source.streams(), self.pipeline, read)
+                planned = plan_rows(self.source.streams(), self.run.pipeline, read)
             self.source.put(segment)
             if first.number:
                 self._set_watermark(first, is_last=first is steps[-1])
-            with kept(self.pipeline, read):
+            with kept(self.run.pipeline, read):
                 self._run(planned)
             self._compare(segment)
         return planned
@@ -163,7 +159,7 @@ class _Replay:
         self.session.conf.set(STATE_ENCODING, planned.state_encoding)
         callback_errors.take(self.output.place.generation)
         query = (
-            planned.rows.writeStream.outputMode(self.pipeline.spec.output.mode)
+            planned.rows.writeStream.outputMode(self.run.pipeline.spec.output.mode)
             .option("checkpointLocation", str(self.checkpoint))
             .queryName(self.output.place.generation)
             .trigger(availableNow=True)
@@ -210,7 +206,7 @@ class _Replay:
             here, there = planned[step.number].watermark_ms, step.batch.watermark_before_ms
             if here != there:
                 self.exact = False
-                self.log(
+                self.run.log(
                     f"batch {step.number}: the watermark is {as_time(here)}, and was "
                     f"{as_time(there)}: something that the transform uses has changed"
                 )

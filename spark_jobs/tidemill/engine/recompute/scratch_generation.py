@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -25,6 +24,7 @@ from tidemill.spark_logs.spark_files import with_checksums
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
+from tidemill.storage.run_context import RunContext
 from tidemill.storage.sync import sync
 
 LETTERS = 8
@@ -60,13 +60,11 @@ def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: BatchR
 
 
 def record_batch(
-    pipeline: Pipeline,
+    run: RunContext,
     planned: Plan,
     recomputation: Recomputation,
     place: BatchRange,
     reads: Sequence[Read],
-    run_id: str,
-    epoch: int,
 ) -> Batch:
     """Give what is in the sink a note, a start and a batch; only this last one makes it count.
 
@@ -81,7 +79,7 @@ def record_batch(
     Raises:
         QueryFailed: in mode update, two rows have the same key, or one has none.
     """
-    spec, last = pipeline.spec, reads[-1].batch
+    pipeline, spec, last = run.pipeline, run.pipeline.spec, reads[-1].batch
     files = files_in(pipeline, place)
     if spec.output.mode is OutputMode.UPDATE:
         sink = pipeline.layout.sink(place.generation)
@@ -91,13 +89,13 @@ def record_batch(
     written = (layout.sink(place.generation) / file.path for file in files)
     sync(with_checksums(written), layout.root)
     start = Start(
-        epoch=epoch,
-        run_id=run_id,
+        epoch=run.epoch,
+        run_id=run.run_id,
         spec_hash=recomputation.spec_hash,
         code_hash=recomputation.code_hash,
         table_schema=planned.table_schema.jsonValue(),
         produced=place.last - 1,
-        at=datetime.now(UTC),
+        at=run.clock(),
         written=_written(pipeline),
         planned=place.last - 1,
         static=last.static,
@@ -116,8 +114,8 @@ def record_batch(
         watermark_before_ms=last.watermark_before_ms,
         watermark_after_ms=last.watermark_after_ms,
         static=last.static,
-        start=epoch,
-        run_id=run_id,
+        start=run.epoch,
+        run_id=run.run_id,
         spec_hash=recomputation.spec_hash,
         code_hash=recomputation.code_hash,
         committed=start.at,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.compatibility.creation_snapshot import put_fingerprint
@@ -28,14 +27,14 @@ from tidemill.ledger.source_reading import readings_of
 from tidemill.sources.files.clean_source import cleaned_sources
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
-from tidemill.storage.lease import Lease
 from tidemill.storage.root_identity import register, root_id_of
+from tidemill.storage.run_context import LeasedRun
 from tidemill.storage.sync import make_folder, put_whole
 from tidemill.toolchain.spark_conf import SHUFFLE_PARTITIONS, STATE_ENCODING
 
 
 def bind(
-    pipeline: Pipeline, generation: Generation, planned: Plan, *, continuous: bool = False
+    run: LeasedRun, generation: Generation, planned: Plan, *, continuous: bool = False
 ) -> GenerationNote:
     """The generation's note; written, with the checkpoint's id, before a first query starts.
 
@@ -46,7 +45,7 @@ def bind(
         planned: The query.
         continuous: Whether it is a continuous one.
     """
-    layout, spec = pipeline.layout, pipeline.spec
+    pipeline, layout, spec = run.pipeline, run.layout, run.pipeline.spec
     conf = planned.rows.sparkSession.conf
     note = generation.note
     if note is None:
@@ -67,7 +66,7 @@ def bind(
             timezone=spec.timezone,
             spec_hash=hash_of_spec(spec),
             code_hash=hash_of_file(pipeline.transform_file),
-            born=datetime.now(UTC),
+            born=run.clock(),
             root=root_id_of(layout.root),
         )
         register(layout)
@@ -83,24 +82,18 @@ def bind(
     return note
 
 
-def start_of(
-    pipeline: Pipeline,
-    generation: Generation,
-    planned: Plan,
-    pins: Pins,
-    lease: Lease,
-    run_id: str,
-) -> Start:
+def start_of(run: LeasedRun, generation: Generation, planned: Plan, pins: Pins) -> Start:
     """What the ledger says of a start of the query, by which its batches are told from others'."""
+    pipeline = run.pipeline
     schema: dict[str, Any] = planned.table_schema.jsonValue()
     return Start(
-        epoch=generation.ledger.next_start(lease.epoch),
-        run_id=run_id,
+        epoch=generation.ledger.next_start(run.epoch),
+        run_id=run.run_id,
         spec_hash=hash_of_spec(pipeline.spec),
         code_hash=hash_of_file(pipeline.transform_file),
         table_schema=schema,
         produced=generation.written,
-        at=datetime.now(UTC),
+        at=run.clock(),
         written=written_by(pipeline.spec.output),
         hashed=hashed_sources(pipeline.spec),
         cleans=cleaned_sources(pipeline.spec),

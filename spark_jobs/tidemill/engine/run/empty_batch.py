@@ -8,14 +8,14 @@ was stopped before); at a start it plans none unless something new is there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from tidemill.generations.verify import Generation
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spark_logs.offset_log import plan_empty
 
 
-def plan_due(generation: Generation, found: Sequence[ProbeResult]) -> int | None:
+def plan_due(generation: Generation, found: Sequence[ProbeResult], now: datetime) -> int | None:
     """Plan a batch for what is due, where Spark would not.
 
     Args:
@@ -34,6 +34,6 @@ def plan_due(generation: Generation, found: Sequence[ProbeResult]) -> int | None
         watermark = max(watermark, flush.watermark_ms)
     elif not generation.due or any(look.new for look in found):
         return None
-    now_ms = int(datetime.now(UTC).timestamp() * 1000)
+    now_ms = int(now.timestamp() * 1000)
     plan_empty(generation.checkpoint.path / "offsets", last, watermark, now_ms)
     return watermark

@@ -10,7 +10,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from tidemill.contract.log import Log
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.budget import Spending
 from tidemill.engine.run.graceful_stop import Brake, Due
@@ -21,8 +20,8 @@ from tidemill.engine.run.sample_rows import shown_rows
 from tidemill.engine.spark_internals.query_state import at_work
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
-from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
+from tidemill.storage.run_context import RunContext
 
 POLL_SECONDS = 0.3
 
@@ -33,6 +32,7 @@ class Following:
 
     Args:
         session: The query's.
+        run: The run; its log gets a line per batch.
         planned: The query's plan.
         query: That runs.
         trigger: It was started with.
@@ -45,7 +45,7 @@ class Following:
     """
 
     session: SparkSession
-    pipeline: Pipeline
+    run: RunContext
     planned: Plan
     query: StreamingQuery
     trigger: StreamTrigger
@@ -54,26 +54,19 @@ class Following:
     progress: Progress
     stopped: str | None = field(default=None, init=False)
 
-    def to_the_end(self, run_id: str, log: Log) -> list[Batch]:
-        """Stay with the query.
-
-        Args:
-            log: Gets a line per batch.
-
-        Returns:
-            The batches that were written down.
-        """
+    def to_the_end(self) -> list[Batch]:
+        """Stay with the query; the batches that were written down."""
         last = self.ledger.latest()
-        with Register(self.query, self.pipeline, run_id, self.trigger, last) as register:
+        with Register(self.query, self.run, self.trigger, last) as register:
             brake = Brake(
                 self.session, self.query, self._due(register), by_batch=self.trigger.by_batch
             )
             with brake:
-                written = self._follow(register, log)
+                written = self._follow(register)
         self.stopped = brake.reason
         return written
 
-    def _follow(self, register: Register, log: Log) -> list[Batch]:
+    def _follow(self, register: Register) -> list[Batch]:
         written: list[Batch] = []
         working = True
         while working:
@@ -87,7 +80,7 @@ class Following:
             upto = self.progress.latest if wait_for_report else None
             fresh = self.ledger.complete(self.progress.rows_in, upto, self.progress.counts)
             for batch in fresh:
-                log(self.progress.line(batch))
+                self.run.log(self.progress.line(batch))
                 self._show(batch)
             register.look(fresh, self.progress)
             written += fresh
@@ -103,12 +96,14 @@ class Following:
         if self.manner.show is None:
             return
         limit = self.manner.limit
-        rows = shown_rows(self.session, self.planned, self.pipeline, batch, self.progress, limit)
+        rows = shown_rows(
+            self.session, self.planned, self.run.pipeline, batch, self.progress, limit
+        )
         self.manner.show(batch, rows)
 
     def _due(self, register: Register) -> Due:
         """Why the query is to end: somebody asks, or its budget is used up."""
-        budget = self.pipeline.spec.budget if self.trigger.ends else None
+        budget = self.run.pipeline.spec.budget if self.trigger.ends else None
         spending = None if budget is None else Spending(budget, self.ledger)
 
         def due(given_up: Event) -> str | None:

@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 
 from tidemill.compatibility.source_identity import verify_sources
 from tidemill.contract.errors import TidemillError
-from tidemill.contract.log import Log
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.late.count import Lateness, earliest_ms
 from tidemill.engine.query.build import plan
@@ -43,7 +42,7 @@ from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 
 
 @dataclass(frozen=True)
@@ -73,20 +72,12 @@ class Ingested:
     state: StateFigures | None = None
 
 
-def ingest(
-    session: SparkSession,
-    pipeline: Pipeline,
-    lease: Lease,
-    run_id: str,
-    log: Log,
-    manner: RunOptions | None = None,
-) -> Ingested:
+def ingest(session: SparkSession, run: LeasedRun, manner: RunOptions | None = None) -> Ingested:
     """Run one pipeline's query, over what is there now unless its manner says otherwise.
 
     Args:
         session: Opened with `engine_conf`.
         lease: Held by the caller for as long as this runs.
-        log: Gets a line per batch, for the task log.
         manner: How, where that is not as the spec says.
 
     Raises:
@@ -94,6 +85,7 @@ def ingest(
         QueryFailed: the same error will come again.
         QueryInterrupted: a retry may help.
     """
+    pipeline = run.pipeline
     manner = manner or RunOptions()
     trigger = manner.trigger_of(pipeline.spec.trigger)
     clear_dead(pipeline.layout)
@@ -106,38 +98,38 @@ def ingest(
     pins = pin_statics(pipeline)
     planned, statics = _planned(session, pipeline, pins, manner, trigger)
     refuse_changed_plan(session, pipeline, generation.note)
-    written = _bound(pipeline, generation, planned, trigger, log)
+    written = _bound(run, generation, planned, trigger)
     batches = generation.ledger.batches()
     verify_sources(pipeline.layout, generation.name, pipeline.spec, batches)
     found = probe_sources(pipeline, batches)
     refuse_held_files(pipeline.spec, found)
-    lease.check()
-    generation.ledger.start(start_of(pipeline, generation, planned, pins, lease, run_id))
-    found = make_ready(session, pipeline, generation.name, found, statics, lease, run_id, log)
+    run.lease.check()
+    generation.ledger.start(start_of(run, generation, planned, pins))
+    found = make_ready(session, run, found, statics)
     backlog = {look.source: look for look in found}
-    run = QueryRun(session, pipeline, generation, lease, run_id, log)
+    query = QueryRun(session, run, generation)
     stateful = planned.pipeline_class is not PipelineClass.MAP and trigger.by_batch
-    lateness = Lateness(session, pipeline, generation.ledger) if stateful else None
-    late = lateness.count(log) if lateness else []
-    again = _run_again(run, pins, manner, trigger, backlog)
-    due = plan_due(open_generation(pipeline), found)
+    lateness = Lateness(session, run, generation.ledger) if stateful else None
+    late = lateness.count() if lateness else []
+    again = _run_again(query, pins, manner, trigger, backlog)
+    due = plan_due(open_generation(pipeline), found, run.clock())
     if due is not None:
-        log(f"a batch without input works off what is due at the watermark {as_time(due)}")
+        run.log(f"a batch without input works off what is due at the watermark {as_time(due)}")
     try:
-        ran = run.run(planned, statics, trigger, manner, backlog)
+        ran = query.run(planned, statics, trigger, manner, backlog)
     except TidemillError:
         # Count now: with other code the late rows cannot be identified.
         if lateness:
             with suppress(TidemillError):
-                lateness.count(log)
+                lateness.count()
         raise
     written += [*(again.batches if again else ()), *ran.batches]
-    verify_unchanged(pipeline, generation.name)
+    verify_unchanged(pipeline)
     reports = {**(again.reports if again else {}), **ran.reports}
-    late += lateness.count(log, earliest_ms(reports, planned.rows)) if lateness else []
+    late += lateness.count(earliest_ms(reports, planned.rows)) if lateness else []
     mine = {batch.batch for batch in written}
     before = [batch for batch in batches if batch.batch not in mine]
-    files = report_files(pipeline, before, written, log)
+    files = report_files(run, before, written)
     if pipeline.generation is None:
         # Beside one that is being built a live run may have copied what no batch names yet.
         _forget_copies(generation, pins, [*before, *written])
@@ -156,7 +148,7 @@ def ingest(
 
 
 def _run_again(
-    run: QueryRun,
+    query: QueryRun,
     today: Pins,
     manner: RunOptions,
     trigger: StreamTrigger,
@@ -167,7 +159,7 @@ def _run_again(
     Its files may be there already: its state would else be made of another static side than they.
     It runs alone, by the trigger `once`, which takes no other batch after it.
     """
-    pipeline = run.pipeline
+    pipeline = query.context.pipeline
     if not today or not trigger.by_batch:
         return None
     generation = open_generation(pipeline)
@@ -177,10 +169,12 @@ def _run_again(
     pins = {name: _same_kind(then.get(name), pin) for name, pin in today.items()}
     if pins == today:
         return None
-    run.log(f"batch {generation.planned} runs again with the static inputs it was planned with")
-    planned, statics = _planned(run.session, pipeline, pins, manner, trigger)
+    query.context.log(
+        f"batch {generation.planned} runs again with the static inputs it was planned with"
+    )
+    planned, statics = _planned(query.session, pipeline, pins, manner, trigger)
     once = StreamTrigger(TriggerKind.ONCE)
-    return run.run(planned, statics, once, replace(manner, trigger=once), backlog)
+    return query.run(planned, statics, once, replace(manner, trigger=once), backlog)
 
 
 def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:
@@ -237,19 +231,15 @@ def _planned(
 
 
 def _bound(
-    pipeline: Pipeline,
-    generation: Generation,
-    planned: Plan,
-    trigger: StreamTrigger,
-    log: Log,
+    run: LeasedRun, generation: Generation, planned: Plan, trigger: StreamTrigger
 ) -> list[Batch]:
     """Put down what belongs to the query; the batches of an earlier driver are returned."""
-    note = bind(pipeline, generation, planned, continuous=trigger.continuous)
+    note = bind(run, generation, planned, continuous=trigger.continuous)
     for leftover in first_write_leftovers(note.checkpoint, generation.log):
-        log(f"removing {leftover}: left by a driver that died in its very first write")
+        run.log(f"removing {leftover}: left by a driver that died in its very first write")
         leftover.unlink()
-    bind_sources(pipeline.layout, generation.name, pipeline.spec)
+    bind_sources(run.layout, generation.name, run.pipeline.spec)
     written = generation.ledger.complete()
     for batch in written:
-        log(f"batch {batch.batch}: committed by an earlier driver, now in the ledger")
+        run.log(f"batch {batch.batch}: committed by an earlier driver, now in the ledger")
     return written

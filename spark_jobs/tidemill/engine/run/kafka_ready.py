@@ -5,34 +5,25 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import TidemillError, TransientError
-from tidemill.contract.log import Log
 from tidemill.engine.sources.static_inputs import Statics
+from tidemill.journal.takeovers import generation_of
 from tidemill.sources.probe import probe_sources
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 
 
 def make_ready(
-    session: SparkSession,
-    pipeline: Pipeline,
-    generation: str,
-    found: list[ProbeResult],
-    statics: Statics,
-    lease: Lease,
-    run_id: str,
-    log: Log,
+    session: SparkSession, run: LeasedRun, found: list[ProbeResult], statics: Statics
 ) -> list[ProbeResult]:
     """Before a query starts: pass over what was accepted, write down what will be read.
 
     Args:
         session: To pass over an accepted loss with.
-        generation: Such as `live-0001`.
+        run: The run, whose start of this epoch is in the ledger.
         found: A look at every source, under the lease.
         statics: Static input -> its rows.
-        lease: Held by the caller, whose start of this epoch is in the ledger.
-        log: Gets a line per loss.
 
     Returns:
         A look at every source, a new one where something was passed over.
@@ -40,20 +31,21 @@ def make_ready(
     Raises:
         Refused: something would be lost that the spec rates `hold` and no person accepted.
     """
+    pipeline = run.pipeline
     if not _reads_kafka(pipeline):
         return found
     from tidemill.engine.run.pass_over_loss import pass_over
     from tidemill.sources.kafka.query_guard import kafka_looks, record
 
     kafka = kafka_looks(found)
-    if pass_over(session, pipeline, kafka, statics, lease, run_id, log):
+    if pass_over(session, run, kafka, statics):
         found = probe_sources(pipeline, ())
         kafka = kafka_looks(found)
-    record(pipeline, generation, kafka, lease.epoch)
+    record(pipeline, generation_of(pipeline), kafka, run.epoch)
     return found
 
 
-def verify_unchanged(pipeline: Pipeline, generation: str) -> None:
+def verify_unchanged(pipeline: Pipeline) -> None:
     """After a query has ended: the topics it read are those it began with.
 
     Raises:
@@ -64,7 +56,7 @@ def verify_unchanged(pipeline: Pipeline, generation: str) -> None:
     if _reads_kafka(pipeline):
         from tidemill.sources.kafka.query_guard import verify_same_topics
 
-        verify_same_topics(pipeline, generation)
+        verify_same_topics(pipeline, generation_of(pipeline))
 
 
 def explained(pipeline: Pipeline, failure: TidemillError) -> TidemillError:

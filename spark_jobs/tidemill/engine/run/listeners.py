@@ -16,6 +16,7 @@ from tidemill.contract.errors import SpecError
 from tidemill.contract.log import Log
 from tidemill.contract.user_code import load_module
 from tidemill.spec.pipeline import Pipeline
+from tidemill.storage.run_context import RunContext
 
 # For the event of its end, which is on its way when a query has ended.
 LAST_EVENT_SECONDS = 10
@@ -26,19 +27,19 @@ class ListenerUnusable(SpecError):
 
 
 @contextmanager
-def listening(session: SparkSession, pipeline: Pipeline, log: Log) -> Iterator[None]:
+def listening(session: SparkSession, run: RunContext) -> Iterator[None]:
     """Let the spec's listeners hear of one pipeline's query while the context lasts.
 
     Args:
         session: The query's.
-        pipeline: The pipeline; the query has its name.
-        log: Gets a line where a listener fails, which never fails the query.
+        run: The run; its log gets a line where a listener fails, which never fails the query.
 
     Raises:
         ListenerUnusable: one cannot be made.
     """
+    pipeline = run.pipeline
     own = [_made(pipeline, named) for named in pipeline.spec.listeners]
-    listeners = [_OfOneQuery(pipeline.name, named, one, log) for named, one in own]
+    listeners = [_OfOneQuery(pipeline.name, named, one, run.log) for named, one in own]
     for listener in listeners:
         session.streams.addListener(listener)
     try:

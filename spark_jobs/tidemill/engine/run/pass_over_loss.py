@@ -12,12 +12,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tidemill.contract.log import Log
 from tidemill.engine.query.build import plan
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Statics
@@ -30,45 +29,38 @@ from tidemill.sources.kafka.probe import KafkaLook
 from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file
 from tidemill.spark_logs.metadata_log import read_log_file
 from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, merged
-from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 from tidemill.storage.sync import put_whole
 
 
 def pass_over(
-    session: SparkSession,
-    pipeline: Pipeline,
-    probes: Sequence[KafkaLook],
-    statics: Statics,
-    lease: Lease,
-    run_id: str,
-    log: Log,
+    session: SparkSession, run: LeasedRun, probes: Sequence[KafkaLook], statics: Statics
 ) -> bool:
     """Pass over the accepted losses of all sources, each exactly.
 
     Args:
         session: To run the batch with.
+        run: The run, whose start of this epoch is in the ledger already.
         looks: At its Kafka sources, taken under the lease.
         statics: Static input -> its rows.
-        lease: Held by the caller, whose start of this epoch is in the ledger already.
-        log: Gets a line per loss.
 
     Returns:
         Whether anything was passed over: what the caller knows of the sources is then out of date.
     """
     for look in probes:
-        _note_late(pipeline, look, run_id)
+        _note_late(run, look)
     accepted = [look for look in probes if look.accepted is not None]
     for look in accepted:
-        _pass_over(session, pipeline, look, statics, lease, run_id, log)
+        _pass_over(session, run, look, statics)
     return bool(accepted)
 
 
-def _note_late(pipeline: Pipeline, look: KafkaLook, run_id: str) -> None:
+def _note_late(run: LeasedRun, look: KafkaLook) -> None:
     """Note the loss for a driver that died between batch and note."""
-    losses = Losses(pipeline.layout, generation_of(pipeline), look.source)
+    generation = generation_of(run.pipeline)
+    losses = Losses(run.layout, generation, look.source)
     loss = losses.waiting()
     if loss is None or look.read is None or between(look.read.offsets, _ends(loss.ranges)):
         return
@@ -76,31 +68,23 @@ def _note_late(pipeline: Pipeline, look: KafkaLook, run_id: str) -> None:
     batch = next(
         (
             batch.batch
-            for batch in Ledger(pipeline.layout, generation_of(pipeline)).batches()
+            for batch in Ledger(run.layout, generation).batches()
             if not between(as_offsets(batch.offsets.get(look.source)), after)
         ),
         None,
     )
     losses.passed_over(
-        PassedLoss(number=loss.number, batch=batch, run_id=run_id, passed=datetime.now(UTC))
+        PassedLoss(number=loss.number, batch=batch, run_id=run.run_id, passed=run.clock())
     )
 
 
-def _pass_over(
-    session: SparkSession,
-    pipeline: Pipeline,
-    look: KafkaLook,
-    statics: Statics,
-    lease: Lease,
-    run_id: str,
-    log: Log,
-) -> None:
-    generation = open_generation(pipeline)
-    layout, loss = pipeline.layout, look.accepted
+def _pass_over(session: SparkSession, run: LeasedRun, look: KafkaLook, statics: Statics) -> None:
+    generation = open_generation(run.pipeline)
+    layout, loss = run.layout, look.accepted
     if loss is None or look.read is None:
         return
     after = merged(look.read.offsets, _ends(look.gone))
-    lease.check()
+    run.lease.check()
     if look.read.batch is None:
         # No batch has read this source: then it is its beginning that is in the ranges.
         begins = initial_offsets_file(layout, generation.name, look.source)
@@ -109,21 +93,21 @@ def _pass_over(
     else:
         if generation.unfinished and generation.written > generation.committed:
             # The sink holds it already: it only lacks its commit, which reads nothing.
-            _run_once(session, pipeline, look.source, statics, lease, run_id)
-            generation = open_generation(pipeline)
-        batch = _plan_batch(generation, look.source, after)
-        _run_once(session, pipeline, look.source, statics, lease, run_id)
+            _run_once(session, run, look.source, statics)
+            generation = open_generation(run.pipeline)
+        batch = _plan_batch(generation, look.source, after, run.clock())
+        _run_once(session, run, look.source, statics)
     Losses(layout, generation.name, look.source).passed_over(
-        PassedLoss(number=loss.number, batch=batch, run_id=run_id, passed=datetime.now(UTC))
+        PassedLoss(number=loss.number, batch=batch, run_id=run.run_id, passed=run.clock())
     )
     where = "before the first batch" if batch is None else f"with batch {batch}"
-    log(
+    run.log(
         f"sources.{look.source}: {loss.records:,} records that expired were passed over {where}, "
         f"as {loss.by} accepted: {loss.reason}"
     )
 
 
-def _plan_batch(generation: Generation, source: str, after: Offsets) -> int:
+def _plan_batch(generation: Generation, source: str, after: Offsets, now: datetime) -> int:
     """Write the plan of the next batch into the checkpoint: one source moves, all others stay.
 
     A plan of that number that was neither run nor committed is replaced: it would read beyond the
@@ -136,7 +120,7 @@ def _plan_batch(generation: Generation, source: str, after: Offsets) -> int:
     metadata = {
         **known.json(0),
         "batchWatermarkMs": commit.next_watermark_ms,
-        "batchTimestampMs": int(datetime.now(UTC).timestamp() * 1000),
+        "batchTimestampMs": int(now.timestamp() * 1000),
     }
     lines = [json.dumps(metadata, separators=(",", ":"))]
     for line in known.lines[1:]:
@@ -146,15 +130,9 @@ def _plan_batch(generation: Generation, source: str, after: Offsets) -> int:
     return batch
 
 
-def _run_once(
-    session: SparkSession,
-    pipeline: Pipeline,
-    name: str,
-    statics: Statics,
-    lease: Lease,
-    run_id: str,
-) -> None:
+def _run_once(session: SparkSession, run: LeasedRun, name: str, statics: Statics) -> None:
     """Let Spark run the one batch that is planned."""
+    pipeline = run.pipeline
     source = pipeline.spec.sources[name]
     assert isinstance(source, KafkaSource)  # noqa: S101 (for mypy)
     lenient = source.model_copy(update={"failOnDataLoss": False})
@@ -163,7 +141,7 @@ def _run_once(
     trigger = StreamTrigger(TriggerKind.ONCE)
     try:
         planned = plan(session, passing, statics)
-        query = start(planned, passing, generation_of(pipeline), lease, run_id, trigger)
+        query = start(planned, replace(run, pipeline=passing), generation_of(pipeline), trigger)
         query.awaitTermination()
     except PySparkException as error:
         raise of_spark(error) from error

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.contract.errors import SpecError, TidemillError
-from tidemill.contract.log import Log
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.follow import Following
 from tidemill.engine.run.kafka_ready import explained
@@ -26,10 +25,9 @@ from tidemill.engine.state_damage import explain_state
 from tidemill.generations.verify import Generation
 from tidemill.ledger.ledger import Batch
 from tidemill.sources.probe_result import ProbeResult
-from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
 from tidemill.storage.disk_errors import named
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 
 
 class PlanRefused(SpecError):
@@ -63,17 +61,13 @@ class QueryRun:
 
     Args:
         session: To run it in.
+        context: The run; its log gets a line per batch.
         generation: The generation, already bound and verified.
-        lease: Held by the caller for as long as this runs.
-        log: Gets a line per batch.
     """
 
     session: SparkSession
-    pipeline: Pipeline
+    context: LeasedRun
     generation: Generation
-    lease: Lease
-    run_id: str
-    log: Log
 
     def run(
         self,
@@ -96,17 +90,17 @@ class QueryRun:
             QueryFailed: the same error will come again.
             QueryInterrupted: a retry may help.
         """
-        pipeline = self.pipeline
+        pipeline = self.context.pipeline
         held = self.generation.log.latest
         progress = Progress(backlog, -1 if held is None else held)
-        with kept(pipeline, statics), listening(self.session, pipeline, self.log):
+        with kept(pipeline, statics), listening(self.session, self.context):
             query = self._started(planned, trigger)
             ledger = self.generation.ledger
             following = Following(
-                self.session, pipeline, planned, query, trigger, manner, ledger, progress
+                self.session, self.context, planned, query, trigger, manner, ledger, progress
             )
             try:
-                written = following.to_the_end(self.run_id, self.log)
+                written = following.to_the_end()
             finally:
                 query.stop()
         failure = query_error(query)
@@ -119,16 +113,16 @@ class QueryRun:
 
     def _explained(self, failure: TidemillError) -> TidemillError:
         """A failed query's error, or what is wrong around it if that is why."""
-        pipeline = self.pipeline
+        pipeline = self.context.pipeline
         failure = explain_state(pipeline, self.generation.name, explained(pipeline, failure))
         if isinstance(failure, QueryInterrupted):
             failure = named(failure, pipeline.layout.home) or failure
         return failure
 
     def _started(self, planned: Plan, trigger: StreamTrigger) -> StreamingQuery:
-        pipeline = self.pipeline
+        pipeline = self.context.pipeline
         try:
-            return start(planned, pipeline, self.generation.name, self.lease, self.run_id, trigger)
+            return start(planned, self.context, self.generation.name, trigger)
         except AnalysisException as error:
             raise PlanRefused(
                 f"{pipeline.spec_file}: Spark does not run this query with the trigger {trigger}: "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,9 +14,9 @@ from tidemill.engine.run.progress import Progress
 from tidemill.engine.spark_internals.query_state import explained, last_progress
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.running_queries import Running, RunningQuery
-from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
 from tidemill.storage.processes import this_process
+from tidemill.storage.run_context import RunContext
 
 # Without new batches, so that its status is not older than this.
 BEAT_SECONDS = 2.0
@@ -32,20 +31,16 @@ class Register:
     """
 
     def __init__(
-        self,
-        query: StreamingQuery,
-        pipeline: Pipeline,
-        run_id: str,
-        trigger: StreamTrigger,
-        last_batch: int,
+        self, query: StreamingQuery, run: RunContext, trigger: StreamTrigger, last_batch: int
     ) -> None:
         self._query = query
-        self._place = Running(pipeline.layout, run_id)
+        self._place = Running(run.layout, run.run_id)
+        self._clock = run.clock
         self._due = 0.0
-        now = datetime.now(UTC)
+        now = run.clock()
         self._document = RunningQuery(
-            pipeline=pipeline.name,
-            run_id=run_id,
+            pipeline=run.pipeline.name,
+            run_id=run.run_id,
             query_id=str(query.id),
             query_run_id=str(query.runId),
             process=this_process(),
@@ -99,6 +94,6 @@ class Register:
         return progress
 
     def _write(self) -> None:
-        self._document = self._document.model_copy(update={"written": datetime.now(UTC)})
+        self._document = self._document.model_copy(update={"written": self._clock()})
         self._place.write(self._document)
         self._due = time.monotonic() + BEAT_SECONDS

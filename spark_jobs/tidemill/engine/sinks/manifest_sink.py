@@ -36,29 +36,22 @@ from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spark_logs.spark_files import planned_files, with_checksums
 from tidemill.spec.output import Output
-from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 from tidemill.storage.sync import sync
 
 
 def write(
-    session: SparkSession,
-    writer: DataStreamWriter,
-    pipeline: Pipeline,
-    generation: str,
-    lease: Lease,
-    run_id: str,
+    session: SparkSession, writer: DataStreamWriter, run: LeasedRun, generation: str
 ) -> DataStreamWriter:
     """Let a query write its batches as attempts.
 
     Args:
         session: That the query is started in.
         writer: The writer of the query.
+        run: The run; its lease is checked before a manifest is put.
         generation: Such as `live-0001`.
-        lease: Held by the caller; it is looked at before a manifest is put.
     """
-    attempts = Attempts(session, pipeline, generation, lease, run_id)
-    return writer.foreachBatch(attempts)
+    return writer.foreachBatch(Attempts(session, run, generation))
 
 
 @dataclass(frozen=True)
@@ -67,15 +60,13 @@ class Attempts:
 
     Args:
         session: That the query was started in; a batch comes with a copy of it.
+        run: The run, which holds the lease for as long as the query runs.
         generation: Such as `live-0001`.
-        lease: Held for as long as the query runs.
     """
 
     session: SparkSession
-    pipeline: Pipeline
+    run: LeasedRun
     generation: str
-    lease: Lease
-    run_id: str
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Write a batch, unless that was done.
@@ -88,30 +79,30 @@ class Attempts:
         try:
             self._write(rows, batch)
         except TidemillError as error:
-            callback_errors.keep(self.pipeline.name, error)
+            callback_errors.keep(self.run.pipeline.name, error)
             raise
         except SPARK_ERRORS as error:
             # Otherwise every error in here would count as the user's function's.
-            callback_errors.keep(self.pipeline.name, of_spark(error))
+            callback_errors.keep(self.run.pipeline.name, of_spark(error))
             raise
 
     @property
     def sink(self) -> Path:
-        return self.pipeline.layout.sink(self.generation)
+        return self.run.layout.sink(self.generation)
 
     @property
     def output(self) -> Output:
-        return self.pipeline.spec.output
+        return self.run.pipeline.spec.output
 
     def _write(self, rows: DataFrame, batch: int) -> None:
         # Spark writes down what it has planned before it calls.
-        checkpoint = self.pipeline.layout.checkpoint(self.generation)
+        checkpoint = self.run.layout.checkpoint(self.generation)
         planned = read_offsets(checkpoint / "offsets" / str(batch), batch)
         if self._prove(batch, planned):
             # Spark wants the state of this batch, and makes it only as its rows are read.
             rows.write.format("noop").mode("overwrite").save()
             return
-        attempt = new_attempt(self.lease.epoch)
+        attempt = new_attempt(self.run.epoch)
         folder = folder_of(self.sink, batch) / attempt
         (
             rows.write.partitionBy(*self.output.sink_partitions)
@@ -122,9 +113,9 @@ class Attempts:
         files = tuple(_files(folder))
         refuse_irreplaceable(_good(folder, files), rows.schema, self.output, batch)
         # The manifest counts from then on, and only for this plan.
-        sync(planned_files(checkpoint, batch), self.pipeline.layout.root)
-        sync(with_checksums(folder / file.path for file in files), self.pipeline.layout.root)
-        self.lease.check()
+        sync(planned_files(checkpoint, batch), self.run.layout.root)
+        sync(with_checksums(folder / file.path for file in files), self.run.layout.root)
+        self.run.lease.check()
         manifest = self._manifest(planned, attempt, files)
         # If another driver was faster with the same input: which of the two, is all the same.
         verify_planned(put_manifest(self.sink, manifest), planned, self.sink)
@@ -142,8 +133,8 @@ class Attempts:
         return Manifest(
             batch=planned.batch,
             attempt=attempt,
-            epoch=self.lease.epoch,
-            run_id=self.run_id,
+            epoch=self.run.epoch,
+            run_id=self.run.run_id,
             offsets=dict(planned.sources),
             files=files,
             rows_in=self._rows_read(),
@@ -153,10 +144,10 @@ class Attempts:
     def _rows_read(self) -> int | None:
         """The rows that the batch read, counted as they were; None where nothing counts them."""
         names = {query.name: query for query in self.session.streams.active}
-        query = names.get(self.pipeline.name)
+        query = names.get(self.run.pipeline.name)
         if query is None:
             return None
-        sources = self.pipeline.spec.sources
+        sources = self.run.pipeline.spec.sources
         counts = observed_counts(query, (f"{ROWS_READ}.{source}" for source in sources))
         return sum(counts) if counts else None
 

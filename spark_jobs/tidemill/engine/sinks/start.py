@@ -10,39 +10,29 @@ from tidemill.engine import callback_errors
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.sinks.output_format import in_format
 from tidemill.spec.output import OutputMode
-from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 
 
-def start(
-    plan: Plan,
-    pipeline: Pipeline,
-    generation: str,
-    lease: Lease,
-    run_id: str,
-    trigger: StreamTrigger,
-) -> StreamingQuery:
+def start(plan: Plan, run: LeasedRun, generation: str, trigger: StreamTrigger) -> StreamingQuery:
     """Start a query on its checkpoint.
 
     Args:
         plan: The rows.
         generation: Such as `live-0001`.
-        lease: Held by the caller; what is written under it carries its epoch.
+        run: The run; what it writes carries the epoch of its lease.
         trigger: When it takes its batches.
     """
     # What an earlier query of this process left is not this one's error.
-    callback_errors.take(pipeline.name)
-    writer = write(plan, pipeline, generation, lease, run_id)
+    callback_errors.take(run.pipeline.name)
+    writer = write(plan, run, generation)
     arguments: dict[str, Any] = trigger.arguments
     return (writer.trigger(**arguments) if arguments else writer).start()
 
 
-def write(
-    plan: Plan, pipeline: Pipeline, generation: str, lease: Lease, run_id: str
-) -> DataStreamWriter:
+def write(plan: Plan, run: LeasedRun, generation: str) -> DataStreamWriter:
     """The writer of a query, without a trigger."""
-    spec, layout = pipeline.spec, pipeline.layout
+    pipeline, spec, layout = run.pipeline, run.pipeline.spec, run.layout
     rows = plan.rows
     if spec.published and spec.output.mode is OutputMode.APPEND:
         rows = in_format(rows, plan.table_schema, spec.output, pipeline.transform_file)
@@ -58,7 +48,7 @@ def write(
     if spec.output.mode is not OutputMode.APPEND:
         from tidemill.engine.sinks import manifest_sink
 
-        return manifest_sink.write(rows.sparkSession, writer, pipeline, generation, lease, run_id)
+        return manifest_sink.write(rows.sparkSession, writer, run, generation)
     return (
         writer.format(spec.output.format)
         .partitionBy(*spec.output.sink_partitions)

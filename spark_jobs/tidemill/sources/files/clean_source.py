@@ -14,24 +14,23 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
-from tidemill.contract.log import Log
 from tidemill.journal.journal import Event, Journal, event_file
 from tidemill.journal.takeovers import owner
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.sources.files.archive import Kept, archive, claim_of, delete
-from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 
 
 class PutAway(FrozenModel):
@@ -85,12 +84,11 @@ def cleaned_sources(spec: Spec) -> tuple[str, ...]:
     )
 
 
-def clean_sources(pipeline: Pipeline, lease: Lease, log: Log) -> dict[str, int]:
+def clean_sources(run: LeasedRun) -> dict[str, int]:
     """Put away the input of every published batch.
 
     Args:
-        lease: Held by the caller; read again before each step that cannot be undone.
-        log: Gets a line for each file that stays.
+        run: The run; its lease is checked before each step that cannot be undone.
 
     Returns:
         How many files were archived, deleted and kept.
@@ -98,11 +96,11 @@ def clean_sources(pipeline: Pipeline, lease: Lease, log: Log) -> dict[str, int]:
     Raises:
         LeaseLost: a newer epoch took over; it carries on.
     """
-    total: Counter[str] = Counter()
+    pipeline, total = run.pipeline, Counter[str]()
     today = set(cleaned_sources(pipeline.spec))
     if not today:
         return {}
-    cleaner = _Cleaner(pipeline, today, lease, log)
+    cleaner = _Cleaner(run, today)
     journal = Journal(pipeline.layout.journal)
     upto = before = _newest_mark(pipeline.layout)
     published = journal.published(after=before)
@@ -117,7 +115,7 @@ def clean_sources(pipeline: Pipeline, lease: Lease, log: Log) -> dict[str, int]:
         if unbroken:
             upto = event.seq
     if upto > before:
-        documents.put_if_absent(_mark(journal.folder, upto), CleanedUpTo(at=datetime.now(UTC)))
+        documents.put_if_absent(_mark(journal.folder, upto), CleanedUpTo(at=run.clock()))
     return {what: total[what] for what in ("archived", "deleted", "kept")}
 
 
@@ -161,10 +159,8 @@ class _Cleaner:
         today: The sources that the spec asks to clean.
     """
 
-    pipeline: Pipeline
+    run: LeasedRun
     today: set[str]
-    lease: Lease
-    log: Log
 
     def __post_init__(self) -> None:
         self.generations: dict[str, _Generation] = {}
@@ -173,7 +169,7 @@ class _Cleaner:
         """What was done with an event's files, and whether nothing is left to do."""
         name = event.generation
         if name not in self.generations:
-            self.generations[name] = _Generation(self.pipeline.layout, name)
+            self.generations[name] = _Generation(self.run.layout, name)
         of = self.generations[name]
         total: Counter[str] = Counter()
         all_done = True
@@ -182,7 +178,7 @@ class _Cleaner:
                 (batch,) = of.ledger.batches(number, number)
                 cleaned = self.today.intersection(of.cleans.get(batch.start, ()))
                 files = {file.path: file for file in batch.inputs if file.source in cleaned}
-                total += _clean(self.pipeline.spec, of.ledger, number, files, self.lease, self.log)
+                total += _clean(self.run, of.ledger, number, files)
                 if _done(of.ledger, number).exists():
                     of.done.add(number)
                 else:
@@ -206,39 +202,38 @@ def _mark(journal: Path, seq: int) -> Path:
     return journal / f"{seq:06d}.cleaned"
 
 
-def _clean(
-    spec: Spec, ledger: Ledger, batch: int, files: dict[str, InputFile], lease: Lease, log: Log
-) -> Counter[str]:
+def _clean(run: LeasedRun, ledger: Ledger, batch: int, files: dict[str, InputFile]) -> Counter[str]:
+    spec = run.pipeline.spec
     planned = Cleaning(
         batch=batch,
-        epoch=lease.epoch,
+        epoch=run.epoch,
         files=tuple(_plan(spec, file) for file in files.values()),
-        at=datetime.now(UTC),
+        at=run.clock(),
     )
-    lease.check()
+    run.lease.check()
     planned = documents.put_if_absent(_planned(ledger, batch), planned)
     done: Counter[str] = Counter()
     kept: dict[str, str] = {}
     refused = False
     for one in planned.files:
         try:
-            done[_put_away(spec, files[one.path], one, lease)] += 1
+            done[_put_away(spec, files[one.path], one, run.lease)] += 1
         except Kept as reason:
             kept[one.path] = str(reason)
         except OSError as error:
             refused = True
             kept[one.path] = str(error)
     for path, why in kept.items():
-        log(f"warning: {path} is kept: {why}")
+        run.log(f"warning: {path} is kept: {why}")
     if not refused:
         # What the file system refuses is tried again by the next run.
         cleaned = Cleaned(
             batch=batch,
-            epoch=lease.epoch,
+            epoch=run.epoch,
             archived=done["archived"],
             deleted=done["deleted"],
             kept=kept,
-            at=datetime.now(UTC),
+            at=run.clock(),
         )
         documents.put_if_absent(_done(ledger, batch), cleaned)
     return done + Counter(kept=len(kept))

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidemill.contract.layout import Layout
-from tidemill.contract.log import Log
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.sources.files.probe import NAMED, look
 from tidemill.sources.files.problems import InputChanged, InputRedelivered
 from tidemill.sources.probe_result import ProbeResult, refuse_held
-from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
+from tidemill.storage.run_context import RunContext
 
 
 def refuse_held_files(spec: Spec, probes: Sequence[ProbeResult]) -> None:
@@ -30,29 +29,28 @@ def refuse_held_files(spec: Spec, probes: Sequence[ProbeResult]) -> None:
 
 
 def report_files(
-    pipeline: Pipeline, before: Sequence[Batch], run: Sequence[Batch], log: Log
+    run: RunContext, before: Sequence[Batch], written: Sequence[Batch]
 ) -> list[ProbeResult]:
     """After a query: what it read of every file source, and what is there now.
 
     Args:
-        pipeline: The pipeline of the sources.
+        run: The run; its log gets a line for each problem that the spec rates `warn`.
         before: The batches before the run.
-        run: Those of the run.
-        log: Gets a line for each problem that the spec rates `warn`.
+        written: The batches of the run.
 
     Raises:
         InputChanged: a file changed while or after it was read, and the spec rates that `hold`.
         InputRedelivered: the same of one that another has taken the place of.
     """
     reports = [
-        report(name, source, pipeline.layout, before, run)
-        for name, source in pipeline.spec.sources.items()
+        report(name, source, run.layout, before, written)
+        for name, source in run.pipeline.spec.sources.items()
         if isinstance(source, FileSource)
     ]
     for found in reports:
         for problem in found.problems:
             if problem.rating is Rating.WARN:
-                log(f"warning: {problem.error}")
+                run.log(f"warning: {problem.error}")
         # What is wrong with files that were not read is for the next run.
         of_read = (InputChanged, InputRedelivered)
         refuse_held(problem for problem in found.problems if isinstance(problem.error, of_read))

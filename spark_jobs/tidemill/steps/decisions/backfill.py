@@ -24,7 +24,6 @@ from tidemill.steps.decisions.recomputed import (
     seal_recomputed,
 )
 from tidemill.steps.parts.run import Ended
-from tidemill.storage.lease import Lease
 from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
@@ -37,9 +36,7 @@ class IntervalMissing(UsageError):
     """A backfill without an interval, or with one that ends before it begins."""
 
 
-def backfill(
-    run: RunContext, request: RunRequest, lease: Lease | None = None, *, lost_race: bool = False
-) -> Ended:
+def backfill(run: RunContext, request: RunRequest, *, lost_race: bool = False) -> Ended:
     """Compute an interval's partitions again as of the last published batch, and seal them.
 
     Args:
@@ -70,16 +67,15 @@ def backfill(
     if request.dry_run:
         from tidemill.engine.recompute.dry_run import dry_run
 
-        return _described(dry_run(session, pipeline, recomputation, extent, run.run_id, run.log))
+        return _described(dry_run(session, run, recomputation, extent))
     there = _there_already(pipeline, recomputation)
     if there is not None:
         note(run, there)
         reason = f"{extent.partitions}: increment {there:06d} holds just that"
         return Ended(Outcome.DONE, reason, {"increment": there, "coalesced": True})
-    epoch = 0 if lease is None else lease.epoch
-    found = recompute(session, pipeline, recomputation, extent, run.run_id, epoch, run.log)
-    with leased(run, lease, "backfill") as held:
-        number = seal_recomputed(run, found, held)
+    found = recompute(session, run, recomputation, extent)
+    with leased(run, "backfill") as held:
+        number = seal_recomputed(held, found)
     return _ended(number, found, extent)
 
 

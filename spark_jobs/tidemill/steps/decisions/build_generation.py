@@ -36,7 +36,7 @@ def fill_generation(run: RunContext, built: GenerationBuild) -> None:
     while True:
         with hold(folder, step="ingest", run_id=run.run_id) as lease:
             _begin(building)
-            found = engine.ingest(session, building, lease, run.run_id, run.log)
+            found = engine.ingest(session, replace(run.holding(lease), pipeline=building))
         # A budget bounds one query; here there is one after the other.
         done = found.stopped is None or not found.batches
         if done and not _flush_again(building) and not open_generation(building).due:

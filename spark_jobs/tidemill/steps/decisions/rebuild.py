@@ -31,8 +31,7 @@ from tidemill.steps.decisions.recomputed import last_event, leased, note
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal_batches
 from tidemill.steps.parts.unpublished import files_read
-from tidemill.storage.lease import Lease
-from tidemill.storage.run_context import RunContext
+from tidemill.storage.run_context import LeasedRun, RunContext
 
 
 class NothingToRebuild(Refused):
@@ -47,9 +46,7 @@ class NotCovered(Refused):
     """A new generation has not read what was published, though it is there; carries `missing`."""
 
 
-def rebuild(
-    run: RunContext, request: RunRequest, lease: Lease | None = None, *, lost_race: bool = False
-) -> Ended:
+def rebuild(run: RunContext, request: RunRequest, *, lost_race: bool = False) -> Ended:
     """Take everything in again into a new generation, and seal it as one increment.
 
     Tried again, it goes on where it was: the generation is the run's.
@@ -81,12 +78,12 @@ def rebuild(
         return Ended(Outcome.DONE, f"no longer held: {lost or 'nothing'}", {"lost": lost.as_dict()})
     while True:
         built, lost = _built(run, request)
-        with leased(run, lease, "ingest") as held:
+        with leased(run, "ingest") as held:
             if build_of_run(pipeline, "rebuild", run.run_id) != built:
                 run.log("something was rejected or reinstated meanwhile: beginning again")
                 continue
             late = _prove_covered(run, request, built)
-            number, rows = _seal(run, request, built, held)
+            number, rows = _seal(held, request, built)
         lost = lost if lost else late
         reason = f"{built.generation} holds {rows:,} rows of everything, as increment {number:06d}"
         facts = {"increment": number, "generation": built.generation, "rows": rows}
@@ -143,9 +140,7 @@ def _missing(
     return published if built is None else unread(layout, built.generation, published)
 
 
-def _seal(
-    run: RunContext, request: RunRequest, built: GenerationBuild, lease: Lease
-) -> tuple[int, int]:
+def _seal(run: LeasedRun, request: RunRequest, built: GenerationBuild) -> tuple[int, int]:
     """Seal all of a generation as what replaces the table; its number and rows."""
     pipeline, layout = run.pipeline, run.pipeline.layout
     batches = Ledger(layout, built.generation).batches()
@@ -173,7 +168,7 @@ def _seal(
         excludes=built.excludes,
     )
     building = replace(pipeline, generation=built.generation)
-    number = seal_batches(building, batches, lease, run.run_id, recomputation)
+    number = seal_batches(replace(run, pipeline=building), batches, recomputation)
     note(run, number)
     return number, sum(batch.rows for batch in batches)
 

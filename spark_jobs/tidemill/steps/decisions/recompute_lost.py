@@ -9,7 +9,6 @@ from tidemill.steps.decisions.backfill import backfill
 from tidemill.steps.decisions.rebuild import rebuild
 from tidemill.steps.decisions.reject import reinstate
 from tidemill.steps.parts.run import Ended
-from tidemill.storage.lease import Lease
 from tidemill.storage.run_context import RunContext
 
 
@@ -17,7 +16,7 @@ class NothingAsked(Refused):
     """A run has an increment that was computed again, and no request that says how."""
 
 
-def recompute_lost(run: RunContext, lease: Lease | None) -> int:
+def recompute_lost(run: RunContext) -> int:
     """Compute a run's increment again and seal it in the place of the one that lost.
 
     Args:
@@ -31,7 +30,7 @@ def recompute_lost(run: RunContext, lease: Lease | None) -> int:
         NothingAsked: the run has no request.
     """
     folder = run.pipeline.layout.run(run.run_id)
-    ended = _computed(run, read_request(folder), lease)
+    ended = _computed(run, read_request(folder))
     run.log(ended.reason)
     own = read_run_increment(folder)
     if own is None:
@@ -39,14 +38,14 @@ def recompute_lost(run: RunContext, lease: Lease | None) -> int:
     return own
 
 
-def _computed(run: RunContext, request: RunRequest, lease: Lease | None) -> Ended:
+def _computed(run: RunContext, request: RunRequest) -> Ended:
     match request.role:
         case "backfill":
-            return backfill(run, request, lease, lost_race=True)
+            return backfill(run, request, lost_race=True)
         case "reinstate":
-            return reinstate(run, request, lease, lost_race=True)
+            return reinstate(run, request, lost_race=True)
         case "rebuild":
-            return rebuild(run, request, lease, lost_race=True)
+            return rebuild(run, request, lost_race=True)
         case _:
             raise _nothing_asked(run)
 

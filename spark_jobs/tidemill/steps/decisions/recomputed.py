@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import Refused
@@ -16,8 +15,7 @@ from tidemill.publish.delta.position import lineage
 from tidemill.publish.swap_support import refuse_repeated_keys
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
-from tidemill.storage.lease import Lease, hold
-from tidemill.storage.run_context import RunContext
+from tidemill.storage.run_context import LeasedRun, RunContext
 
 if TYPE_CHECKING:
     from tidemill.engine.recompute.recompute import Recomputed
@@ -28,17 +26,17 @@ class NothingPublished(Refused):
 
 
 @contextmanager
-def leased(run: RunContext, lease: Lease | None, step: str) -> Iterator[Lease]:
+def leased(run: RunContext, step: str) -> Iterator[LeasedRun]:
     """The lease: the one that the caller holds already, or one for as long as this lasts.
 
     Args:
         lease: The caller's lease; None where it holds none.
         step: That writes.
     """
-    if lease is not None:
-        yield lease
+    if isinstance(run, LeasedRun):
+        yield run
         return
-    with hold(run.pipeline.layout.lease, step=step, run_id=run.run_id) as held:
+    with run.hold(step) as held:
         yield held
 
 
@@ -68,7 +66,7 @@ def last_event(pipeline: Pipeline) -> int:
     return max((number for number, _ in documents.numbered(folder)), default=0)
 
 
-def seal_recomputed(run: RunContext, found: Recomputed, lease: Lease) -> int:
+def seal_recomputed(run: LeasedRun, found: Recomputed) -> int:
     """Seal what was computed again, and remember it for the run.
 
     Args:
@@ -99,11 +97,11 @@ def seal_recomputed(run: RunContext, found: Recomputed, lease: Lease) -> int:
         rejected=found.rejected,
         recomputation=found.recomputation.model_copy(update={"supersedes": supersedes}),
         run_id=run.run_id,
-        sealed=datetime.now(UTC),
-        epoch=lease.epoch,
+        sealed=run.clock(),
+        epoch=run.epoch,
     )
     refuse_repeated_keys(run.pipeline, sealed)
-    lease.check()
+    run.lease.check()
     increments.seal(sealed)
     note(run, number)
     return number

@@ -19,7 +19,6 @@ from tidemill.steps.decisions.recomputed import last_event, seal_recomputed
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
-from tidemill.storage.lease import hold
 from tidemill.storage.run_context import RunContext
 
 
@@ -45,9 +44,9 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
     keeps = found is not None and found.pipeline_class is not PipelineClass.MAP
     if keeps or takeover_of_run(pipeline.layout, run.run_id) is not None:
         return fork(run, request)
-    with hold(pipeline.layout.lease, step="redo", run_id=run.run_id) as lease:
+    with run.hold("redo") as held:
         # What no gate has looked at yet was made by the same code.
-        seal(pipeline, lease, run.run_id)
+        seal(held)
         tail = unpublished(pipeline)
         if not tail:
             raise NothingToRedo(
@@ -60,8 +59,8 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
     from tidemill.engine.session import open_session
 
     session = open_session(pipeline, "redo")
-    recomputed = recompute(session, pipeline, recomputation, None, run.run_id, 0, run.log)
-    with hold(pipeline.layout.lease, step="redo", run_id=run.run_id) as lease:
+    recomputed = recompute(session, run, recomputation, None)
+    with run.hold("redo") as held:
         if not {one.number for one in unpublished(pipeline)} >= set(recomputation.supersedes):
             raise NothingToRedo(
                 "Part of the tail was published while it was computed again.",
@@ -69,7 +68,7 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
                 f"tidemill status {pipeline.name}.",
                 pipeline=pipeline.name,
             )
-        number = seal_recomputed(run, recomputed, lease)
+        number = seal_recomputed(held, recomputed)
     taken = ", ".join(f"{one:06d}" for one in recomputation.supersedes)
     return Ended(
         Outcome.DONE,

@@ -19,7 +19,7 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.recomputed import last_event, leased, seal_recomputed
 from tidemill.steps.decisions.release import PATIENCE_SECONDS, must_say_why, refuse_not_held
 from tidemill.steps.parts.run import Ended
-from tidemill.storage.lease import Lease, hold
+from tidemill.storage.lease import hold
 from tidemill.storage.run_context import RunContext
 
 
@@ -91,9 +91,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
     return decision
 
 
-def reinstate(
-    run: RunContext, request: RunRequest, lease: Lease | None = None, *, lost_race: bool = False
-) -> Ended:
+def reinstate(run: RunContext, request: RunRequest, *, lost_race: bool = False) -> Ended:
     """Take a rejection back: compute the rows of its input, which are then added.
 
     Args:
@@ -129,11 +127,10 @@ def reinstate(
     from tidemill.engine.session import open_session
 
     session = open_session(pipeline, "reinstate")
-    epoch = 0 if lease is None else lease.epoch
-    found = recompute(session, pipeline, recomputation, None, run.run_id, epoch, run.log)
-    with leased(run, lease, "reinstate") as held:
+    found = recompute(session, run, recomputation, None)
+    with leased(run, "reinstate") as held:
         rejected_batches(pipeline, number)
-        again = seal_recomputed(run, found, held)
+        again = seal_recomputed(held, found)
     return Ended(
         Outcome.DONE,
         f"the input of increment {number:06d}: {found.rows:,} rows, {found.rejected:,} rejected, "

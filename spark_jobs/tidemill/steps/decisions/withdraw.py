@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from tidemill.contract.errors import UsageError
-from tidemill.contract.log import Log
 from tidemill.increments.increments import Increments, State, Verdict
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.publish.registry import targets_of
 from tidemill.publish.withdrawal import target_that_has, withdraw_event
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.release import PATIENCE_SECONDS, must_say_why
-from tidemill.storage.lease import Lease, hold
+from tidemill.storage.run_context import LeasedRun, RunContext
 
 
 class NotWithdrawable(UsageError):
     """There is no such event, or a target has it; carries `seq` and `target`."""
 
 
-def withdraw(
-    pipeline: Pipeline, seq: int, *, by: str, reason: str, run_id: str, log: Log
-) -> list[Withdrawal]:
+def withdraw(run: RunContext, seq: int, *, by: str, reason: str) -> list[Withdrawal]:
     """Take an event back, and with it those that wait behind it.
 
     Its increment is held from then on: a person redoes it, rejects it or lets it out after all.
@@ -32,8 +27,6 @@ def withdraw(
         seq: The number of the event.
         by: The person.
         reason: Why, for whoever reads the journal.
-        run_id: Under which the lease is held.
-        log: Gets lines for the terminal.
 
     Returns:
         What was written down, in the order of the events.
@@ -45,31 +38,27 @@ def withdraw(
         LeaseHeld: a step is writing to this pipeline.
     """
     must_say_why("withdrawal", by=by, reason=reason)
-    layout = pipeline.layout
+    pipeline, layout = run.pipeline, run.layout
     journal = Journal(layout.journal)
     # Looked at before the lease too: a wrong number need not wait for a long ingest.
     _events_from(pipeline, journal, seq)
-    with hold(layout.lease, step="withdraw", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
-        targets = targets_of(pipeline, lease.epoch, log)
+    with run.hold("withdraw", patience=PATIENCE_SECONDS) as held:
+        targets = targets_of(pipeline, held.epoch, run.log)
         events = _events_from(pipeline, journal, seq)
         for event in events:
-            having = target_that_has(pipeline, event, targets, lease)
+            having = target_that_has(held, event, targets)
             if having is not None:
                 raise _seen(pipeline, event, having)
         # First, or a run that comes before the rest is done would let it out again.
         _hold_increment(
-            pipeline,
+            held,
             events[0],
-            lease,
-            run_id=run_id,
-            reason=f"event {seq} was withdrawn by {by.strip()}: {reason.strip()}",
+            f"event {seq} was withdrawn by {by.strip()}: {reason.strip()}",
         )
         done = [
             withdraw_event(
-                pipeline,
+                held,
                 event,
-                lease,
-                run_id=run_id,
                 by=by.strip(),
                 reason=reason.strip() if event.seq == seq else f"it stood behind event {seq}",
             )
@@ -92,11 +81,9 @@ def _events_from(pipeline: Pipeline, journal: Journal, seq: int) -> list[Event]:
     return events
 
 
-def _hold_increment(
-    pipeline: Pipeline, event: Event, lease: Lease, *, run_id: str, reason: str
-) -> None:
+def _hold_increment(run: LeasedRun, event: Event, reason: str) -> None:
     """Let an increment wait for a person, where it would go out again at once."""
-    increments = Increments(pipeline.layout.increments)
+    increments = Increments(run.layout.increments)
     increment = increments.get(event.increment)
     if increment.state is not State.PASSED:
         return
@@ -110,9 +97,9 @@ def _hold_increment(
             engine="person",
             why="a person withdrew it",
             reasons=(reason,),
-            run_id=run_id,
-            judged=datetime.now(UTC),
-            epoch=lease.epoch,
+            run_id=run.run_id,
+            judged=run.clock(),
+            epoch=run.epoch,
         )
     )
 

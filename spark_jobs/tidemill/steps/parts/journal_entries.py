@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Event, EventKind, Journal
 from tidemill.publish import swap_order
-from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 
 
 class Entries:
@@ -19,13 +16,11 @@ class Entries:
 
     Args:
         pipeline: The pipeline of the journal.
-        lease: Held by the caller.
     """
 
-    def __init__(self, pipeline: Pipeline, lease: Lease) -> None:
-        self.pipeline = pipeline
-        self.lease = lease
-        self.journal = Journal(pipeline.layout.journal)
+    def __init__(self, run: LeasedRun) -> None:
+        self.run = run
+        self.journal = Journal(run.layout.journal)
         reading = self.journal.read()
         self.events = [*reading.events]
         self.last = reading.last
@@ -38,7 +33,7 @@ class Entries:
             LeaseLost: a newer epoch took over.
         """
         gone_out = self._gone_out()
-        for increment in Increments(self.pipeline.layout.increments).in_order():
+        for increment in Increments(self.run.layout.increments).in_order():
             if increment.number in gone_out:
                 continue
             if not increment.may_go_out:
@@ -58,7 +53,7 @@ class Entries:
             AlreadyWritten: another writer has added an event since the journal was read.
             LeaseLost: a newer epoch took over.
         """
-        layout, gone_out = self.pipeline.layout, self._gone_out()
+        layout, gone_out = self.run.layout, self._gone_out()
         lost = None
         for increment in Increments(layout.increments).all():
             recomputation = increment.sealed.recomputation
@@ -77,22 +72,22 @@ class Entries:
 
     def _append(self, increment: Increment) -> None:
         seq = self.last + 1
-        self.lease.check()
+        self.run.lease.check()
         if (
             increment.sealed.recomputation is not None
             and increment.sealed.recomputation.kind == "rebuild"
         ):
             from tidemill.steps.parts.take_over import take_over
 
-            take_over(self.pipeline, increment, seq, self.lease)
-        event = _event(increment, seq, self.lease.epoch)
-        self.lease.check()
+            take_over(self.run, increment, seq)
+        event = _event(increment, seq, self.run)
+        self.run.lease.check()
         self.journal.append(event)
         self.events.append(event)
         self.last = seq
 
 
-def _event(increment: Increment, seq: int, epoch: int) -> Event:
+def _event(increment: Increment, seq: int, run: LeasedRun) -> Event:
     sealed, verdict, release = increment.sealed, increment.verdict, increment.release
     rejection, place = increment.rejection, increment.sealed.covers
     said = {} if verdict is None else verdict.model_dump(mode="json", exclude={"judgement"})
@@ -114,8 +109,8 @@ def _event(increment: Increment, seq: int, epoch: int) -> Event:
         release=None if release is None else release.model_dump(mode="json"),
         rejection=None if rejection is None else rejection.model_dump(mode="json"),
         run_id=sealed.run_id,
-        at=datetime.now(UTC),
-        epoch=epoch,
+        at=run.clock(),
+        epoch=run.epoch,
     )
 
 

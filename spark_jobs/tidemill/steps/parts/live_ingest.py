@@ -10,7 +10,6 @@ from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import late_total
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.steps.parts.run import Ended
-from tidemill.storage.lease import hold
 from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
@@ -32,9 +31,9 @@ def ingest_live(run: RunContext) -> Ended:
 
     pipeline, layout = run.pipeline, run.pipeline.layout
     backlog = reports.backlog_bytes([layout.run(run.run_id)])
-    with hold(layout.lease, step="ingest", run_id=run.run_id) as lease:
+    with run.hold("ingest") as held:
         session = open_session(pipeline, "ingest", backlog)
-        found = engine.ingest(session, pipeline, lease, run.run_id, run.log)
+        found = engine.ingest(session, held)
     return ended(found)
 
 

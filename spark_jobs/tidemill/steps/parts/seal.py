@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tidemill.increments.increments import Increments, NetFile, Sealed, hash_of_files
@@ -13,50 +12,35 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.publish.net_payload import write_net_payload
 from tidemill.spec.output import OutputMode
-from tidemill.spec.pipeline import Pipeline
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 
 
-def seal(pipeline: Pipeline, lease: Lease, run_id: str) -> int | None:
-    """Seal everything committed and not yet sealed.
-
-    Args:
-        lease: Held by the caller.
-        run_id: The run's id.
-
-    Returns:
-        The number of the new increment; None where there is nothing to seal.
-    """
-    increments = Increments(pipeline.layout.increments)
-    ledger = Ledger(pipeline.layout, generation_of(pipeline))
+def seal(run: LeasedRun) -> int | None:
+    """Seal everything committed and not yet sealed; the increment's number, None for nothing."""
+    increments = Increments(run.layout.increments)
+    ledger = Ledger(run.layout, generation_of(run.pipeline))
     batches = ledger.batches(first=increments.last_sealed(ledger.generation) + 1)
-    return seal_batches(pipeline, batches, lease, run_id) if batches else None
+    return seal_batches(run, batches) if batches else None
 
 
 def seal_batches(
-    pipeline: Pipeline,
-    batches: list[Batch],
-    lease: Lease,
-    run_id: str,
-    recomputation: Recomputation | None = None,
+    run: LeasedRun, batches: list[Batch], recomputation: Recomputation | None = None
 ) -> int:
     """Seal some batches as one increment.
 
     Args:
         batches: In order; at least one.
-        lease: Held by the caller.
-        run_id: The run's id.
         recomputation: What they stand for, where that is not themselves.
 
     Returns:
         The number of the new increment.
     """
-    increments = Increments(pipeline.layout.increments)
-    ledger = Ledger(pipeline.layout, generation_of(pipeline))
+    increments = Increments(run.layout.increments)
+    ledger = Ledger(run.layout, generation_of(run.pipeline))
     number = max(increments.numbers(), default=0) + 1
-    net = _net(pipeline, ledger, batches, increments.folder_of(number), lease)
+    net = _net(run, ledger, batches, increments.folder_of(number))
     # Between two looks another gate may have sealed them: whoever lost the lease must not.
-    lease.check()
+    run.lease.check()
     increments.seal(
         Sealed(
             increment=number,
@@ -69,20 +53,20 @@ def seal_batches(
             rejected=sum(batch.rejected for batch in batches),
             net=net,
             recomputation=recomputation,
-            run_id=run_id,
-            sealed=datetime.now(UTC),
-            epoch=lease.epoch,
+            run_id=run.run_id,
+            sealed=run.clock(),
+            epoch=run.epoch,
         )
     )
     return number
 
 
 def _net(
-    pipeline: Pipeline, ledger: Ledger, batches: list[Batch], folder: Path, lease: Lease
+    run: LeasedRun, ledger: Ledger, batches: list[Batch], folder: Path
 ) -> tuple[NetFile, ...] | None:
     """What the batches come to, where a later one replaces rows of an earlier one."""
-    output = pipeline.spec.output
-    note = read_note(pipeline.layout, ledger.generation)
+    output = run.pipeline.spec.output
+    note = read_note(run.layout, ledger.generation)
     # As the batches were written, should the spec have changed since; a preview has no note.
     mode = output.mode if note is None else note.mode
     if mode is OutputMode.APPEND:
@@ -94,5 +78,5 @@ def _net(
         mode=mode,
         keys=output.keys if note is None else note.keys,
         partition_by=tuple(output.partition_by if note is None else note.partition_by),
-        epoch=lease.epoch,
+        epoch=run.epoch,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from tidemill.contract.errors import Refused
 from tidemill.generations.build import (
     generation_builds,
@@ -12,16 +10,15 @@ from tidemill.generations.build import (
 from tidemill.increments.exclusions import excluded
 from tidemill.increments.increments import Increment
 from tidemill.journal.takeovers import Takeover, current, put_takeover
-from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.unpublished import unpublished
-from tidemill.storage.lease import Lease
+from tidemill.storage.run_context import LeasedRun
 
 
 class ExclusionsChanged(Refused):
     """A new generation has read what does not count any more; carries `increment`."""
 
 
-def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) -> None:
+def take_over(run: LeasedRun, increment: Increment, seq: int) -> None:
     """Write down that a generation takes over with an event of the journal, which comes next.
 
     Until that event is there nothing has changed; from then on the new generation is live, and what
@@ -30,12 +27,11 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) 
     Args:
         increment: The increment of a rebuild.
         seq: The event's number.
-        lease: Held by the caller.
 
     Raises:
         ExclusionsChanged: it holds input that does not count any more, or lacks some that does.
     """
-    layout, recomputation = pipeline.layout, increment.sealed.recomputation
+    pipeline, layout, recomputation = run.pipeline, run.layout, increment.sealed.recomputation
     if recomputation is None:
         return
     built = next(
@@ -60,7 +56,7 @@ def take_over(pipeline: Pipeline, increment: Increment, seq: int, lease: Lease) 
             by=recomputation.by,
             os_user=recomputation.os_user,
             reason=recomputation.reason,
-            born=datetime.now(UTC),
-            epoch=lease.epoch,
+            born=run.clock(),
+            epoch=run.epoch,
         ),
     )
