@@ -1,4 +1,4 @@
-"""Event-driven start: an asset per pipeline, whose watchers see that a source has something new.
+"""Event-driven start: one asset per pipeline, whose watchers see new input at its sources.
 
 A watcher compares sources with the ledger, as the doctor does. (The Kafka provider's own trigger
 would consume the topic record by record in a consumer group: an event for each, long after a run

@@ -1,4 +1,4 @@
-"""What Airflow's page of a DAG says: where rows come from, where they go, and where to look."""
+"""The text on a DAG's page in Airflow: where rows come from, where they go, where to look."""
 
 from __future__ import annotations
 

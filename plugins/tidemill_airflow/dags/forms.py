@@ -1,4 +1,4 @@
-"""What the UI asks whoever starts a run by hand: the parameters of our DAGs, as JSON Schema."""
+"""The parameters of our DAGs as JSON Schema: the form for starting a run by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every DAG of ours, one function per rule: DAG and spec in, complaints out."""
+"""The rules for every DAG, one function per rule: DAG and spec in, complaints out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sending all that this process writes to a file, for programs that keep a tidy screen."""
+"""Redirect everything that this process prints to a file, to keep the screen tidy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose approval of a decision counts, and where it is kept."""
+"""Approvals of decisions: who may give one, and where it is recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a step's report to what Airflow makes of the task: success, skipped, retry or failed."""
+"""Turns a step's report into the task's state in Airflow: success, skipped, retry or failed."""
 
 from __future__ import annotations
 

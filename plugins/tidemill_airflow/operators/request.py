@@ -1,4 +1,4 @@
-"""What Airflow asks of a run: by its type and interval, or by the form it was started with."""
+"""The request of an Airflow run, from its type and interval or from the form that started it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environment of a step: what it needs of Airflow's, by name, and nothing else of it.
+"""The environment of a step: the variables it needs from Airflow's, by name, and no others.
 
 A transform is anybody's code, and an Airflow worker's variables hold Airflow's own secrets: its
 Fernet key, its tokens' secret, the metadata database's address, every connection.

@@ -1,4 +1,4 @@
-"""The operators of doctor, gate and publish: child processes first, and Spark where that is it."""
+"""The operators of doctor, gate and publish: a child process first, Spark only if needed."""
 
 from __future__ import annotations
 

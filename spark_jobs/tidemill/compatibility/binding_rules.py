@@ -1,4 +1,4 @@
-"""What binds a generation for good: changes of these move or mix up rows that are there already.
+"""Settings that are frozen for a generation: a change would move or mix rows it already has.
 
 The generation's note and its record of sources know them without any fingerprint.
 """

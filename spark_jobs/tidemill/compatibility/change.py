@@ -1,4 +1,4 @@
-"""A change of a pipeline since its generation was born, and what it means for what goes on.
+"""A change of a pipeline since its generation was created, and its consequences.
 
 The verdicts are those of Spark's Structured Streaming guide, "Recovery Semantics after Changes in a
 Streaming Query". Allowed there means that the query goes on; whether rows of before and after then

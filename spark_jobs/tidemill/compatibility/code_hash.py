@@ -1,4 +1,4 @@
-"""A transform's file as code: what changes when only comments or line breaks do is nothing."""
+"""The hash of a transform's code, which comments and line breaks do not change."""
 
 from __future__ import annotations
 

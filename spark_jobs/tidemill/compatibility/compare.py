@@ -1,4 +1,4 @@
-"""What has changed since a generation was born, and whether it may go on with that."""
+"""Compares a pipeline with its generation's creation, and says whether it may continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan fingerprint: what a generation's query was when it was born.
+"""A snapshot of a generation's query, taken when the generation was created.
 
 Spark checks little of it when a query starts again, and some changes it takes without a word: a
 grouping key of the same type, say, whose values then mix with the old ones in the state.

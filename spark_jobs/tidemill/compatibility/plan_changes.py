@@ -1,4 +1,4 @@
-"""What has changed in a transform's plan since a generation was born.
+"""Changes of a transform's plan since its generation was created.
 
 Row by row after Spark's guide, "Recovery Semantics after Changes in a Streaming Query": here
 projections, filters and map-like operations; stateful operations in `state_changes`.

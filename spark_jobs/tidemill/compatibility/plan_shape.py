@@ -1,4 +1,4 @@
-"""What matters of a transform's analysed plan when a checkpoint is to go on with another.
+"""The parts of a transform's analysed plan that a checkpoint depends on.
 
 Every expression is told by the columns of the inputs that it is made of, whatever the columns
 between were called: two transforms that compute the same in other words have the same shape.

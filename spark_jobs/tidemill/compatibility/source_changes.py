@@ -1,4 +1,4 @@
-"""Changes in the parameters of a source: which rows come, and in what batches.
+"""Changes of a source's parameters: which rows are read, and in what batches.
 
 Row by row after Spark's guide, "Changes in the parameters of input sources". The fields are those
 of the spec's sources, of whatever kind.

@@ -1,4 +1,4 @@
-"""What has changed in a spec since a generation was born. No JVM.
+"""Changes of a spec since its generation was created, found without a JVM.
 
 Row by row after Spark's guide, "Recovery Semantics after Changes in a Streaming Query", and beyond
 it what only this spec has: row rules, partitions, time zone.

@@ -1,4 +1,4 @@
-"""What has changed in the operators that keep state.
+"""Changes of the operators that keep state.
 
 After Spark's guide, "Changes in stateful operations": the schema of the state must stay. Spark
 compares types by position, and no more (Spark 4.2): a group by another column of the same type, or

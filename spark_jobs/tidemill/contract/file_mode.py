@@ -1,4 +1,4 @@
-"""Who may read what we write: owner and group, no one else."""
+"""File modes: what Tidemill writes is for owner and group only."""
 
 from __future__ import annotations
 

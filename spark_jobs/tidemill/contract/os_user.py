@@ -1,4 +1,4 @@
-"""Who really ran a process: what a person says of themselves with `--by` may be anything."""
+"""The operating-system user of a process, recorded beside the name given with `--by`."""
 
 from __future__ import annotations
 

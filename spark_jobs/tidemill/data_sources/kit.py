@@ -1,4 +1,4 @@
-"""What a Python data source has to keep, for rows to be published exactly once: checks to run.
+"""Checks of the promises a Python data source must keep for exactly-once publishing.
 
 For a source of your own, with pytest:
 

@@ -1,4 +1,4 @@
-"""A data source under examination, read as Spark reads it: each time by a fresh reader."""
+"""A data source under test, read as Spark reads it: each time by a fresh reader."""
 
 from __future__ import annotations
 

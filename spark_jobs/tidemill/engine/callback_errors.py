@@ -1,4 +1,4 @@
-"""Errors of ours out of a function that Spark calls back: of these it hands on the text only."""
+"""Keeps Tidemill's errors raised inside Spark callbacks, of which Spark passes on only the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A schema as Spark infers it from a sample, with what a person should look at before using it."""
+"""The schema that Spark infers from a sample, with notes on what to check before using it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query keeps between its batches, row by row, from Spark's state data source."""
+"""The rows of a query's state, from Spark's state data source."""
 
 from __future__ import annotations
 

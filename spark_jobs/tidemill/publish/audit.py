@@ -1,4 +1,4 @@
-"""The books: what was sealed, what is on disk, and what becomes visible must be one number."""
+"""The audit before publishing: rows sealed, rows on disk and rows made visible must agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target of one's own: a class in the project, or of an installed package."""
+"""A target written by the user: a class in the project or in an installed package."""
 
 from __future__ import annotations
 

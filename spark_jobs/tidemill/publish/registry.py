@@ -1,4 +1,4 @@
-"""The targets of a spec, opened: none of them is reached before it has something to apply."""
+"""Opens the targets of a spec; each connects only when it has something to apply."""
 
 from __future__ import annotations
 

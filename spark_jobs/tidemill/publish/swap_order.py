@@ -1,4 +1,4 @@
-"""Rule S: a swap takes its place in the journal only if nothing touched its partitions meanwhile.
+"""Decides whether a swap may enter the journal: only if no other event touched its partitions.
 
 Events are put there by number and never over one another, so whoever is first is first, and every
 target applies them in that order. A swap that was computed as of event `made.seq` and finds a later

@@ -1,4 +1,4 @@
-"""Whether all targets of a pipeline can put rows in the place of others, asked before any does."""
+"""Checks, before anything is computed, that every target can replace rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a publish target is: something that applies the journal's events in order, each once.
+"""The interface of a publish target, which applies the journal's events in order, each once.
 
 A target of one's own is one file, `spark_jobs/targets/<module>.py` in the project, with a class
 that has the members `find` and `apply`, and is named in the spec as

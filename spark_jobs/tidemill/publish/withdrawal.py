@@ -1,4 +1,4 @@
-"""Taking events back out of the journal, which is possible as long as no target has applied them.
+"""Withdraws events from the journal, which is possible until a target has applied them.
 
 An event that was overtaken could be applied by no target, and all later ones would wait behind it;
 so publish withdraws it. Any other event is withdrawn by a person (`tidemill journal withdraw`).

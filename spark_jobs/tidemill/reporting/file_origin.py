@@ -1,4 +1,4 @@
-"""Where a file belongs: which batch read or wrote it, and what became of that batch's increment."""
+"""Finds the batch that read or wrote a file, and the state of that batch's increment."""
 
 from __future__ import annotations
 

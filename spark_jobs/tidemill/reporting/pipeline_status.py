@@ -1,4 +1,4 @@
-"""Where a pipeline stands: its batches, its increments, its table, and who is writing.
+"""The status of a pipeline: batches, increments, table, and who is writing.
 
 Read from files only, so that the command line and Airflow's pages say the same without a JVM.
 """

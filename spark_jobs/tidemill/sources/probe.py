@@ -1,4 +1,4 @@
-"""What waits at each source of a pipeline, whatever kinds they are."""
+"""Probes each source of a pipeline for new input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits at a source, found without a JVM: the doctor's view of any kind of source."""
+"""The result of probing a source for new input, without a JVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sources still hold of the input that was published: what a rebuild can read again.
+"""Finds which published input the sources still hold, so that a rebuild can read it again.
 
 By files and by offsets, never by batches: another generation cuts its batches elsewhere.
 """

@@ -1,4 +1,4 @@
-"""Spark's checkpoint as it was after an earlier batch: from there another query can go on.
+"""Copies Spark's checkpoint as it was after an earlier batch, so that a fork continues there.
 
 Each log is cut by its own count: offsets and commits by the batch, the files that a source has
 taken in by the source's offset, state by its version, which is the number of batches behind it.

@@ -1,4 +1,4 @@
-"""Ranges of a topic's offsets, and what can be said of two positions."""
+"""Ranges of a topic's offsets, and comparisons of two positions."""
 
 from __future__ import annotations
 

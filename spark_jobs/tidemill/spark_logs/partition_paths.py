@@ -1,4 +1,4 @@
-"""What Spark's escaping of paths means: names on disk, and the partition values in them.
+"""Spark's escaping of paths: directory names on disk, and the partition values in them.
 
 Spark escapes twice. A partition value becomes a directory name with `%` escapes (`a:b` ->
 `k=a%3Ab`), and a log records the path as a URI, which escapes that name again (`k=a%253Ab`).

@@ -1,4 +1,4 @@
-"""What a file sink has committed: the log in its `_spark_metadata`, read without a JVM.
+"""The log of a file sink, `_spark_metadata`: what was committed, read without a JVM.
 
 Every batch has an entry, also one that wrote no file. A compaction batch has no entry of its own:
 its files stand in its `.compact`, after those of all batches before it and without batch ids.

@@ -1,4 +1,4 @@
-"""Which files a file source has taken in: the log in its checkpoint's `sources/<id>`.
+"""The log of a file source, the checkpoint's `sources/<id>`: which files were read.
 
 The log counts offsets of its own. A batch reads the files of all offsets after the one before it
 and up to its own; a batch without data repeats its predecessor's, and after a crash one batch may

@@ -1,4 +1,4 @@
-"""The files of Spark's that committed batches stand on, beside their data."""
+"""Spark's own files that committed batches depend on, beside their data."""
 
 from __future__ import annotations
 

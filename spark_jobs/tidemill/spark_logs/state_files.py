@@ -1,4 +1,4 @@
-"""The files of Spark's state in a checkpoint, held against the checksums beside them.
+"""Verifies the state files in a checkpoint against the checksums beside them.
 
 Hadoop's local file system writes `.<name>.crc` beside each file: the bytes per checksum, then a
 CRC-32 of each such chunk. Spark checks them as it reads, and mostly says nothing of the file.

@@ -1,4 +1,4 @@
-"""What a checkpoint says of its operators with state: their numbers, names and stores.
+"""The stateful operators of a checkpoint: their numbers, names and stores.
 
 Spark writes it beside the state itself, once (version 1), or again where the variables of
 `transformWithState` change (version 2, a file for each such batch).

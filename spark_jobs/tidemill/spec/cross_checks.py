@@ -1,4 +1,4 @@
-"""What the parts of a spec owe each other, beyond what each of them checks of itself."""
+"""Checks across the parts of a spec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may decide what becomes of an increment, where Airflow asks a person."""
+"""The people who may decide about an increment in Airflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every part of a spec is made of: frozen models without unknown keys, and checked names."""
+"""The base of a spec's parts: frozen models without unknown keys, and checked names."""
 
 from __future__ import annotations
 

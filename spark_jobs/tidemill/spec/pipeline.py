@@ -1,4 +1,4 @@
-"""A pipeline as every step sees it: its spec, its three files, and its place under the root."""
+"""A pipeline as a step uses it: its spec, its three files, and its folder under the root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets where they do not belong: a spec is a file that many read, and settings go into logs."""
+"""Refuses secrets in a spec: many people read the file, and settings are logged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What starts a run beside the schedule: something new at a source.
+"""Settings for starting a run by new input, beside the schedule.
 
 Waking only starts a run. What it reads is for the checkpoint to say, so that a wake-up that is
 late, doubled or lost neither loses rows nor reads them twice.

@@ -1,4 +1,4 @@
-"""How large a YAML document is once every alias stands for what it names.
+"""The size of a YAML document with every alias expanded.
 
 A few hundred bytes of aliases that name lists of aliases spell out to more than any memory holds,
 and a spec is read by every process that parses DAG files.

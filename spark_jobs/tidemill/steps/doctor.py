@@ -1,4 +1,4 @@
-"""Doctor: may this run go on, and is there anything to do? No JVM, about a second.
+"""Doctor: decides whether a run may continue and has anything to do. No JVM, about a second.
 
 It writes its report, and once the root's identity. In this order it looks at: the root and who may
 read it (`storage.root_identity`), the tables and lists (`publish.target_heads`), the lease

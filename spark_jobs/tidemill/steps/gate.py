@@ -1,4 +1,4 @@
-"""Gate: seal what was committed since, and judge exactly that."""
+"""Gate: seals what was committed since the last increment, and judges exactly that."""
 
 from __future__ import annotations
 

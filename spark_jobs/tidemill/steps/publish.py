@@ -1,4 +1,4 @@
-"""Publish: what passed becomes visible, strictly in the order of increments, once."""
+"""Publish: makes passed increments visible, strictly in order, each once."""
 
 from __future__ import annotations
 

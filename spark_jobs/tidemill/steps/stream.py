@@ -1,4 +1,4 @@
-"""Stream: the query of a pipeline until it is stopped, with any trigger, outside of a schedule.
+"""Stream: runs a pipeline's query until it is stopped, with any trigger, outside a schedule.
 
 It holds the pipeline's lease for as long as it lives, so that a scheduled run meanwhile is told
 who holds it. For a pipeline that publishes it only ingests: gate and publish judge a sealed

@@ -1,4 +1,4 @@
-"""What the file system refuses, by name: no space, no permission, no hard links.
+"""Errors of the file system: no space, no permission, no hard links.
 
 The operating system says a number and perhaps a path; a person needs the folder, the free space
 and what to do. Python, Arrow, delta-rs and the JVM each say it in a way of their own.

@@ -1,4 +1,4 @@
-"""Documents that are written once: exclusive create and link, whole or not at all.
+"""Writes documents once: by exclusive create and hard link, whole or not at all.
 
 Ledger, increments, journal, notes and leases are made of these. Nothing is ever renamed over
 another, so a writer that was paused and woke too late cannot undo what came after it.

@@ -1,4 +1,4 @@
-"""The epochs of a lease, used up to where they have been once.
+"""The epochs of a lease, which never go back.
 
 A lease folder that was lost, or restored from an older backup, gives out epochs again that somebody
 has written under. Each of them gets a file of its own, created exclusively as ever: there is no gap

@@ -1,4 +1,4 @@
-"""The heartbeat of a lease: to others the proof that its holder lives, to the holder that it holds.
+"""The heartbeat of a lease: proof that its holder lives, and that it still holds the lease.
 
 A beat costs two system calls, however many epochs there were: the time of `<epoch>.beat` is set,
 and `<epoch + 1>.json`, which only a successor writes, is looked for.

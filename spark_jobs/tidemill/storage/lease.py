@@ -1,4 +1,4 @@
-"""The lease: one writer per pipeline, and an epoch that fences whoever lost it.
+"""The lease: one writer per pipeline, and an epoch that fences a writer that lost it.
 
 Epoch n is the file `<n>.json`, created exclusively; `<n>.released` closes it, `<n>.beat` is touched
 by its holder. A holder is dead when its process is provably gone, or when its beat has not changed

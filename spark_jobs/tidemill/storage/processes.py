@@ -1,4 +1,4 @@
-"""Who a process is, so that a pid that was reused is never mistaken for it."""
+"""The identity of a process, so that a reused pid is never mistaken for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which root this is, and which pipelines were born in it.
+"""The identity of a root, and of the pipelines created in it.
 
 A disk that is not mounted leaves an empty folder that can be written to: all input would be taken
 in again, under a new generation. So the root has an identity, `<root>/.tidemill/root.json`, and

@@ -1,4 +1,4 @@
-"""One run of one pipeline: what every function that works for it is given, instead of its parts."""
+"""The context of one run of one pipeline: pipeline, run id, log, clock and lease."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What survives a power cut: files that were synced, under names whose folders were synced.
+"""Syncs files and their folders, so that they survive a power cut.
 
 Spark, Hadoop and delta-rs sync nothing. Our own documents are synced, so that whatever one of them
 vouches for has to be on the disk before it: else the ledger knows rows that no file holds.

@@ -1,4 +1,4 @@
-"""Which Java runs Spark: the one of JAVA_HOME or the PATH, else the JRE that the lock file brings.
+"""Finds the Java that runs Spark: from JAVA_HOME, the PATH, or the locked packages.
 
 Standard library only: `make setup` asks it before any step has run.
 """

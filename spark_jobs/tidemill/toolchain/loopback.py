@@ -1,4 +1,4 @@
-"""Where a driver listens: one that runs all by itself need not be reached from outside."""
+"""Where a driver listens: a local driver on the loopback interface only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hadoop's globs, which Spark lists files by, in Python's words.
+"""Hadoop's globs, by which Spark lists files, translated for Python.
 
 Python knows no alternatives (`{csv,txt}`), no backslash and another negation. A file that Spark
 reads and we do not see would be a run that is skipped for ever.

@@ -1,4 +1,4 @@
-"""Java's regular expressions, which Spark uses, said in Python's, where both can mean the same.
+"""Java's regular expressions translated to Python's, where both mean the same.
 
 A small common language is understood; everything else is left to Spark. In it only three things
 differ: `\\d`, `\\w` and `\\s` are ASCII in Java, and `.` and `$` know more line terminators.

@@ -1,4 +1,4 @@
-"""Spark SQL as words, without Spark: enough to say what a text calls and names.
+"""The functions and names in a Spark SQL text, found without Spark.
 
 Texts and comments end where Spark's own grammar ends them, so that no name can hide behind one.
 """

@@ -1,4 +1,4 @@
-"""Count the late rows of committed batches, exactly, and keep them.
+"""Counts the late rows of committed batches exactly, and keeps them.
 
 What a batch read is read once more and taken through the transform as a batch, up to the operators
 that passed over late rows; there each row is held against the watermark that Spark held it against.

@@ -1,4 +1,4 @@
-"""Which operators of a streaming plan pass over late rows, and by which column.
+"""The operators of a streaming plan that drop late rows, and the column they judge by.
 
 A row is late for a stateful operator where its event time, or the end of its window, is not after
 the watermark of the batch before (Spark 4.2, `WatermarkSupport.watermarkExpression`). Which

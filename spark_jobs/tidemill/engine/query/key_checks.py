@@ -1,4 +1,4 @@
-"""Whether `output.keys` tell the rows of a result apart, as far as its plan shows.
+"""Checks that `output.keys` are unique in a result, as far as its plan shows.
 
 In mode `update` a row replaces the one with the same keys. A key that is itself aggregated changes
 with every batch and replaces nothing; one of the groups left out lets a group replace another. Both

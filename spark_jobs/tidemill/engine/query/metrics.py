@@ -1,4 +1,4 @@
-"""Metrics of a pipeline's own: aggregates over the transform's result, a value each per batch."""
+"""The metrics under `observe`: aggregates over the transform's result, one value per batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partition columns: computed by the engine, of a source's row or of the window it fell into.
+"""Partition columns, computed by the engine from a source's row or from its window.
 
 So a change of the transform moves no row to another interval. An expression that names columns of
 the sources is computed before the transform; any other is of the result, and may be made of nothing

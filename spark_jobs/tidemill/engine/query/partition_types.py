@@ -1,4 +1,4 @@
-"""Which types a partition column may have: those that every reader gets back as they were.
+"""The types that a partition column may have: those that every reader reads back unchanged.
 
 A partition's value is a text in a directory's name. For a timestamp it is the local time, which
 Delta's readers take for UTC, and the two hours of the end of summer time become one directory. A

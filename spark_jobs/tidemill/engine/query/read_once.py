@@ -1,4 +1,4 @@
-"""One source for one reader of it, however often a plan names it.
+"""Reads a source once, however often a plan names it.
 
 Good and rejected rows come out of two passes over a source where one does not do. Spark (4.2)
 refuses a plan that names a source twice (DUPLICATE_SOURCE_NAMES), also when both names are the same

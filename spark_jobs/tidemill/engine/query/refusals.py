@@ -1,4 +1,4 @@
-"""What a transform may not hold: values that differ from run to run, and what Spark forbids.
+"""Refuses transforms with values that differ from run to run, or with what Spark forbids.
 
 Published rows equal the transform run once as a batch job over the input. A random number, the
 current time, or any rows of many up to a limit have no such equal. Nor have timers of processing

@@ -1,4 +1,4 @@
-"""When nothing more can come for some partitions: what a batch job may compute as a stream would.
+"""Decides which partitions are final, so that a batch job computes what the stream would.
 
 A window is final when the watermark has reached its end (Structured Streaming guide, "Handling Late
 Data and Watermarking"). A batch job computes all windows; windows that the stream has not emitted

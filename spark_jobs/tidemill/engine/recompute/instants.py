@@ -1,4 +1,4 @@
-"""The partitions that instants are in, as Spark computes them, and which instants are in them.
+"""Maps instants to partitions as Spark computes them, and partitions back to instants.
 
 Expressions are asked minute by minute for the interval and the days around it, and for each quarter
 of an hour beyond: whole months and years end there too, whatever the time zone.

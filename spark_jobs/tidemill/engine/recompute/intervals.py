@@ -1,4 +1,4 @@
-"""From an interval to whole partitions: which values its instants have, and what else has them.
+"""Extends an interval to whole partitions.
 
 Partitions are told by value, in the spec's time zone: days have 23 or 25 hours where they do, and
 an hourly interval on daily partitions becomes the day.

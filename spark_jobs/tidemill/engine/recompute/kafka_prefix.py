@@ -1,4 +1,4 @@
-"""What batches read of Kafka, read again: only while the topics still hold every record of it."""
+"""Reads again what batches read from Kafka, if the topics still hold every record."""
 
 from __future__ import annotations
 

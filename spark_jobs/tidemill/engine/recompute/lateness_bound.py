@@ -1,4 +1,4 @@
-"""Which inputs may hold rows of some event times, by when they arrived and how late rows may be."""
+"""Selects the inputs that may hold rows of given event times, by arrival and lateness."""
 
 from __future__ import annotations
 

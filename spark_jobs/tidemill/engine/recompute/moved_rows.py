@@ -1,4 +1,4 @@
-"""Rows that another reading moves: to another partition, out of all of them, or into one.
+"""Rows that another way of reading moves to another partition, out of all, or into one.
 
 A backfill replaces the rows of its partitions by what today's spec reads. A row that today is read
 into another partition would be lost, one that comes from another would be there twice, and one that

@@ -1,4 +1,4 @@
-"""The cut to whole partitions, of rows as the sink gets them."""
+"""Filters rows by whole partitions, as the sink gets them."""
 
 from __future__ import annotations
 

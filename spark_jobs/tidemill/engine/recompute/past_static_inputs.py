@@ -1,4 +1,4 @@
-"""The static inputs of batches of the past, as they were pinned then."""
+"""The static inputs of past batches, as they were pinned then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What batches of a generation read, less what does not count, as one DataFrame for each source."""
+"""The input of a generation's batches without exclusions, as one DataFrame per source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person wants made again: whole partitions of a table, or all rows of some batches.
+"""Recomputes whole partitions of a table, or all rows of some batches.
 
 Rows are computed from what the ledger says was read, less what does not count, into a generation of
 their own, whose name is unknown until its one batch is in its ledger: a driver that dies

@@ -1,4 +1,4 @@
-"""What live batches read, laid out so that a query of its own takes the very same batches.
+"""Lays out the input of live batches so that a replay takes exactly the same batches.
 
 For each batch one Parquet file of each source is in a folder, without rows where the batch read
 none. A file source that takes one file at a time from each folder then makes batch n of what live

@@ -1,4 +1,4 @@
-"""What a replay gives out: kept batch by batch, then left in the sink of a scratch generation."""
+"""Collects a replay's output batch by batch, and leaves it in a scratch generation's sink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger's batches as a replay goes through them, and where it has to start its query again.
+"""Divides the ledger's batches into segments, each replayed by one start of the query.
 
 Within a start Spark keeps more than its checkpoint holds: the latest event time of each of several
 watermarks. It forgets them at the next start, and a policy `min` then waits for every source again.

@@ -1,4 +1,4 @@
-"""Which partitions a request means: of an interval, by name, or of what was rejected."""
+"""Resolves the partitions of a request: of an interval, by name, or of rejected rows."""
 
 from __future__ import annotations
 

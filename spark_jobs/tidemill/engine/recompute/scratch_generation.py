@@ -1,4 +1,4 @@
-"""A generation of its own for what is computed again: files, and one batch that names them."""
+"""A scratch generation for recomputed rows: files, and one batch record that names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""By which way rows can be computed again: a batch job, a replay of the stream, or not at all."""
+"""Chooses how rows are recomputed: a batch job, a replay of the stream, or not at all."""
 
 from __future__ import annotations
 

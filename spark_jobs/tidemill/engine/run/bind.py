@@ -1,4 +1,4 @@
-"""What is put down before a query starts: the generation's note, and the start itself."""
+"""Records what must be known before a query starts: the generation's note, and the start."""
 
 from __future__ import annotations
 

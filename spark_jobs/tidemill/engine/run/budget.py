@@ -1,4 +1,4 @@
-"""The budget of a run: what it has used of it, looked at after each batch."""
+"""The budget of a run, checked after each batch."""
 
 from __future__ import annotations
 

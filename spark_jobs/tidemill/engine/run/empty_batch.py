@@ -1,4 +1,4 @@
-"""What is due without new input: a batch that reads nothing is planned for it.
+"""Decides whether a batch without input is needed, to emit what the watermark has passed.
 
 Spark closes windows, gives out unmatched rows and fires timers in a batch after the one that moved
 the watermark. Within a run it adds that batch by itself (not with the trigger `once`, nor when it

@@ -1,4 +1,4 @@
-"""Follow a running query: write down each batch as it is committed, and say a line about it."""
+"""Follows a running query: records each batch once it is committed, and logs a line."""
 
 from __future__ import annotations
 

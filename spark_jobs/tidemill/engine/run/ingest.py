@@ -1,4 +1,4 @@
-"""Ingest: run the query until the available data is used up, and write down what it committed."""
+"""Ingest: runs the query until the available data is used up, and records what it committed."""
 
 from __future__ import annotations
 

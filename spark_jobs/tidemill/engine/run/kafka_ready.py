@@ -1,4 +1,4 @@
-"""What Kafka sources need around a query; nothing of it is imported for pipelines without one."""
+"""The checks around a query that reads Kafka; imported only for such pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listeners of a user's own, for as long as one query runs."""
+"""A user's streaming query listeners, registered while one query runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a query is run, beyond what its spec says."""
+"""Run options that are not part of the spec."""
 
 from __future__ import annotations
 

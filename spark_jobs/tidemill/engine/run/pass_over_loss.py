@@ -1,4 +1,4 @@
-"""Accepted losses are passed over: by a batch of Spark's own that ends where they end.
+"""Passes over accepted losses, by a batch that ends where they end.
 
 Spark passes over expired records only with `failOnDataLoss: false`, and then over whatever else is
 gone by the time it reads. So the batch is planned here, in Spark's write-ahead log: from where the

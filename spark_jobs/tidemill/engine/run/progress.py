@@ -1,4 +1,4 @@
-"""What a running query says of itself: one line per batch, and why it ended."""
+"""The progress of a running query: its reports, and one log line per batch."""
 
 from __future__ import annotations
 

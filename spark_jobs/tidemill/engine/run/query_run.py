@@ -1,4 +1,4 @@
-"""One start of a pipeline's query, followed until nothing of it runs any more."""
+"""One start of a pipeline's query, followed until it has stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a running query down, for whoever lists, watches or stops it from another process."""
+"""Records a running query, so that other processes can list, watch or stop it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Some rows of a batch, for a person who watches."""
+"""Sample rows of a batch, for a person who watches."""
 
 from __future__ import annotations
 

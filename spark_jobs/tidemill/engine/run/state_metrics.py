@@ -1,4 +1,4 @@
-"""What a query keeps between its batches, in figures: as Spark reported it last."""
+"""Figures on a query's state, as Spark reported them last."""
 
 from __future__ import annotations
 

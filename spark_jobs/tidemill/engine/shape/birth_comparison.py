@@ -1,4 +1,4 @@
-"""Today's plan beside that of a generation's birth, both analysed by the same Spark."""
+"""Compares today's plan with that of the generation's creation, both analysed by one Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every expression of a plan is made of, told by the columns of the inputs.
+"""Expresses each expression of a plan by the input columns it is computed from.
 
 Names in between, ids and how Spark has split a transform into nodes make no difference to it.
 """

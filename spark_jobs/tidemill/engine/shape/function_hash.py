@@ -1,4 +1,4 @@
-"""The hash of a Python function's code: of what it does, not of where it stands.
+"""The hash of a Python function's code, independent of its place in the file.
 
 A pickled function differs with every line above it. So its bytecode is taken, with the constants,
 the functions and the classes that it uses, but for those of libraries.

@@ -1,4 +1,4 @@
-"""Rows as the file sink's format can hold them: not every one has structs, or several columns."""
+"""Converts rows to what the file sink's format can hold."""
 
 from __future__ import annotations
 

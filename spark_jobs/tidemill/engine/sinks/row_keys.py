@@ -1,4 +1,4 @@
-"""Whether the rows of a batch can replace others: all have keys, no two the same, not too many."""
+"""Checks that a batch's rows can replace others: each has a key, none twice, not too many."""
 
 from __future__ import annotations
 

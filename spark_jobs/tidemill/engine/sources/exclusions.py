@@ -1,4 +1,4 @@
-"""Rows of excluded input: passed over before anything else sees them.
+"""Leaves out the rows of excluded input, before anything else sees them.
 
 A query that reads its sources again meets what a person excluded again. Spark lists and counts it
 like any other input; its rows go no further.

@@ -1,4 +1,4 @@
-"""The rejected rows of one file of the sink, in whatever way its format could hold them.
+"""Reads the rejected rows of one sink file, whatever its format.
 
 Parquet, ORC and JSON hold `_reject` as a struct; CSV and Avro hold it as JSON in a column of text;
 a file of text holds that JSON instead of the row (see `engine.output_format`).

@@ -1,4 +1,4 @@
-"""The rejected rows that stay when an event replaces others."""
+"""The rejected rows that remain when an event replaces others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rejected table: copies of the rows that did not make it, with reason and source file.
+"""The table of rejected rows, each with its reason and source file.
 
 A Delta table cannot name files outside its own root, so these few rows are copied; the file's name
 is the increment, so that a copy that was cut short is written again and never twice. A swap takes

@@ -1,4 +1,4 @@
-"""Putting one input file away, for good or into an archive, whatever happens in between.
+"""Deletes or archives one input file, safely against kills in between.
 
 The file is claimed first, under a hidden name beside it that Spark does not list: whatever takes
 its old name from then on is another file and stays. A claim is put back if it turns out not to be

@@ -1,4 +1,4 @@
-"""`cleanSource` for pipelines with a gate: input is put away once its rows are published.
+"""`cleanSource` for gated pipelines: input is deleted or archived once its rows are published.
 
 Spark would do it at its own commit, before the gate has spoken. Here it is the end of a publish
 step: for each batch that consumers see, what is to become of its files is written down first

@@ -1,4 +1,4 @@
-"""Columns and fields of a file that the spec's schema does not name: Spark leaves them out.
+"""Columns of a file that the spec's schema does not name, and that Spark leaves out.
 
 Formats that describe themselves are asked; of CSV the header is read and of JSON lines the first
 one, where they are not packed and no longer than `MOST_BYTES`. What a later line brings, this does

@@ -1,4 +1,4 @@
-"""A look at a file source: what waits there, and what Spark would pass over or misread.
+"""Probes a file source: what waits there, and what Spark would skip or misread.
 
 Spark passes over late files, files that grew and files delivered again under an old name, without a
 word (failure-modes rows 16 to 19). Here they become findings.

@@ -1,4 +1,4 @@
-"""What is wrong with a file source's files, as errors that the spec rates."""
+"""Problems with a file source's files, as errors that the spec rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scan report: what a run made of the files of its sources, and what is there after it."""
+"""The scan report: the files that a run read from its sources, and those that remain."""
 
 from __future__ import annotations
 

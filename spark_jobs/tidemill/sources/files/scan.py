@@ -1,4 +1,4 @@
-"""What is in a file source's directory, against what the ledger says was read.
+"""Compares a file source's directory with what the ledger says was read.
 
 Spark goes by a file's path (or name) alone: what it has read once it never reads again, whatever
 becomes of it. So these are told apart, from a listing and the ledger, without Spark:

@@ -1,4 +1,4 @@
-"""Whether a column of a file is what the spec says, or would become nulls or other values in Spark.
+"""Checks that a file's columns have the spec's types, so that Spark reads no nulls instead.
 
 Spark 4.2 reads a column that a file lacks as null, in Parquet an int as a smallint modulo 65536, in
 ORC a text as null where an int is asked for, 1.5 as 1 where it is an int: all without a word. What

@@ -1,4 +1,4 @@
-"""Walking the folder of a file source: what cannot be listed is an error, never an empty folder.
+"""Walks the folder of a file source; a folder that cannot be listed is an error, never empty.
 
 An error that is swallowed here would be said as "nothing new since the last run", for ever.
 """

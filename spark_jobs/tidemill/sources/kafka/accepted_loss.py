@@ -1,4 +1,4 @@
-"""Records that expired before they were read, and a person's word that they may be passed over.
+"""Records that expired before they were read, and a person's acceptance of that loss.
 
 The word covers exactly the ranges that were shown. It is kept for ever, and so is the batch that
 passed over them; anything else that is gone is refused as before (failure-modes row 26).

@@ -1,4 +1,4 @@
-"""Clients of Kafka: made of an Airflow connection, their errors told apart."""
+"""Kafka clients, built from an Airflow connection, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a Kafka source will read on, as Spark's checkpoint and our ledger say."""
+"""The offsets at which a Kafka source continues, from Spark's checkpoint and our ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits in a Kafka source's topics, and what Spark would pass over there; no JVM.
+"""Probes a Kafka source's topics: what waits there, and what Spark would skip; no JVM.
 
 Spark notices expired records only when it reads them, and a topic that was made again only if it is
 shorter than before (failure-modes rows 26 to 28).

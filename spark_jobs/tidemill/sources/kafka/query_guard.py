@@ -1,4 +1,4 @@
-"""What surrounds a query that reads Kafka: refusals before it, notes of what it is about to read.
+"""Guards a query that reads Kafka: refusals before it, and a record of what it will read.
 
 All of it happens under the lease, where no one else moves the source.
 """

@@ -1,4 +1,4 @@
-"""The first few of a topic's unread records: how old they are, and how big."""
+"""A sample of a topic's unread records: their age and size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a first query will begin, as far as that can be said before it runs."""
+"""The offsets at which a first query will begin, as far as known before it runs."""
 
 from __future__ import annotations
 

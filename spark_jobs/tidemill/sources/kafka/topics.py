@@ -1,4 +1,4 @@
-"""The topics that a source reads: which they are today, and whether they are still the same.
+"""The topics that a source reads, and whether they are still the same ones.
 
 Spark's checkpoint knows a topic by its name only. One that was deleted and made again under that
 name is read on at the old offsets, and what is before them is skipped without a word

@@ -1,4 +1,4 @@
-"""What is said of a file format in one place: the options it takes, and what its files can hold.
+"""The rules of a file format: the options it takes, and what its files can hold.
 
 Spark passes over an option that it does not know, and one that has no effect where it is given,
 without a word. Here both are refused; a test compares these names with those of Spark's own classes

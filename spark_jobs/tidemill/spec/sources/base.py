@@ -1,4 +1,4 @@
-"""What every source of a spec has, whatever its kind, and the union of all kinds."""
+"""The fields that every source of a spec has."""
 
 from __future__ import annotations
 

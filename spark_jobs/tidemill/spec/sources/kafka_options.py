@@ -1,4 +1,4 @@
-"""Which options of Spark's Kafka reader may stand under `options:`, each refusal with its reason.
+"""The options of Spark's Kafka reader that `options:` may hold, and why others may not.
 
 See Spark's Structured Streaming + Kafka Integration Guide. What the guide names and is not here is
 a field of the source, belongs into the Airflow connection, or is refused by Spark itself.

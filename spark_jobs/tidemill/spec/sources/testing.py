@@ -1,4 +1,4 @@
-"""Sources for trying things: Spark cannot replay them, so that no pipeline may publish them."""
+"""Sources for testing, which Spark cannot replay, so that no pipeline may publish them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accept a loss: a person lets unread records that expired be passed over, with name and reason."""
+"""Accept a loss: a person accepts, with name and reason, that expired records were never read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backfill: whole partitions computed again over the published prefix, to be swapped in at once."""
+"""Backfill: recomputes whole partitions from all published input, to be swapped in at once."""
 
 from __future__ import annotations
 

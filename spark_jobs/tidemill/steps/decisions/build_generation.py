@@ -1,4 +1,4 @@
-"""A generation that is built beside the live one takes in what the sources hold."""
+"""Builds a generation beside the live one from what the sources hold."""
 
 from __future__ import annotations
 

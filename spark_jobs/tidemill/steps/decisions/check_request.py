@@ -1,4 +1,4 @@
-"""The doctor of a run that a person asked for: prove that it can be done, or do it at once."""
+"""The doctor of a run with a request: checks that it can be done."""
 
 from __future__ import annotations
 

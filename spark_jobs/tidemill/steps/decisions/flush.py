@@ -1,4 +1,4 @@
-"""Flush: a person closes what is open up to an event time, with name and reason."""
+"""Flush: a person closes open windows, joins and timers up to an event time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fork: what is unpublished is taken in again with today's code, from the last published batch on.
+"""Fork: ingests unpublished input again with today's code, from the last published batch on.
 
 With state a batch cannot be computed again alone: the state that it began with is that of the batch
 before. So the checkpoint is cut there, and a new generation goes on from the cut.

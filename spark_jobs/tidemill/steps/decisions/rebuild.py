@@ -1,4 +1,4 @@
-"""Rebuild: everything that the sources still hold, taken in by a new generation that takes over.
+"""Rebuild: a new generation ingests everything the sources still hold, and takes over.
 
 It is built beside the live one, which goes on. Then, under the lease, it has to have read what the
 live one has published; its whole table is judged as one increment, and swapped in at once.

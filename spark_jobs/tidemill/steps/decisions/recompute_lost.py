@@ -1,4 +1,4 @@
-"""Computing again what lost its race: the same request, as of what is published."""
+"""Recomputes an increment that lost its race, from what is published by now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is computed again: sealed like any increment, judged like any, and placed by rule S."""
+"""Seals recomputed rows as an increment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redo: the transform was wrong, so the unpublished tail is computed again with today's code."""
+"""Redo: recomputes the unpublished increments with today's code."""
 
 from __future__ import annotations
 

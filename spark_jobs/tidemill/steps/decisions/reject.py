@@ -1,4 +1,4 @@
-"""Reject: the input of a held increment is not to count; reinstate: it counts again."""
+"""Reject: the input of a held increment no longer counts; reinstate: it counts again."""
 
 from __future__ import annotations
 

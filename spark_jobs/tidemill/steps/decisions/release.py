@@ -1,4 +1,4 @@
-"""Release: a person lets a held increment out in spite of its verdict, with name and reason."""
+"""Release: a person lets a held increment be published in spite of its verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repair of Spark's logs after a power cut: shown first, then done under the lease."""
+"""Repairs Spark's logs after a power cut: shows the repairs first, then does them."""
 
 from __future__ import annotations
 

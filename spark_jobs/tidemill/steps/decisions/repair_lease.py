@@ -1,4 +1,4 @@
-"""The lease, looked at and fixed: a folder that was lost or set back blocks all writers."""
+"""Shows a lease, and repairs one that was lost or set back."""
 
 from __future__ import annotations
 

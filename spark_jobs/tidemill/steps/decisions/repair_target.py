@@ -1,4 +1,4 @@
-"""A target that lost what it had: what is missing is applied again, from the journal.
+"""Repairs a target that lost rows: applies the missing events again, from the journal.
 
 Nothing is deleted. A torn entry of a table's log and the records that say "applied" are renamed,
 and stay where they are. An older version that somebody restored is undone by restoring the newest.

@@ -1,4 +1,4 @@
-"""Withdraw: a person takes an event out of the journal that no target has applied."""
+"""Withdraw: a person takes back an event that no target has applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doctor: are the databases where the journal says? One SELECT each, not at every idle run."""
+"""Checks that the databases are where the journal says: one SELECT each."""
 
 from __future__ import annotations
 

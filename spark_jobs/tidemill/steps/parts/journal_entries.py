@@ -1,4 +1,4 @@
-"""What one publish adds to the journal, decided on one reading of it."""
+"""Decides which events one publish adds to the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gate gives Great Expectations: the sealed files, and the published ones beside them."""
+"""Gives Great Expectations the sealed files, and the published rows beside them."""
 
 from __future__ import annotations
 

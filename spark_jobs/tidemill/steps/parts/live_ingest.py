@@ -1,4 +1,4 @@
-"""A live ingest: what is new to the pipeline's query, in batches of Spark's."""
+"""A live ingest: runs the pipeline's query on new input."""
 
 from __future__ import annotations
 

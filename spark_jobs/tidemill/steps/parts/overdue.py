@@ -1,4 +1,4 @@
-"""Doctor: did a feed stop arriving?"""
+"""Checks whether a feed stopped arriving."""
 
 from __future__ import annotations
 

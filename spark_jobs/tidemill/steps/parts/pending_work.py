@@ -1,4 +1,4 @@
-"""What a run would change: without any of it, the doctor skips the run."""
+"""The work that waits for a run; without any, the doctor skips the run."""
 
 from __future__ import annotations
 

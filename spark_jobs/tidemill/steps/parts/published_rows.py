@@ -1,4 +1,4 @@
-"""What a check of the whole table sees beside an increment: published rows that stay."""
+"""The published rows that a whole-table check reads together with an increment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every step has in common: it ends with a report, whatever happens."""
+"""Runs a step so that it always ends with a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sealing: which batches are judged and published as one, fixed once and never cut again."""
+"""Seals batches into an increment, which is judged and published as one."""
 
 from __future__ import annotations
 

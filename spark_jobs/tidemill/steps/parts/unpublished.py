@@ -1,4 +1,4 @@
-"""The unpublished tail: what is sealed and has still to go out, and what it has read."""
+"""The unpublished increments, and what they have read."""
 
 from __future__ import annotations
 

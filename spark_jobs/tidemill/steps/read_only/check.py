@@ -1,4 +1,4 @@
-"""Check: what can be known of pipelines without a JVM, a database or data."""
+"""Check: finds mistakes in pipelines without a JVM, a database or data."""
 
 from __future__ import annotations
 

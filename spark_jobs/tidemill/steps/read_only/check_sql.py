@@ -1,4 +1,4 @@
-"""Check a transform in SQL without Spark, which alone can say for certain what it means."""
+"""Checks a SQL transform without Spark, as far as that is possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The DAGs' own check, run in a process of its own: this side never imports Airflow."""
+"""Runs the DAG checks in a separate process, since this side never imports Airflow."""
 
 from __future__ import annotations
 

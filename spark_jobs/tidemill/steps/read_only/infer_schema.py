@@ -1,4 +1,4 @@
-"""A schema from a sample: of a pipeline's source as it is there, or of any files."""
+"""Infers a schema from a sample of a pipeline's source, or of any files."""
 
 from __future__ import annotations
 

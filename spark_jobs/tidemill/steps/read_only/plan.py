@@ -1,4 +1,4 @@
-"""Plan: what has changed since the live generation was born, and whether it may go on."""
+"""Plan: shows what has changed since the live generation was created, and what follows."""
 
 from __future__ import annotations
 

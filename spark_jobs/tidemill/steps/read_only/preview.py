@@ -1,4 +1,4 @@
-"""Preview: what a pipeline would make of a sample, without touching anything of the pipeline.
+"""Preview: runs transform and suite on a sample, without touching the pipeline.
 
 The sample goes through the very plan that the stream runs, as a batch, and through the very gate
 that judges increments, all under a root of its own that is gone afterwards.

@@ -1,4 +1,4 @@
-"""Requalify: what is published, judged again by today's suite. Nothing is taken in or changed."""
+"""Requalify: judges published rows by today's suite, and changes nothing."""
 
 from __future__ import annotations
 

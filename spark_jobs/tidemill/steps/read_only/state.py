@@ -1,4 +1,4 @@
-"""State: what a pipeline keeps between its batches, for a person to look at."""
+"""Shows the state that a pipeline's query keeps between batches."""
 
 from __future__ import annotations
 
