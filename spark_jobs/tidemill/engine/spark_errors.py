@@ -1,4 +1,4 @@
-"""What an error of Spark's means: whether a retry can help, and what a person does about it."""
+"""Spark's errors as Tidemill's: whether a retry can help, and what to do about them."""
 
 from __future__ import annotations
 

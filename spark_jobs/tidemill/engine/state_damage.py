@@ -1,4 +1,4 @@
-"""Damaged state: what Spark says of it names no file, and no retry can help."""
+"""Damaged state, which Spark reports without naming a file; no retry can help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What consumers see of a pipeline: a Delta table's version, counts and rows, without a JVM."""
+"""The Delta table as consumers see it: version, counts and rows, without a JVM."""
 
 from __future__ import annotations
 

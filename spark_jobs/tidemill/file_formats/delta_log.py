@@ -1,4 +1,4 @@
-"""A Delta table's log, as far as it can be read without loading the table."""
+"""Reads the log of a Delta table without loading the table."""
 
 from __future__ import annotations
 

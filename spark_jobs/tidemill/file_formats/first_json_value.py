@@ -1,4 +1,4 @@
-"""Where the first value of a JSON text ends, in memory that grows neither with it nor its depth.
+"""Finds the end of the first value of a JSON text, in constant memory.
 
 It is scanned and not parsed: of a value that is malformed or has no end Spark says so by itself.
 """

@@ -1,4 +1,4 @@
-"""Which rows of some files have the same keys: rows are told apart here and read elsewhere.
+"""Finds rows of several files with the same keys.
 
 DuckDB sees keys, file numbers and row numbers only. It groups more rows than fit into memory, and
 the rows themselves never leave Arrow, so that what is kept is what was written.

@@ -1,4 +1,4 @@
-"""What the footer of a Parquet file says: rows, sizes, schema and statistics.
+"""The footer of a Parquet file: rows, sizes, schema and statistics.
 
 Bounds are kept only where no engine can be misled by them: a NaN is in no footer's minimum or
 maximum but sorts above all in Spark, and a wrong maximum lets data skipping drop a file that has

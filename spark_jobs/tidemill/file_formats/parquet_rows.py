@@ -1,4 +1,4 @@
-"""The rows of one Parquet file in chunks, with partition columns that its directory alone has."""
+"""The rows of one Parquet file in chunks, with the partition columns of its directory."""
 
 from __future__ import annotations
 

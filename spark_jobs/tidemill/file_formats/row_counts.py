@@ -1,4 +1,4 @@
-"""How many rows a file of the sink holds, counted without Spark.
+"""Counts the rows of a sink file without Spark.
 
 Parquet says it in its footer (see `footers`), ORC and Avro beside their rows; a text format has a
 line break after each row, and in CSV further ones inside quotes.

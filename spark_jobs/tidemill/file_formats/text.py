@@ -1,4 +1,4 @@
-"""The rows of text formats as Spark wrote them, packed or not."""
+"""The rows of text formats as Spark wrote them, compressed or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a query wrote its files, which a reader of them has to know."""
+"""The format and options with which a query wrote its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why an increment is held whatever its suite says: empty is not a pass, nor is too much waste."""
+"""Holds an increment that is empty or has too many rejected rows, whatever its suite says."""
 
 from __future__ import annotations
 

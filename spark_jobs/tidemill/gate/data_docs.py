@@ -1,4 +1,4 @@
-"""Great Expectations' data docs of a pipeline, kept from growing for ever.
+"""The Data Docs of a pipeline, which keep a limited number of results.
 
 Only `judge()` imports this module, because importing Great Expectations costs seconds.
 """

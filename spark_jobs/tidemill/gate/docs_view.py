@@ -1,4 +1,4 @@
-"""Great Expectations' pages with every value of a row as text, never as markup.
+"""Data Docs pages that show every value of a row as text, never as markup.
 
 Great Expectations escapes some of what it quotes and leaves sample values, observed values and
 column names as they are. So the characters that mean something in HTML are exchanged, before it

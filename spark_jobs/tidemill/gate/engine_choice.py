@@ -1,4 +1,4 @@
-"""The two engines behind one interface, and the choice between them."""
+"""Chooses between the two engines of the gate, which have one interface."""
 
 from __future__ import annotations
 

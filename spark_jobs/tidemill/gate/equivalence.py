@@ -1,4 +1,4 @@
-"""Where pandas and Spark are proven to give the same verdict, and what has to be said otherwise.
+"""The expectations for which pandas and Spark give the same verdict, some of them rewritten.
 
 `tests/gate/test_equivalence.py` proves each line. What is not named here is judged on Spark.
 """

@@ -1,4 +1,4 @@
-"""Judging one increment: Great Expectations over exact files, and the verdict as plain data."""
+"""Judges one increment: Great Expectations over exact files, and the verdict as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judgement says: plain, frozen data for the ledger, the run report and people."""
+"""A judgement as plain, frozen data for the ledger, the run report and people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is judged: exact files, never a directory that somebody else may write into."""
+"""The files that are judged, listed one by one, never a directory."""
 
 from __future__ import annotations
 

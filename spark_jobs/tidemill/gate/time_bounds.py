@@ -1,4 +1,4 @@
-"""Bounds of dates and timestamps, said so that each engine compares like with like.
+"""Bounds of dates and timestamps, written so that both engines compare alike.
 
 Great Expectations reads `"2011-01-01"` as a date and `"2011-01-01T00:00:00"` as a time without
 zone. pandas refuses to compare a timestamp with a date; Spark takes a time without zone in the zone

@@ -1,4 +1,4 @@
-"""Great Expectations at work: a suite, an engine's rows, and the result in the suite's order.
+"""Runs Great Expectations: a suite over an engine's rows, with results in the suite's order.
 
 Only `judge()` imports this module, because importing Great Expectations costs seconds.
 """

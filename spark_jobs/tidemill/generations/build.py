@@ -1,4 +1,4 @@
-"""Generations that are being built: named at once, by one document each, and live only when born.
+"""Generations under construction: each has a document from the start, and is live once done.
 
 An unfinished build never becomes live. Its files stay until its run is retried.
 """

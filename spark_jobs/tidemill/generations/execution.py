@@ -1,4 +1,4 @@
-"""How a generation's batches are made: one after another, or as epochs of a continuous query.
+"""Whether a generation runs in batches or as epochs of a continuous query.
 
 Spark keeps both in the same folders and reads neither from the other: a continuous query ends with
 a ClassCastException on named offsets, a query by batches with a NullPointerException on epochs,

@@ -1,4 +1,4 @@
-"""A fork: a generation that goes on from a published batch of another, with other code.
+"""A fork: a generation that continues from a published batch of another, with other code.
 
 Its first batches are the other's: their documents are linked, their files stay where they are. The
 rest is read again.

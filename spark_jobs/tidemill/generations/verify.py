@@ -1,4 +1,4 @@
-"""Whether a generation's parts still belong together: note, checkpoint, sink log, ledger.
+"""Verifies that a generation's note, checkpoint, sink log and ledger belong together.
 
 Each mismatch here is a way in which Spark succeeds and rows are gone (failure-modes rows 3 to 14).
 All of it is read from files; no JVM.

@@ -1,4 +1,4 @@
-"""Input that does not count: what a person rejected and did not reinstate.
+"""Excluded input: rejected by a person and not reinstated.
 
 Every backfill, redo and rebuild leaves it out. It is known by input, not by batch, so that it stays
 out of generations that read the same input again.

@@ -1,4 +1,4 @@
-"""What was sealed, and what was said of it since: the documents of an increment."""
+"""The documents of an increment: what was sealed, its verdict and the decisions on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of each increment: judged, held, released, published, or waiting its turn."""
+"""The state of each increment: judged, held, released, published or waiting."""
 
 from __future__ import annotations
 

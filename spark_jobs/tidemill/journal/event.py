@@ -1,4 +1,4 @@
-"""An event of the journal, and what is said of it: that a target applied it, or that none will."""
+"""An event of the journal, and the marks that a target applied it or that it was withdrawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal: the one ordered list of what goes out, which every target applies from its own head.
+"""The journal: the ordered list of events, which every target applies from its own head.
 
 `journal/000007.json` is an event; `000007.<target>.json` says that a target has applied it, with
 what it made of it; `000007.announced` that its asset event was sent. An event is published when the

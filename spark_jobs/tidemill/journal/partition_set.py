@@ -1,4 +1,4 @@
-"""Whole partitions of a table, by value: what a backfill replaces."""
+"""Whole partitions of a table, by value, such as a backfill replaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person had made again: for which batches it stands, and what it replaces."""
+"""A requested recomputation: the batches it covers and what it replaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which generation is live: the first, or the last that a fork or a rebuild has brought.
+"""Takeovers: which generation is live, and which ones came before it.
 
 `generations/000001.json` says that one was born. A fork counts from then on; a rebuild from the
 moment in which its event stands in the journal, so that both change at once.

@@ -1,4 +1,4 @@
-"""That a person approved what a resolve run does: written by the task that has their answer.
+"""A person's approval of a resolve run, written by the task that has the answer.
 
 It is in the run's folder and not in Airflow's XCom, because whoever may mark a task as
 successful or write an XCom must not be able to approve in another's name.

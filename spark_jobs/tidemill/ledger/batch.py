@@ -1,4 +1,4 @@
-"""What the ledger says of one committed batch, and of the start of the query that made it."""
+"""The records of a committed batch and of the query start that produced it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flushes: a person raises the watermark, so that what is open until then closes now.
+"""Flushes: a person raises the watermark, so that open windows, joins and timers close.
 
 A flush is written down under the number of the batch that carries it out, before that batch is
 planned. A recomputation that goes through the same batches repeats it at the same place.

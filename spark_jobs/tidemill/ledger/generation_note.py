@@ -1,4 +1,4 @@
-"""The generation's note: what binds a checkpoint to its sink directory and to the spec.
+"""The note of a generation, which binds its checkpoint to its sink directory and spec.
 
 Without it Spark loses rows in silence: a new checkpoint on an old sink directory skips every batch
 that the sink's log already names (failure-modes rows 3 to 7).

@@ -1,4 +1,4 @@
-"""A file that a batch read, known well enough to tell later whether it is still that file."""
+"""A file that a batch read, with what identifies it later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Late rows: what operators with state passed over, because the watermark had passed it.
+"""Late rows, which stateful operators dropped because the watermark had passed them.
 
 Spark's own figure (`numRowsDroppedByWatermark`) counts what is left of them after a partial
 aggregation, and forgets. Here every row is counted, and kept: beside each batch of a query with

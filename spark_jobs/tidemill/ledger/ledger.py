@@ -1,4 +1,4 @@
-"""The ledger: what every committed batch read and wrote, kept for ever.
+"""The ledger: what each committed batch read and wrote, kept for ever.
 
 Spark's own logs forget: offsets and commits expire, compacted sink entries carry no batch id, and
 the file source's number is not the batch id. So each batch is written down once, from those logs,

@@ -1,4 +1,4 @@
-"""What was written in the modes without a file sink: attempts, one of them valid by a manifest.
+"""Attempts of the modes `update` and `complete`: a manifest names the valid one of a batch.
 
 In modes `update` and `complete` a batch goes to `batch=<n>/attempt-<epoch>-<uuid>/` of the sink
 directory, and `batch=<n>/_manifest.json`, put if absent, says which attempt counts and which files

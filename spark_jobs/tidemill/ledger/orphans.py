@@ -1,4 +1,4 @@
-"""Files in a sink's folder that nothing names, so that readers ignore them.
+"""Orphans: files in a sink's folder that no log names, so that readers ignore them.
 
 A driver or an executor that died leaves them, a task that ran twice, or a person who wrote there.
 """

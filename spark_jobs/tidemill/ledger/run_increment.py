@@ -1,4 +1,4 @@
-"""Which increment a run sealed: clearing its gate later judges that one, and no other."""
+"""The increment that a run sealed, so that clearing its gate judges the same one again."""
 
 from __future__ import annotations
 

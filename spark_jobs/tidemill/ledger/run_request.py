@@ -1,4 +1,4 @@
-"""What a run was asked for: fixed when its doctor first runs, whatever Airflow makes of it later.
+"""The request of a run, fixed when its doctor first runs.
 
 Airflow makes a scheduled run a backfill when it is reprocessed, and its parameters can be given
 again; a run that has an increment still finishes what it began.

@@ -1,4 +1,4 @@
-"""The queries that run now: one document each, replaced as its batches come.
+"""The running queries: one document each, replaced after each batch.
 
 A streaming process opens no port. It writes where it stands into `streams/<run id>.json`, and ends
 when `streams/<run id>.stop` appears. Whether it still lives is told by its process, never by the

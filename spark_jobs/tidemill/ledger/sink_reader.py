@@ -1,4 +1,4 @@
-"""What a generation's sink says was written, whatever kind of sink it is."""
+"""Reads what a generation's sink holds, whatever kind of sink it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the rows of each source were read: what decides whether a row parses, and where it belongs.
+"""How a source's rows were read: the settings that decide whether and where a row counts.
 
 Kept with each start of the query, so that a backfill can tell which rows another reading moves: a
 row that did not parse and does now is in no partition of the table's rejected rows, and one whose

@@ -1,4 +1,4 @@
-"""What a generation knows of each of its sources: put down once, when the source is first read.
+"""The record of each source of a generation, written when the source is first read.
 
 A source may be added to a query and dropped from it (Spark's source evolution, by name). Dropped
 and added again under its old name, Spark would read its whole log again (Spark 4.2).

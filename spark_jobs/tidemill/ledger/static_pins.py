@@ -1,4 +1,4 @@
-"""What a batch reads of a static input: a pin, and the copy that it stands for.
+"""Pins: which copy of a static input a batch reads.
 
 A static input may change at any time, also while a query runs; and a batch that was planned and not
 committed has to read the same again, whatever has become of the original. So a run copies what it

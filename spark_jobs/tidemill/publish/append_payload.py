@@ -1,4 +1,4 @@
-"""The payload whose rows were not merged: the sink's own files, as they are."""
+"""The payload of mode `append`: the sink's own files, as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Catching up: every target applies the journal from its own head, in order, each event once.
+"""Brings every target up to date: it applies the journal from its own head, in order.
 
 A target that fails waits where it is, and the next run goes on there; the others do not wait for
 it. Only the head target, the first, blocks: no other target gets ahead of it.

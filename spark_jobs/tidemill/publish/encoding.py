@@ -1,4 +1,4 @@
-"""Values as JSON and as plain text: of rows for a topic, of nested columns for a database.
+"""Encodes rows for a topic, and nested columns for a database, as JSON or text.
 
 As Spark's `to_json` writes them: a map is an object with its keys as text, a timestamp is ISO 8601
 in UTC, a decimal keeps its digits, bytes are base64, NaN and infinity are text. Null is written,

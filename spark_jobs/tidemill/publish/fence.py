@@ -1,4 +1,4 @@
-"""A fence: the newest epoch of the lease that something we wrote has seen of its writers.
+"""A fence: the newest epoch that a table or list has seen of its writers.
 
 A writer of an older epoch is refused there. A lease folder that was lost, or restored from an older
 backup, gives out old epochs again: then every writer is refused, though there is no newer one.

@@ -1,4 +1,4 @@
-"""All fences of a pipeline: what refuses the writers of older epochs."""
+"""All fences of a pipeline, which refuse writers of older epochs."""
 
 from __future__ import annotations
 

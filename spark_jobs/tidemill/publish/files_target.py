@@ -1,4 +1,4 @@
-"""A list of the files that passed: for formats that no table can name, and readers of plain files.
+"""Lists of published files, for readers of plain files and for other formats than Parquet.
 
 `published/000007.json` names the files of journal event 7, and those of earlier events that it
 takes the place of; the files of all lists without those are what consumers read (`files_now`).

@@ -1,4 +1,4 @@
-"""The net payload: what an increment of mode `update` or `complete` does to a target, in one file.
+"""The net payload: the changed rows of an increment of mode `update` or `complete`.
 
 A batch of these modes gives changed rows, or all of them, again. Only the last
 row of each key counts, or only the last batch. That is made once, when the increment is sealed, and

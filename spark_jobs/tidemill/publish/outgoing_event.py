@@ -1,4 +1,4 @@
-"""One event that goes out: its files, audited once for all targets."""
+"""An event on its way out: its files, audited once for all targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an event makes visible: exact files, their columns, and how they change a target."""
+"""The payload of an event: exact files, their columns, and how they change a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sources: streaming DataFrames of typed rows, with what did not parse kept beside them."""
+"""Reads a source as a streaming DataFrame of typed rows, with unparsed records beside them."""
 
 from __future__ import annotations
 

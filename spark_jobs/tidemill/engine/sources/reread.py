@@ -1,4 +1,4 @@
-"""What a committed batch read, read once more, as a batch."""
+"""Reads the input of a committed batch again, as a batch."""
 
 from __future__ import annotations
 

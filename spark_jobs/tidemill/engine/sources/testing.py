@@ -1,4 +1,4 @@
-"""Sources for trying things: rows that Spark makes up, and lines from a socket."""
+"""Sources for testing: rows that Spark generates, and lines from a socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session that the JVM takes for the active one of a thread.
+"""The active session of a JVM thread.
 
 Relies on `SparkSession.setActiveSession`, for which PySpark has no method.
 """

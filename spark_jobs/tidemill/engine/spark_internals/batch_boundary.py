@@ -1,4 +1,4 @@
-"""The moment between two batches of a query, in which none can be planned.
+"""Stops a query between two batches, so that no further batch is planned.
 
 Relies on `MicroBatchExecution`: it signals `awaitProgressLockCondition` after each batch, plans the
 next one (`constructNextBatch`) under `awaitProgressLock`, and reads from its `uniqueSources` alone.

@@ -1,4 +1,4 @@
-"""What a running query knows of itself beyond `StreamingQuery`.
+"""Facts on a running query beyond `StreamingQuery`.
 
 Relies on the JVM's `StreamingQuery`, and on `StreamExecution` behind it.
 """

@@ -1,4 +1,4 @@
-"""A copy of a session in which a SELECT meets nothing but its inputs.
+"""A copy of a session in which a SELECT sees only its inputs.
 
 Relies on `cloneSession`, `SessionCatalog.clearTempTables`, the function registry, and the logical
 plans that the parser makes of a statement.

@@ -1,4 +1,4 @@
-"""Entries of `offsets/` and `commits/`, and `metadata`, as the ledger and the note have them."""
+"""Repairs `offsets/`, `commits/` and `metadata` from the ledger and the note."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of the logs of files, which Spark compacts: those of file sources and of the sink."""
+"""Repairs the compacted logs of files: those of file sources and of the sink."""
 
 from __future__ import annotations
 

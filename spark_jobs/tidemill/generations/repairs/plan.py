@@ -1,4 +1,4 @@
-"""All that is to be done to a generation's logs so that its parts agree again."""
+"""Plans the repairs after which a generation's logs agree again."""
 
 from __future__ import annotations
 

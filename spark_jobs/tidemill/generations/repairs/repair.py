@@ -1,4 +1,4 @@
-"""One file of one of Spark's logs that is rewritten or taken away."""
+"""A repair: one file of a Spark log that is rewritten or removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark had begun at a power cut and the ledger does not know, so that it may be dropped.
+"""Removes what Spark had begun at a power cut and the ledger does not know.
 
 What is whole stays, and Spark goes on there. From the first torn file on all is taken away, and
 Spark runs these batches again: by the same plan where that is whole, else by a new one, for which

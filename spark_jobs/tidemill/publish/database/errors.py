@@ -1,4 +1,4 @@
-"""What databases say, as errors of ours: never with a password, and never with a row's values."""
+"""Database errors as Tidemill's, without passwords and without values of rows."""
 
 from __future__ import annotations
 

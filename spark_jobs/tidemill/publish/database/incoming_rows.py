@@ -1,4 +1,4 @@
-"""The rows of an event as a database table takes them: with keys, generation and batch."""
+"""The rows of an event for a database table, with keys, generation and batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that a database has no place for: found before a row is written, never cut or bent.
+"""Finds values that a database cannot store, before any row is written.
 
 PostgreSQL's texts hold no NUL character, MariaDB's numbers neither NaN nor infinity, its dates no
 year before 1 or after 9999.

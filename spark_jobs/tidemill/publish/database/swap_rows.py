@@ -1,4 +1,4 @@
-"""What a swap takes out of a database table, and how its rows stand to those that stay."""
+"""The rows that a swap removes from a database table, and conflicts with those that stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database table, compared with what comes: nothing to do, a few new columns, or refused."""
+"""Compares a database table with incoming columns: nothing to do, new columns, or refused."""
 
 from __future__ import annotations
 

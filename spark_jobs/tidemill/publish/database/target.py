@@ -1,4 +1,4 @@
-"""A database table as a target: an event's rows and its head row in one transaction, or neither.
+"""A database table as a target: an event's rows and its head row in one transaction.
 
 Every row says from which batch it is. A swap deletes the rows of its partitions up to the batch
 that it was computed as of, and writes its own in their place as of that batch; the head row stays

@@ -1,4 +1,4 @@
-"""Compare and commit: a repeated publish is a no-op because we look first, on one snapshot.
+"""Compare and commit: on one snapshot, so that a repeated publish changes nothing.
 
 From a freshly loaded table Delta accepts the same application transaction again and doubles the
 rows; what it does refuse is a stale table object. So: load, compare, commit on that same object.

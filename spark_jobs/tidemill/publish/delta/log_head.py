@@ -1,4 +1,4 @@
-"""How far a Delta table is, by the newest entries of its log: read without loading the table."""
+"""The head of a Delta table, read from the newest entries of its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose turn it is: an event held against what a table says of itself.
+"""Decides from a table's recorded versions whether an event is the next one to apply.
 
 Increments are counted by their last batch, per generation; a fork goes on from the batch that it
 was forked at. Swaps and replacements come between two batches and are counted by their number in

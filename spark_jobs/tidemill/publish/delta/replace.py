@@ -1,4 +1,4 @@
-"""All files of a table for others, perhaps of other columns, in one version.
+"""Replaces all files of a table, perhaps with other columns, in one version.
 
 Readers see the old table or the new one. The table keeps its history, and its files stay on disk
 until VACUUM, so that an older version can still be read.

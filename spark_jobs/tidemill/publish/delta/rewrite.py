@@ -1,4 +1,4 @@
-"""Upsert and replace in a Delta table, as the files that go and the files that come.
+"""Upsert and replace in a Delta table, as files to remove and files to add.
 
 Both go into one commit on the snapshot that was compared. delta-rs's own merge would do, but it
 commits on a snapshot of its own choice and writes statistics that hide rows (see `statistics`).

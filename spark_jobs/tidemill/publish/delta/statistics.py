@@ -1,4 +1,4 @@
-"""The statistics of a Delta add: counts always, minimum and maximum only where no reader can err.
+"""The statistics of a Delta add: counts, and minimum and maximum where all readers agree.
 
 A maximum that was cut short, or one that leaves out NaN, makes data skipping drop files that hold
 matching rows; so floating point has none. A file either has bounds for all of its columns or for

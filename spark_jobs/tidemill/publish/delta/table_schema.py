@@ -1,4 +1,4 @@
-"""The published columns: what the code said, what the files really hold, what a table has.
+"""Checks the published columns against the files and the table.
 
 A Delta add whose files carry a new column hides it without a word, so footers are compared with
 the ledger's schema, and that with the table, before each commit: equal, or new nullable columns, or

@@ -1,4 +1,4 @@
-"""Delta commits that survive a power cut: delta-rs does not sync its log.
+"""Syncs Delta commits, so that they survive a power cut: delta-rs does not.
 
 The data files that a commit adds are synced before it by whoever wrote them: a commit that names
 files which are not there would count as published all the same.

@@ -1,4 +1,4 @@
-"""A rebuilt generation takes over: the takeover is recorded before the rebuild's event."""
+"""Records the takeover of a rebuilt generation, before the rebuild's event."""
 
 from __future__ import annotations
 
