@@ -1,4 +1,4 @@
-"""Recomputes an increment that lost its race, from what is published by now."""
+"""Recomputes an increment that lost its race, from what is published."""
 
 from __future__ import annotations
 
