@@ -95,7 +95,7 @@ def test_the_unpublished_tail_is_taken_in_again_with_mended_code(
     assert done["publish"].outcome is Outcome.DONE, done["publish"]
     assert current(flow.layout) == "live-0002"
     (takeover,) = read_takeovers(flow.layout.home)
-    assert (takeover.of, takeover.by) == ("live-0001", "ada")
+    assert (takeover.predecessor, takeover.by) == ("live-0001", "ada")
     assert published(flow) == counted(without_wrong(files), "12:20")
     states = {one.number: one.state for one in Increments(flow.layout.increments).all()}
     assert {states[number] for number in takeover.supersedes} == {State.SUPERSEDED}

@@ -115,7 +115,11 @@ def test_what_goes_out_while_it_is_built_is_not_lost(tmp_path: Path, spark: obje
     assert published.outcome is Outcome.DONE, published
     assert flow.published() == [("a", 30), ("b", 40), ("c", 14)]
     (takeover,) = read_takeovers(flow.layout.home)
-    assert (takeover.generation, takeover.of, takeover.by) == ("live-0002", "live-0001", "ada")
+    assert (takeover.generation, takeover.predecessor, takeover.by) == (
+        "live-0002",
+        "live-0001",
+        "ada",
+    )
     # The first try was sealed before something else went out.
     tries = [one for one in Increments(flow.layout.increments).all() if one.sealed.recomputation]
     assert [one.state for one in tries] == [State.SUPERSEDED, State.PASSED]

@@ -35,7 +35,14 @@ def takeover(seq: int | None) -> Takeover:
     kind: Any = "fork" if seq is None else "rebuild"
     now = datetime.now(UTC)
     return Takeover(
-        generation=NEW, kind=kind, of="live-0001", first=0, seq=seq, by="ada", reason="r", born=now
+        generation=NEW,
+        kind=kind,
+        predecessor="live-0001",
+        first=0,
+        seq=seq,
+        by="ada",
+        reason="r",
+        born=now,
     )
 
 

@@ -204,7 +204,7 @@ def rebuilt(
         Takeover(
             generation=ledger.generation,
             kind="rebuild",
-            of="live-0001",
+            predecessor="live-0001",
             first=0,
             seq=seq,
             by="ann",
@@ -223,7 +223,7 @@ def forked(history: History, first: int) -> None:
         Takeover(
             generation="live-0002",
             kind="fork",
-            of="live-0001",
+            predecessor="live-0001",
             first=first,
             by="ann",
             reason="a new rule",

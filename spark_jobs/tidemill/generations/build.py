@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from pydantic import AliasChoices, Field
+
 from tidemill.contract.document import Document
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.increments.exclusions import Excluded, excluded
@@ -33,8 +35,8 @@ class GenerationBuild(Document):
         excludes: Files that it leaves out beside those that do not count already.
         spec_hash: The spec hash of the spec that all of it is made with.
         code_hash: The hash of the transform's code.
-        left_out: The hash of what did not count already; with another it is another generation,
-            for what it has read it cannot give back.
+        excluded_hash: The hash of what did not count already; with another it is another
+            generation, for what it has read it cannot give back.
         epoch: Epoch of the pipeline's lease; 0 where its writer did not hold it.
     """
 
@@ -44,7 +46,7 @@ class GenerationBuild(Document):
     excludes: tuple[InputFile, ...] = ()
     spec_hash: str
     code_hash: str
-    left_out: str
+    excluded_hash: str = Field(validation_alias=AliasChoices("excluded_hash", "left_out"))
     began: datetime
     epoch: int = 0
 
@@ -104,7 +106,7 @@ def begin_build(
             excludes=tuple(excludes),
             spec_hash=hash_of_spec(pipeline.spec),
             code_hash=hash_of_file(pipeline.transform_file),
-            left_out=hash_of_excluded(excluded(layout)),
+            excluded_hash=hash_of_excluded(excluded(layout)),
             began=datetime.now(UTC),
             epoch=epoch,
         )
@@ -124,7 +126,7 @@ def build_of_run(
         return None
     code = (hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file))
     today = (*code, hash_of_excluded(excluded(pipeline.layout)))
-    same = (one for one in own if (one.spec_hash, one.code_hash, one.left_out) == today)
+    same = (one for one in own if (one.spec_hash, one.code_hash, one.excluded_hash) == today)
     return next(same, None)
 
 

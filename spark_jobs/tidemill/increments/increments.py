@@ -244,7 +244,9 @@ class Increments:
 def _goes_on_without(takeover: Takeover, place: BatchRange) -> bool:
     """Whether a fork has left batches behind, whoever sealed them and when."""
     return (
-        takeover.kind == "fork" and place.generation == takeover.of and place.last >= takeover.first
+        takeover.kind == "fork"
+        and place.generation == takeover.predecessor
+        and place.last >= takeover.first
     )
 
 

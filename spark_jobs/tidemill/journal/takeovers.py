@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from pydantic import AliasChoices, Field
+
 from tidemill.contract.document import Document
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.journal.journal import Journal
@@ -22,11 +24,11 @@ class Takeover(Document):
     """That a generation takes over.
 
     Attributes:
-        of: The generation before it.
+        predecessor: The generation before it.
         first: The first batch of its own: 0 of a rebuild, the one after the last published of a
-            fork, whose batches before are those of `of`.
+            fork, whose batches before are those of `predecessor`.
         seq: The seq of the event in the journal that brings it; None of a fork, which needs none.
-        supersedes: The increments of `of` that it takes the place of.
+        supersedes: The increments of `predecessor` that it takes the place of.
         excludes: Files that do not count any more from then on.
         by: The person, as they say.
         os_user: Operating-system user of that process; None in older documents.
@@ -38,7 +40,7 @@ class Takeover(Document):
 
     generation: str
     kind: Literal["fork", "rebuild"]
-    of: str
+    predecessor: str = Field(validation_alias=AliasChoices("predecessor", "of"))
     first: int
     seq: int | None = None
     supersedes: tuple[int, ...] = ()
@@ -104,7 +106,7 @@ def owner(layout: Layout, generation: str, batch: int) -> str:
     """The generation whose own a batch is: of a fork's first ones the one it was forked from."""
     for takeover in reversed(read_takeovers(layout.home)):
         if takeover.generation == generation and batch < takeover.first:
-            generation = takeover.of
+            generation = takeover.predecessor
     return generation
 
 
@@ -138,6 +140,6 @@ def _overtaken(journal: Journal, fork: Takeover) -> bool:
         return False
     in_order = (event for event in journal.following(fork.after) if event.in_order)
     first = next(in_order, None)
-    if first is None or first.generation != fork.of:
+    if first is None or first.generation != fork.predecessor:
         return False
     return first.last >= fork.first and first.epoch > fork.epoch

@@ -12,8 +12,9 @@ brings along is a file `publish/<kind>_target.py`, a model in `contract/targets.
 
 What `Event.kind` says is how its rows change the target: those of an `increment` come after what is
 there, a `reject` has none and only moves the head on, those of a `swap` take the place of the rows
-of `event.made.partitions` (None: of none), those of a `replace` of all. The class gets swaps and
-replacements only if it says `swaps = True`; else a backfill is refused before it starts.
+of `event.recomputation.partitions` (None: of none), those of a `replace` of all. The class gets
+swaps and replacements only if it says `swaps = True`; otherwise a backfill is refused before it
+starts.
 
 A target that can keep its head beside its rows compares and commits both at once: an event it has
 is a no-op, one that is not its next is refused (`NotOurTurn`), an epoch older than the newest it

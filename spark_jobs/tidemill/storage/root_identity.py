@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pydantic import AliasChoices, Field
+
 from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
@@ -44,7 +46,7 @@ class RootIdentity(Document):
     """What tells one root from another, wherever it is mounted."""
 
     id: str
-    made: datetime
+    created: datetime = Field(validation_alias=AliasChoices("created", "made"))
 
 
 class Born(Document):
@@ -213,7 +215,7 @@ def _known(root: Path, environ: Mapping[str, str]) -> str | None:
 
 
 def _new(root_id: str | None) -> RootIdentity:
-    return RootIdentity(id=root_id or uuid.uuid4().hex[:12], made=datetime.now(UTC))
+    return RootIdentity(id=root_id or uuid.uuid4().hex[:12], created=datetime.now(UTC))
 
 
 def _remember(root: Path, own: RootIdentity) -> str | None:

@@ -21,7 +21,7 @@ def init(root_id: RootId = None, json: Json = False) -> None:
     """Make TIDEMILL_ROOT a root, or accept the disk that is mounted there now."""
     screen, root = Screen(json), pipeline.root()
     own = root_identity.initialise(root, root_id)
-    screen.line(f"{root} is root {own.id}, made {own.made:%Y-%m-%d %H:%M} UTC")
+    screen.line(f"{root} is root {own.id}, created {own.created:%Y-%m-%d %H:%M} UTC")
     if json:
         screen.document({"root": str(root), **own.model_dump(mode="json")})
 

@@ -92,7 +92,7 @@ def _lineage(layout: Layout, generation: str) -> list[tuple[int, Ledger]]:
     name = generation
     while (fork := forks.get(name)) is not None:
         found.append((fork.first, Ledger(layout, name)))
-        name = fork.of
+        name = fork.predecessor
     return [*found, (0, Ledger(layout, name))]
 
 

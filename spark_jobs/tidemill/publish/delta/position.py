@@ -131,7 +131,7 @@ def lineage(layout: Layout, generation: str) -> list[str]:
     found = [generation]
     for takeover in reversed(read_takeovers(layout.home)):
         if takeover.kind == "fork" and takeover.generation == found[-1]:
-            found.append(takeover.of)
+            found.append(takeover.predecessor)
     return found
 
 

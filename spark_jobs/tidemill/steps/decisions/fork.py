@@ -51,12 +51,12 @@ def fork(run: RunContext, request: RunRequest) -> Ended:
     supersedes = ", ".join(f"{number:06d}" for number in takeover.supersedes) or "no increment"
     facts = {
         "forked": takeover.generation,
-        "of": takeover.of,
+        "predecessor": takeover.predecessor,
         "first": takeover.first,
         "supersedes": list(takeover.supersedes),
         "excludes": [file.path for file in takeover.excludes],
     }
-    reason = f"{takeover.generation} goes on from batch {takeover.first} of {takeover.of}"
+    reason = f"{takeover.generation} goes on from batch {takeover.first} of {takeover.predecessor}"
     return Ended(Outcome.DONE, f"{reason}, in the place of {supersedes}", facts)
 
 
@@ -92,7 +92,7 @@ def fork_generation(run: RunContext, request: RunRequest, lease: Lease) -> Takeo
     takeover = Takeover(
         generation=built.generation,
         kind="fork",
-        of=generation.name,
+        predecessor=generation.name,
         first=first,
         supersedes=tuple(one.number for one in unpublished(pipeline)),
         excludes=built.excludes,

@@ -37,7 +37,7 @@ def take_over(run: LeasedRun, increment: Increment, seq: int) -> None:
     built = next(
         one for one in generation_builds(layout) if one.generation == recomputation.generation
     )
-    if built.left_out != hash_of_excluded(excluded(layout)):
+    if built.excluded_hash != hash_of_excluded(excluded(layout)):
         raise ExclusionsChanged(
             f"Since increment {increment.number:06d} was computed, a person decided that other "
             "input does not count.",
@@ -49,7 +49,7 @@ def take_over(run: LeasedRun, increment: Increment, seq: int) -> None:
         Takeover(
             generation=recomputation.generation,
             kind="rebuild",
-            of=current(layout),
+            predecessor=current(layout),
             first=0,
             seq=seq,
             supersedes=tuple(one.number for one in unpublished(pipeline)),
