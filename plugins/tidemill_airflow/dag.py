@@ -171,7 +171,7 @@ def _dag(name: str, description: str, spec: Spec, path: Path, page: str, *, back
 
 
 def _schedule(name: str, spec: Spec, path: Path) -> BaseTimetable | list[Asset] | None:
-    """When it runs: by the clock, when it is woken, or both; None: when somebody starts it."""
+    """The schedule: a clock, arrivals, or both; None for manual runs only."""
     timetable = _timetable(spec, path)
     if spec.wake is None:
         return timetable

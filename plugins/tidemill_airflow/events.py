@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def table_alias(pipeline: str) -> AssetAlias:
-    """What other DAGs are scheduled on: `schedule=table_alias("retail")`."""
+    """The asset alias that other DAGs are scheduled on: `schedule=table_alias("retail")`."""
     return AssetAlias(name=f"tidemill.{pipeline}", group="tidemill")
 
 
@@ -57,7 +57,7 @@ def announce(pipeline: Pipeline, numbers: Iterable[int]) -> None:
 
 
 def _extra(event: Event, applied: Applied) -> dict[str, Any]:
-    """What consumers are told: of rows that came, took the place of others, or will not come.
+    """The asset event for consumers: rows were added, replaced or rejected.
 
     A swap names the partitions in which rows changed, each by its values of the columns
     `partition_by`; None where they may be anywhere. A replace is always of the whole table.

@@ -49,7 +49,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What Airflow makes of the DAG file.
+    """The DAG file as Airflow parses it.
 
     Args:
         dags: By id.
@@ -73,7 +73,7 @@ def parse() -> Parsed:
 
 
 def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:
-    """What is wrong with the DAGs of some projects.
+    """Problems with the DAGs of some projects.
 
     Args:
         projects: Those that are looked at; all of them are on the search path.

@@ -55,7 +55,7 @@ def arrivals(pipeline: str, wake: Wake) -> Asset:
 
 
 class Pace:
-    """When a pipeline may be woken again: at the next look, unless the last time changed nothing.
+    """The pause before a pipeline is woken again; longer after a wake-up that changed nothing.
 
     Args:
         poke: Seconds between two looks.

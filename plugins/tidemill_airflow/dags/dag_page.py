@@ -76,7 +76,7 @@ def resolve_page(name: str, actions: Mapping[Any, str]) -> str:
 
 
 def _by_hand(name: str, spec: Spec) -> Iterator[str]:
-    """What a person may start."""
+    """The run types that a person may start."""
     yield (
         "**Backfill** computes past partitions again, as of the last published batch, judges them "
         "and swaps them in at once. Choose *Backfill* in the dialog of *Trigger*, or start a run "

@@ -92,7 +92,7 @@ class ResolveDoctorOperator(DoctorOperator):
     """The doctor of a run that does what a person approved."""
 
     def wanted(self, pipeline: Pipeline, context: Context) -> RunRequest:
-        """What was approved, in the name of who approved it.
+        """The approved request, in the approver's name.
 
         Raises:
             NotApproved: no person approved it, whatever state the task `approve` has.
@@ -161,7 +161,7 @@ def refuse_reserved(name: str, path: Path) -> None:
 
 
 def question(pipeline: Pipeline, request: RunRequest) -> str:
-    """What a person is asked, as Markdown.
+    """The question to a person, as Markdown.
 
     Raises:
         UsageError: there is no such increment.
@@ -181,7 +181,7 @@ def question(pipeline: Pipeline, request: RunRequest) -> str:
 
 
 def _known(pipeline: Pipeline, number: int) -> list[str]:
-    """What is known of an increment, and why its gate held it."""
+    """Facts on an increment, and why its gate held it."""
     # Imported here, because it costs what a DAG file must not.
     from tidemill.increments.increments import Increments
 

@@ -76,7 +76,7 @@ def callbacks(spec: Spec, notice: StateNotice | None) -> dict[str, Any]:
 
 
 def default_args(spec: Spec) -> dict[str, Any]:
-    """What holds for every task of a spec."""
+    """The default arguments of a spec's tasks."""
     airflow = spec.airflow
     return {
         "owner": airflow.owner,

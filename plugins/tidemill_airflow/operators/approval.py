@@ -88,7 +88,7 @@ def approve(pipeline: Pipeline, context: Context, answer: Mapping[str, Any]) -> 
 
 
 def approved(pipeline: Pipeline, context: Context) -> RunRequest:
-    """What a person approved for this run.
+    """The approved request of this run.
 
     Raises:
         NotApproved: no person did.

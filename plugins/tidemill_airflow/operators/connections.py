@@ -88,7 +88,7 @@ def _fetch(conn_id: str, spec: Spec) -> str:
 
 
 def _kind(conn_id: str, spec: Spec) -> str:
-    """What a connection is for: the kind of the first that names it."""
+    """The use of a connection: the kind of the first source or target that names it."""
     inputs = (*spec.sources.values(), *spec.statics.values())
     users = (*inputs, *spec.publish, *([spec.sink] if spec.sink else []))
     return next(user.kind for user in users if getattr(user, "conn_id", None) == conn_id)

@@ -110,7 +110,7 @@ class IngestedOperator(BaseOperator):
 
 
 def _idle(pipeline: Pipeline, run_id: str) -> str | None:
-    """Why a member does not ingest; None where it does.
+    """The reason why a member does not ingest; None if it does.
 
     A doctor's report that a power cut tore does not keep it from what it may have to do.
     """

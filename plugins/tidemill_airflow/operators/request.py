@@ -30,7 +30,7 @@ class RequestRefused(UsageError):
 
 
 def request_of(spec: Spec, context: Context) -> RunRequest:
-    """What a run of a pipeline's own DAG is to do.
+    """The request of a run of a pipeline's own DAG.
 
     Args:
         spec: The pipeline's.
@@ -65,7 +65,7 @@ def request_of(spec: Spec, context: Context) -> RunRequest:
 
 
 def resolution_of(context: Context, by: str | None = None) -> RunRequest:
-    """What a run of a resolve DAG is to do.
+    """The request of a run of a resolve DAG.
 
     Args:
         by: Who approved it; who started the run, where no approval was needed.
@@ -111,7 +111,7 @@ def starter(context: Context) -> str:
 
 
 def in_words(request: RunRequest, timezone: str) -> str:
-    """What a run is to do, for its log and for whoever approves it.
+    """A request as a sentence, for the log and for the approver.
 
     Args:
         timezone: The timezone of the spec.

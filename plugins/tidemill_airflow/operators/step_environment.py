@@ -29,7 +29,7 @@ NEEDED = (
 
 
 def step_environment(specs: Iterable[Spec], environ: Mapping[str, str]) -> dict[str, str]:
-    """What the steps of some pipelines get of a task's environment.
+    """The variables of a task's environment that are passed to steps.
 
     Args:
         specs: The pipelines' specs; variables that they name under `env` are passed.

@@ -55,7 +55,7 @@ class DoctorOperator(BaseOperator):
         return conclude(self.step, report, exit_code)
 
     def wanted(self, pipeline: Pipeline, context: Context) -> RunRequest:
-        """What Airflow asks of this run now.
+        """The request that Airflow makes of this run now.
 
         Raises:
             RequestRefused: it cannot be.

@@ -40,7 +40,7 @@ def listed(screen: Screen) -> None:
 
 
 def status(pipeline: Pipeline, screen: Screen) -> ExitCode:
-    """How a pipeline's query is, in Spark's words and ours.
+    """A pipeline's query in Spark's words and ours.
 
     Raises:
         NoRunningQuery: none runs.

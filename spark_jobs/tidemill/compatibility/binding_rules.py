@@ -22,7 +22,7 @@ BEHIND_THE_GATE = (
 
 @dataclass(frozen=True)
 class FrozenSettings:
-    """What a generation is bound to.
+    """The settings that a generation is bound to.
 
     Args:
         partition_by: Column and expression, in the order of directories.

@@ -19,7 +19,7 @@ from tidemill.contract.pipeline_class import PipelineClass
 
 
 class Verdict(StrEnum):
-    """What may be done with a generation after a change."""
+    """Whether a generation may continue after a change."""
 
     ALLOWED = "allowed"
     CONSEQUENCES = "allowed with consequences"
@@ -47,7 +47,7 @@ class Change(FrozenModel):
 
     @property
     def sentence(self) -> str:
-        """What is other than it was, and what that means."""
+        """The changes, with their consequences."""
         was = "was not there" if self.was is None else f"was {self.was}"
         now = "is gone" if self.now is None else f"is {self.now}"
         return f"{self.field} {was} and {now}: {self.means}"
@@ -105,7 +105,7 @@ class Judge:
 
     @property
     def again(self) -> str:
-        """How rows of before are computed as rows of now are."""
+        """How to recompute earlier rows with today's code."""
         if not self.published:
             return "Nothing, if so meant"
         held = f"For what is not published yet: tidemill redo {self.pipeline}; "
@@ -124,7 +124,7 @@ class Judge:
 
 
 def not_allowed(changes: Sequence[Change]) -> list[Change]:
-    """Those with which the generation cannot go on."""
+    """The changes with which the generation cannot continue."""
     return [change for change in changes if change.verdict is Verdict.NOT_ALLOWED]
 
 

@@ -106,7 +106,7 @@ def _topics(judge: Judge, at: str, was: Fields, now: Fields) -> Iterator[Change]
 
 
 def _gone(was: Fields, now: Fields) -> list[str]:
-    """What was read for certain and would be no more; what a pattern finds, the doctor asks."""
+    """The topics that were read by name and would be dropped; the doctor checks patterns."""
     named = [*was.get("subscribe", ()), *was.get("assign", {})]
     if "subscribePattern" in now:
         pattern = re.compile(str(as_python(now["subscribePattern"])))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 
 class ExitCode(IntEnum):
-    """What a step or the `tidemill` command says to the shell and to Airflow."""
+    """The exit codes of steps and of the `tidemill` command."""
 
     DONE = 0
     FAILED = 1

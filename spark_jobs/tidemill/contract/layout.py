@@ -69,7 +69,7 @@ class Layout:
 
     @property
     def generations(self) -> Path:
-        """Which generation took over from which."""
+        """The folder with takeovers and builds of generations."""
         return self.home / "generations"
 
     @property
@@ -103,11 +103,11 @@ class Layout:
         return self.home / "checkpoints" / f"{generation}.json"
 
     def fingerprint(self, generation: str) -> Path:
-        """What the query was when the generation was born."""
+        """The snapshot of the query at the generation's creation."""
         return self.home / "checkpoints" / f"{generation}.plan.json"
 
     def passed(self, generation: str, hashes: str) -> Path:
-        """That the generation may go on with another spec or other code."""
+        """The record that a generation may continue with another spec or other code."""
         return self.home / "checkpoints" / f"{generation}.plans" / f"{hashes}.json"
 
     def ledger(self, generation: str) -> Path:

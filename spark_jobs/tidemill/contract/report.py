@@ -19,7 +19,7 @@ Step = Literal["doctor", "ingest", "gate", "publish"]
 
 
 class Outcome(StrEnum):
-    """How a step ended."""
+    """A step's outcome."""
 
     DONE = "done"
     SKIPPED = "skipped"
@@ -31,7 +31,7 @@ class Outcome(StrEnum):
 
 
 class Report(Document):
-    """What a step did.
+    """The report of a step.
 
     Attributes:
         pipeline: Its name.

@@ -40,7 +40,7 @@ class StateRows:
 def state_rows(
     session: SparkSession, layout: Layout, generation: str, operator: StateOperator, limit: int
 ) -> list[StateRows]:
-    """What an operator keeps after the last committed batch.
+    """An operator's state after the last committed batch.
 
     Args:
         session: To read with.

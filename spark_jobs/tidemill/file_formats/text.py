@@ -34,7 +34,7 @@ def whole_lines(path: Path, separator: bytes) -> Iterator[bytes]:
 
 
 def count_lines(path: Path, separator: bytes) -> int:
-    """How many rows the content has, in memory that does not grow with the longest of them.
+    """Counts the rows of the content, in constant memory.
 
     Raises:
         EOFError: as for `whole_lines`.
@@ -77,7 +77,7 @@ def csv_rows(path: Path, written: WriteFormat) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file was written.
+    """The options with which a CSV file was written.
 
     Args:
         written: Format and options.

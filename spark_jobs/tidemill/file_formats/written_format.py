@@ -26,7 +26,7 @@ class WriteFormat(FrozenModel):
 
     @property
     def rules(self) -> FormatRules:
-        """What holds of the format."""
+        """The rules of the format."""
         return FORMATS[self.format]
 
     @property
@@ -39,5 +39,5 @@ PARQUET = WriteFormat()
 
 
 def written_by(output: Output) -> WriteFormat:
-    """How a query with this output writes."""
+    """The format and options with which a query with this output writes."""
     return WriteFormat(format=output.format, options=output.writer_options)

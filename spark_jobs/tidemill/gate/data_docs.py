@@ -118,7 +118,7 @@ def _open_site(docs: Path) -> AbstractDataContext:
 
 
 def _rendered_by(renderer: str) -> dict[str, Any]:
-    """How a section of the site is rendered.
+    """The configuration that renders a section of the site.
 
     Args:
         renderer: A class of `docs_view`.

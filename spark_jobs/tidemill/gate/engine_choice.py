@@ -37,13 +37,13 @@ class Engine(Protocol):
         ...
 
     def batch_definition(self, context: AbstractDataContext) -> BatchDefinition[Any]:
-        """Where Great Expectations takes the DataFrame from."""
+        """The data source and asset of the DataFrame in Great Expectations."""
         ...
 
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Which engine judges, and why it is that one."""
+    """The engine that judges, and the reason for the choice."""
 
     engine: EngineName
     why: str

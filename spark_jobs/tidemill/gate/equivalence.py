@@ -125,7 +125,7 @@ EQUIVALENT: Mapping[str, Rule] = {
 
 
 def obstacle(expectation: Expectation, columns: Columns) -> str | None:
-    """Why pandas may judge this expectation differently from Spark; None if it may not."""
+    """The reason why pandas could judge this expectation differently from Spark; None if none."""
     kind, kwargs = expectation.type, expectation.kwargs
     rule = EQUIVALENT.get(kind)
     if rule is None:

@@ -22,7 +22,7 @@ class CheckBroke(TidemillError):
 
 
 class ExpectationOutcome(FrozenModel):
-    """What became of one expectation.
+    """The outcome of one expectation.
 
     Attributes:
         type: Great Expectations' name of it, such as `expect_column_values_to_be_between`.

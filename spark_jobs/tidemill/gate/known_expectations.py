@@ -17,7 +17,7 @@ _SHIPPED = re.compile(r"^from \.(\w+) import", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Arguments:
-    """What an expectation can be given.
+    """The arguments of an expectation.
 
     Args:
         names: All of its arguments.

@@ -111,7 +111,7 @@ def run(
     *,
     samples: int,
 ) -> list[ExpectationValidationResult]:
-    """What Great Expectations says of each expectation, in the order of the suite.
+    """Great Expectations' result for each expectation, in the order of the suite.
 
     Args:
         frames: The rows of each scope that the suite has.

@@ -59,7 +59,7 @@ def generation_builds(layout: Layout) -> list[GenerationBuild]:
 
 
 def unfinished_builds(layout: Layout) -> list[GenerationBuild]:
-    """Those that were not born, or not yet."""
+    """The builds that have not become live."""
     born = {takeover.generation for takeover in read_takeovers(layout.home)}
     return [one for one in generation_builds(layout) if one.generation not in born]
 
@@ -116,7 +116,7 @@ def begin_build(
 def build_of_run(
     pipeline: Pipeline, kind: Literal["fork", "rebuild"], run_id: str
 ) -> GenerationBuild | None:
-    """What a run has begun to build with today's spec and code, of what counts today."""
+    """The build that a run has begun with today's spec, code and exclusions."""
     own = [
         one
         for one in generation_builds(pipeline.layout)

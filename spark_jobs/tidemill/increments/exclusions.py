@@ -45,7 +45,7 @@ class Excluded:
 
 
 def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
-    """What does not count.
+    """The excluded input.
 
     Args:
         but: The rejected increments that are about to be taken back.
@@ -82,7 +82,7 @@ def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
 
 
 def without(layout: Layout, recomputation: Recomputation) -> Excluded:
-    """What does not count in a computation.
+    """The input that a computation leaves out.
 
     Args:
         recomputation: What it excludes is out, and what it reinstates is not.

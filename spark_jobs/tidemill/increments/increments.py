@@ -44,7 +44,7 @@ __all__ = [
 
 
 class State(StrEnum):
-    """Where an increment stands before it is in the journal."""
+    """The state of an increment before it is in the journal."""
 
     SEALED = "sealed"
     PASSED = "passed"
@@ -122,7 +122,7 @@ class Increments:
         return [self._increment(one, superseded) for one in found]
 
     def in_order(self) -> list[Increment]:
-        """Those that go out in the order of batches, in that order, without superseded ones.
+        """The increments that go out in the order of batches, without superseded ones.
 
         What belongs to a generation that is not live yet, or never will be, is not among them.
         """
@@ -197,7 +197,7 @@ class Increments:
         documents.put(self.folder_of(decision.increment) / name, decision)
 
     def folder_of(self, number: int) -> Path:
-        """Where everything about an increment is."""
+        """The folder of an increment."""
         return self.folder / f"{number:06d}"
 
     def _sealed(self, number: int) -> Path:

@@ -61,7 +61,7 @@ class Event(Document):
 
 
 class Applied(Document):
-    """What a target made of an event.
+    """The record that a target applied an event.
 
     Attributes:
         target: Its name.
@@ -78,7 +78,7 @@ class Applied(Document):
 
 
 class Withdrawal(Document):
-    """That an event does not count: no target has applied it, and none will.
+    """The record that an event was withdrawn: no target has applied it, and none will.
 
     Attributes:
         by: The person; empty where publish itself found that the event came too late.
@@ -95,6 +95,6 @@ class Withdrawal(Document):
 
 
 class Announced(Document):
-    """That consumers were told."""
+    """Records that consumers were told."""
 
     at: datetime

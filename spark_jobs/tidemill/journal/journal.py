@@ -95,7 +95,7 @@ class Journal:
         documents.put(event_file(self.folder, event.seq), event)
 
     def applied(self, seq: int, target: str) -> Applied | None:
-        """What a target made of an event, None where it has not applied it."""
+        """A target's record of an event, None if it has not applied it."""
         return documents.read(self.folder / f"{seq:06d}.{target}.json", Applied)
 
     def behind(self, target: str) -> list[int]:
@@ -198,5 +198,5 @@ class Journal:
 
 
 def event_file(folder: Path, seq: int) -> Path:
-    """Where an event of a journal is."""
+    """The file of an event."""
     return folder / f"{seq:06d}.json"

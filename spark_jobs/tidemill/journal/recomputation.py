@@ -14,7 +14,7 @@ RecomputationKind = Literal["backfill", "redo", "reinstate", "rebuild"]
 
 
 class BatchRange(FrozenModel):
-    """Where files are: the sink and the ledger of a generation, and its batches.
+    """A range of batches of one generation, in its sink and its ledger.
 
     What was computed again has a generation of its own, such as `backfill-3f2a9c`, whose one batch
     has the number of the last batch that it stands for.
@@ -26,7 +26,7 @@ class BatchRange(FrozenModel):
 
 
 class Recomputation(FrozenModel):
-    """Why a sealed set is not a run of live batches, and what it does when it goes out.
+    """A recomputation: why an increment is not a run of live batches, and what it replaces.
 
     Attributes:
         kind: `redo` stands for the unpublished batches `first` to `last` and supersedes their

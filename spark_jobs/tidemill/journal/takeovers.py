@@ -21,7 +21,7 @@ from tidemill.storage import documents
 
 
 class Takeover(Document):
-    """That a generation takes over.
+    """The record that a generation takes over.
 
     Attributes:
         predecessor: The generation before it.

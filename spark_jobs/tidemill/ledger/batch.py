@@ -49,7 +49,7 @@ class Start(Document):
 
 @dataclass(frozen=True)
 class Counts:
-    """What a query counted of a batch that leaves no files here.
+    """The counts of a batch whose rows leave no files here.
 
     Args:
         rows: Handed to the sink.

@@ -74,7 +74,7 @@ def read_note(layout: Layout, generation: str) -> GenerationNote | None:
 
 
 def writes_of(spec: Spec) -> Writes:
-    """What a query of this spec leaves in its sink directory."""
+    """The kind of files that a query of this spec leaves in its sink directory."""
     if not spec.published:
         return "nothing"
     return "files" if spec.output.mode is OutputMode.APPEND else "attempts"

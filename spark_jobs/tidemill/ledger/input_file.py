@@ -36,7 +36,7 @@ class InputFile(FrozenModel):
 
     @property
     def on_disk(self) -> Path:
-        """Where it was when it was read."""
+        """Its path when it was read."""
         return Path(self.path)
 
     def is_at(self, path: Path) -> bool:
@@ -50,7 +50,7 @@ class InputFile(FrozenModel):
 
 
 def taken_in(source: str, file: SourceFile, since: datetime, *, hashed: bool) -> InputFile:
-    """What a committed batch read of a file.
+    """A file as a committed batch read it.
 
     That is the file as it is now, if it has not changed since Spark listed it, or at least not
     since the query began that made the batch's rows: a batch that failed over a torn file runs

@@ -19,7 +19,7 @@ COLUMNS = ("operator", "source", "event_time", "watermark", "record")
 
 
 class LateCount(FrozenModel):
-    """How many rows were late at one operator.
+    """The number of late rows at one operator.
 
     Attributes:
         operator: Such as `Aggregate`, as Spark's plan has it, with its place among those of its
@@ -34,7 +34,7 @@ class LateCount(FrozenModel):
 
 
 class LateRows(Document):
-    """What was late in one batch.
+    """The late rows of one batch.
 
     Attributes:
         watermark_ms: That decided: of the batch before, in milliseconds since the epoch.
@@ -54,7 +54,7 @@ class LateRows(Document):
 
 
 class LateTotal(FrozenModel):
-    """What was late in some batches.
+    """The late rows of some batches.
 
     Attributes:
         rows: All that are known of.
@@ -91,7 +91,7 @@ class LateLog:
         return documents.put_if_absent(self.document(found.batch), found)
 
     def read(self) -> list[LateRows]:
-        """What was written down, in order of batches."""
+        """The records, in order of batches."""
         found = (documents.read(path, LateRows) for _, path in documents.numbered(self.folder))
         return [late for late in found if late is not None]
 
@@ -102,7 +102,7 @@ class LateLog:
         return sum(late.rows or 0 for late in found if late is not None)
 
     def rows_of(self, batch: int) -> Path:
-        """Where the rows of a batch are, as Parquet files: `COLUMNS`."""
+        """The folder of a batch's late rows, as Parquet files with `COLUMNS`."""
         return self.folder / f"{batch:06d}.parquet"
 
     def rows(self, batches: Iterable[int], limit: int) -> list[dict[str, Any]]:
@@ -128,7 +128,7 @@ class LateLog:
         return found
 
     def document(self, batch: int) -> Path:
-        """Where it is written down what was late in a batch."""
+        """The record of a batch's late rows."""
         return self.folder / f"{batch:06d}.json"
 
 
@@ -147,7 +147,7 @@ def counts_in(folder: Path) -> tuple[LateCount, ...]:
 
 
 def late_total(found: Sequence[LateRows]) -> LateTotal:
-    """What was late in some batches, together."""
+    """The late rows of some batches, in all."""
     rows = {late.batch: late.rows for late in found if late.rows}
     return LateTotal(
         rows=sum(rows.values()),

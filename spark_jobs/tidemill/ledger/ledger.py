@@ -102,7 +102,7 @@ class Ledger:
         return {batch.batch: by_start[batch.start] for batch in batches}
 
     def pins_of(self, batch: int, starts: Iterable[Start] | None = None) -> dict[str, StaticPin]:
-        """What a planned batch reads of the static inputs, whichever start runs it again.
+        """The pins of a planned batch, the same for each start that runs it.
 
         Args:
             batch: Its number.

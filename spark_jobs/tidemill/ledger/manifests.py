@@ -173,7 +173,7 @@ def new_attempt(epoch: int) -> str:
 
 
 def folder_of(sink: Path, batch: int) -> Path:
-    """Where the attempts at a batch are."""
+    """The folder of a batch's attempts."""
     return sink / f"{BATCH}{batch}"
 
 

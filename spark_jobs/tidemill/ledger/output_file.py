@@ -37,7 +37,7 @@ class OutputFile(FrozenModel):
 def output_files(
     files: Sequence[SinkFile], sink: Path, written: WriteFormat = PARQUET
 ) -> tuple[OutputFile, ...]:
-    """What files of the sink hold, by their content and their directories.
+    """The output files with their rows, from their content and directories.
 
     Raises:
         TornParquet: a Parquet file is not whole.

@@ -42,6 +42,6 @@ def remember_instead(run_folder: Path, increment: int) -> None:
 
 
 def tries(run_folder: Path) -> int:
-    """How often a run's increment was computed."""
+    """The number of times that a run's increment was computed."""
     first = 1 if (run_folder / "increment.json").exists() else 0
     return first + sum(1 for _ in documents.numbered(run_folder / "increments"))

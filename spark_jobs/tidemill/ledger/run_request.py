@@ -21,7 +21,7 @@ Role = Literal["live", "backfill", "redo", "rebuild", "release", "reject", "rein
 
 
 class RunRequest(Document):
-    """What one run does.
+    """The request of one run.
 
     Attributes:
         role: `live` takes in what is new; the others are what a person asked for.
@@ -57,7 +57,7 @@ LIVE = RunRequest()
 
 
 def read_request(run_folder: Path) -> RunRequest:
-    """What a run does; a run without a request is a live one.
+    """The request of a run; a run without one is live.
 
     Args:
         run_folder: `Layout.run(run_id)`.

@@ -21,7 +21,7 @@ IDENTITY_LETTERS = 24
 
 
 class StaticLost(Refused):
-    """What a planned batch has to read again is not there any more; carries `static`, `file`."""
+    """The copy that a planned batch must read again is gone; carries `static`, `file`."""
 
 
 class PinnedFile(FrozenModel):

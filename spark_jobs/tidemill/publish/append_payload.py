@@ -22,7 +22,7 @@ def append_payload(
     note: GenerationNote,
     keys: tuple[str, ...],
 ) -> Payload:
-    """What an event adds to every target.
+    """The rows that an event adds to every target.
 
     Args:
         batches: The batches of the event.

@@ -13,7 +13,7 @@ from tidemill.storage.lease import newest_epoch
 
 
 class Fence(FrozenModel):
-    """What refuses the writers of older epochs.
+    """The fences, which refuse writers of older epochs.
 
     Attributes:
         where: A folder or a target's name.

@@ -63,7 +63,7 @@ class RecordRefused(Refused):
 
 
 class Record(NamedTuple):
-    """What is sent of a row."""
+    """The Kafka record built from one row."""
 
     topic: str
     key: bytes | str | None
@@ -107,7 +107,7 @@ class KafkaTarget:
         return event.seq
 
     def records(self, event: Event, payload: Payload) -> Iterator[Record]:
-        """What is sent of an event, always the same and in the same order."""
+        """The records of an event, always the same and in the same order."""
         same: list[tuple[str, str | bytes | None]] = [
             ("tidemill.pipeline", self.pipeline),
             ("tidemill.generation", event.generation),
@@ -293,7 +293,7 @@ class _Delivery:
 
 
 def _replacing(event: Event) -> list[tuple[str, str]]:
-    """What a record says of the rows that it is in the place of."""
+    """The headers of a record that replaces rows."""
     if event.in_order:
         return []
     partitions = event.recomputation.partitions if event.recomputation else None

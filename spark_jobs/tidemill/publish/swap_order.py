@@ -48,7 +48,7 @@ def conflicting_event(
 
 
 def overtaken(layout: Layout, event: Event, events: Sequence[Event]) -> str | None:
-    """Why an event that no target has applied can never be: whoever wrote it decided too late.
+    """The reason why an event can never be applied: its writer decided too late.
 
     Args:
         layout: The pipeline's layout.

@@ -52,7 +52,7 @@ class Target(Protocol):
 
     @property
     def name(self) -> str:
-        """What the journal calls it."""
+        """Its name in the journal."""
         ...
 
     def find(self, event: Event) -> int | None:

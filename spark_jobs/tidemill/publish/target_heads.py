@@ -36,7 +36,7 @@ class TargetAheadOfJournal(Refused):
 
 @dataclass(frozen=True)
 class TargetHead:
-    """How far a target is.
+    """The head of a target.
 
     Args:
         seq: The last event of the journal that it shows, 0 for none.
@@ -106,7 +106,7 @@ def verify_target(pipeline: Pipeline, name: str) -> None:
 
 
 def head_of(pipeline: Pipeline, name: str) -> TargetHead | None:
-    """How far a target is; None of one that cannot tell."""
+    """The head of a target; None if it has none."""
     layout = pipeline.layout
     if name == REJECTED:
         return _table_head(layout, layout.rejected, _counted_by(pipeline, name))

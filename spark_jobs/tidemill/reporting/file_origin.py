@@ -52,7 +52,7 @@ class Origin(FrozenModel):
 
 
 def origins(root: Path, given: str) -> list[Origin]:
-    """What every pipeline under a root knows of a file.
+    """What the pipelines under a root know about a file.
 
     Args:
         root: `TIDEMILL_ROOT`.
@@ -149,7 +149,7 @@ def _pipelines(root: Path) -> list[str]:
 
 
 def _written(sink: Path) -> tuple[SinkFile, ...]:
-    """What a sink's record names, whichever kind of record it has."""
+    """The files that a sink's record names."""
     return read_attempts(sink).files or read_sink_log(sink).files
 
 

@@ -88,7 +88,7 @@ class PipelineStatus(FrozenModel):
 
     @property
     def unpublished(self) -> tuple[IncrementStatus, ...]:
-        """What has still to go out, or to be passed over."""
+        """The increments that still have to go out or to be skipped."""
         return tuple(i for i in self.increments if i.version is None and i.state != "superseded")
 
     @property
@@ -97,7 +97,7 @@ class PipelineStatus(FrozenModel):
 
 
 def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
-    """Where a pipeline stands; one that never ran has nothing of everything.
+    """The status of a pipeline; one that never ran has no batches.
 
     Args:
         layout: The pipeline's layout.

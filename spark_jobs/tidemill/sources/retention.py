@@ -84,7 +84,7 @@ class Part:
 def published_input(
     layout: Layout, generation: str, but: Excluded
 ) -> tuple[Part, dict[str, Offsets]]:
-    """What the published batches of a generation have read, and where Kafka sources begin in it.
+    """The published input of a generation, and where its Kafka sources begin.
 
     Args:
         layout: The pipeline's layout.
@@ -103,7 +103,7 @@ def published_input(
 
 
 def unread(layout: Layout, generation: str, published: Part) -> Part:
-    """What a generation has not read of some input.
+    """The part of some input that a generation has not read.
 
     Args:
         layout: The pipeline's layout.
@@ -127,7 +127,7 @@ def unread(layout: Layout, generation: str, published: Part) -> Part:
 
 
 def gone(pipeline: Pipeline, wanted: Part, environ: Mapping[str, str] = os.environ) -> Part:
-    """What today's sources no longer hold of some input, or hold otherwise.
+    """The part of some input that today's sources no longer hold, or hold changed.
 
     Args:
         pipeline: With today's spec.
@@ -199,7 +199,7 @@ def _initial(ledger: Ledger, name: str) -> Offsets:
 
 
 def _outside(one: Range, initial: Offsets, reached: Offsets) -> Iterator[Range]:
-    """What of a range is before a beginning, and what after an end."""
+    """The parts of a range before a beginning and after an end."""
     end = reached.get(one.topic, {}).get(one.partition)
     if end is None:
         yield one
@@ -212,7 +212,7 @@ def _outside(one: Range, initial: Offsets, reached: Offsets) -> Iterator[Range]:
 
 
 def _before(one: Range, begin: Offsets) -> Iterator[Range]:
-    """What of a range is before a beginning; all of it where there is no such partition."""
+    """The part of a range before a beginning; all of it if the partition is gone."""
     until = min(one.until, begin.get(one.topic, {}).get(one.partition, one.until))
     if one.first < until:
         yield one.model_copy(update={"until": until})

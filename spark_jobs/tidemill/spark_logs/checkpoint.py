@@ -156,7 +156,7 @@ def _query_id(file: Path) -> str | None:
 
 
 def first_write_leftovers(path: Path, log: Committed) -> tuple[Path, ...]:
-    """What a driver left that died in its very first write, and that bricks the checkpoint.
+    """Leftovers of a driver that died in its very first write, which block the checkpoint.
 
     Before batch 0 Spark wants `offsets/` to be empty and takes its own temporary file for data:
     every retry ends with STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY (SPARK-53103). A checksum

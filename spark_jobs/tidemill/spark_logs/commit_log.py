@@ -14,7 +14,7 @@ from tidemill.spark_logs.metadata_log import read_log_file
 
 @dataclass(frozen=True)
 class CommitEntry:
-    """What Spark wrote after a batch was done.
+    """The entry that Spark wrote after a batch was done.
 
     Args:
         batch: Its id.

@@ -12,7 +12,7 @@ from tidemill.spec.sources.kafka import Offsets
 
 
 def initial_offsets_file(layout: Layout, generation: str, source: str) -> Path:
-    """Where Spark notes, before a source's first batch, where that begins."""
+    """The file in which Spark records where a source's first batch begins."""
     return layout.checkpoint(generation) / "sources" / source / "0"
 
 
@@ -34,7 +34,7 @@ def put_initial_offsets(file: Path, offsets: Offsets) -> bool:
 
 
 def read_initial_offsets(file: Path) -> Offsets | None:
-    """What Spark noted; None where it has not yet.
+    """The recorded offsets; None if there are none yet.
 
     Raises:
         TornLogEntry: the file is empty or cut off.

@@ -21,7 +21,7 @@ _EPOCH: Mapping[str, Any] = {"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf
 
 @dataclass(frozen=True)
 class OffsetEntry:
-    """What Spark planned for a batch, written before it runs.
+    """The plan that Spark writes before a batch runs.
 
     Args:
         batch: Its id.

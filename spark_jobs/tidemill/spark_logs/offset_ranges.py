@@ -31,7 +31,7 @@ class Range(FrozenModel):
 
 
 def between(first: Offsets, until: Offsets) -> tuple[Range, ...]:
-    """What is between two positions, where there is anything, in order.
+    """The ranges between two positions, without empty ones, in order.
 
     A partition that `first` does not name begins at 0; one that `until` does not name is left out.
     """
@@ -63,7 +63,7 @@ def _cut(one: Range, other: Range) -> Iterator[Range]:
 
 
 def records_in(ranges: Iterable[Range]) -> int:
-    """How many records some ranges hold, at most."""
+    """The most records that some ranges can hold."""
     return sum(one.records for one in ranges)
 
 

@@ -35,7 +35,7 @@ class UnknownSinkAction(Refused):
 
 
 class FilesOfBatchUnknown(Refused):
-    """Which files a batch wrote can no longer be told; carries `sink` and `batch`."""
+    """The files of a batch can no longer be identified; carries `sink` and `batch`."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
 
 
 def spark_files(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> Iterator[Path]:
-    """What Spark needs to go on after some batches: the entries of its logs, and its state.
+    """The files that Spark needs to continue after some batches: log entries and state.
 
     Args:
         checkpoint: The checkpoint that has committed the batches.
@@ -64,7 +64,7 @@ def _offset_after(checkpoint: Checkpoint, batch: int, source: str) -> int:
 
 
 def _committed_at(checkpoint: Checkpoint, batch: int) -> int:
-    """When a batch was committed, by the file system's clock; 0 where that is gone."""
+    """The time of a batch's commit, by the file system's clock; 0 if the entry is gone."""
     file = checkpoint.commits.files.get(batch)
     return 0 if file is None else file.stat().st_mtime_ns
 

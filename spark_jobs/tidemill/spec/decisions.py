@@ -12,7 +12,7 @@ UserName = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)
 
 
 class Decisions(Model):
-    """Whose approval counts in the pipeline's resolve DAG.
+    """The people whose approval counts in the pipeline's resolve DAG.
 
     Attributes:
         approvers: Names of Airflow users; where none is named, all who may answer in Airflow.

@@ -16,7 +16,7 @@ REJECTED = "_rejected"
 
 
 class OutputMode(StrEnum):
-    """What a batch hands to the sink: new rows, changed rows, or the whole result."""
+    """Spark's output mode: new rows, changed rows, or the whole result of each batch."""
 
     APPEND = "append"
     UPDATE = "update"
@@ -24,7 +24,7 @@ class OutputMode(StrEnum):
 
 
 class Output(Model):
-    """What the query writes.
+    """The output of the query.
 
     Attributes:
         options: The options of Spark's writer, by Spark's names.
@@ -50,7 +50,7 @@ class Output(Model):
 
     @property
     def rules(self) -> FormatRules:
-        """What holds of its format."""
+        """The rules of its format."""
         return FORMATS[self.format]
 
     @property

@@ -18,14 +18,14 @@ Metrics = dict[Column, Expression]
 
 
 class Trigger(StrEnum):
-    """How a run takes what is there: in bounded batches, or all in one."""
+    """Spark's trigger: available input in bounded batches, or all in one."""
 
     AVAILABLE_NOW = "available_now"
     ONCE = "once"
 
 
 class Budget(Model):
-    """What one run may take; it stops between two batches and says what is left.
+    """Limits of one run, which stops between two batches and reports what is left.
 
     Attributes:
         max_batches: Most batches of a run.
@@ -57,7 +57,7 @@ class State(Model):
 
 
 class Backfill(Model):
-    """How an interval is computed again.
+    """Settings of backfills.
 
     Attributes:
         lateness: Every row arrives between its event time and that much later, so that a backfill

@@ -52,7 +52,7 @@ def _zone(name: str) -> str:
 
 
 class Expect(Model):
-    """How often the feed arrives; a feed that is overdue fails the run instead of staying green."""
+    """The expected interval of a feed; an overdue feed fails the run."""
 
     every: Duration
     grace: Duration = timedelta(0)
@@ -65,7 +65,7 @@ class Rejected(Model):
 
 
 class Gate(Model):
-    """How an increment is judged.
+    """Settings of the gate.
 
     Attributes:
         samples: The most failing values that are shown per expectation; 0 shows none.
@@ -96,7 +96,7 @@ class Notify(Model):
 
 
 class Spark(Model):
-    """Where the job runs, and Spark configuration beyond the engine's own."""
+    """The Spark connection, and Spark configuration beyond the engine's own."""
 
     conn_id: PlainName = "tidemill_spark"
     conf: dict[str, str | bool | int] = {}
@@ -115,7 +115,7 @@ class Spark(Model):
 
 
 class Airflow(Model):
-    """What the DAG says about itself to Airflow."""
+    """Airflow settings of the DAG."""
 
     owner: PlainName = "tidemill"
     tags: tuple[PlainName, ...] = ()

@@ -19,7 +19,7 @@ from tidemill.spec.sources.file import FileSource, LocalPath
 
 
 class BaseStatic(Model):
-    """What is the same of every static input.
+    """The fields that every static input has.
 
     Attributes:
         kind: Where it comes from.

@@ -54,7 +54,7 @@ KEYWORDS = {
 
 @dataclass(frozen=True)
 class StreamTrigger:
-    """When a query takes its next batch.
+    """The trigger of a stream.
 
     Args:
         kind: Spark's name of the source.

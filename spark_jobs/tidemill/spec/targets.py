@@ -34,7 +34,7 @@ class DeltaTarget(Model):
 
     @property
     def name(self) -> str:
-        """What the journal calls it."""
+        """Its name in the journal."""
         return "delta"
 
 

@@ -55,7 +55,7 @@ class Wake(Model):
 
     @property
     def watches(self) -> dict[str, Watch]:
-        """What is watched, by the spec's word for it."""
+        """The watched object, by the spec's name for it."""
         return {name: getattr(self, name) for name in KINDS if getattr(self, name) is not None}
 
     def sources_of(self, kind: str, sources: Mapping[str, BaseSource]) -> tuple[str, ...]:

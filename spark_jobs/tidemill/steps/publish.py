@@ -122,7 +122,7 @@ def _ended(
 
 
 def _in_the_way(run: RunContext, own: int, gone_out: Collection[int]) -> Increment:
-    """What has to be decided first: of what goes out in no order, itself."""
+    """The increment that must be decided first; a swap waits only for itself."""
     increments = Increments(run.pipeline.layout.increments)
     increment = increments.get(own)
     if not increment.sealed.in_order or increment.superseded:

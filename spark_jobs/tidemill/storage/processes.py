@@ -178,7 +178,7 @@ def _started(process: psutil.Process) -> float:
 
 @cache
 def _machine() -> str | None:
-    """What tells this machine from all others, None where that cannot be known.
+    """The identity of this machine, None if it has none.
 
     A container's `/etc/machine-id` is that of its image, which containers on other machines may
     have too; in there only the hardware's own number counts.

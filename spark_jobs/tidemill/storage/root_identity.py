@@ -43,14 +43,14 @@ class PipelineAlive(Refused):
 
 
 class RootIdentity(Document):
-    """What tells one root from another, wherever it is mounted."""
+    """The identity of a root, independent of its mount point."""
 
     id: str
     created: datetime = Field(validation_alias=AliasChoices("created", "made"))
 
 
 class Born(Document):
-    """That a pipeline was born in this root."""
+    """The record that a pipeline was created in this root."""
 
     pipeline: str
     seen: datetime
@@ -61,7 +61,7 @@ def identity_file(root: Path) -> Path:
 
 
 def memory_file(root: Path) -> Path:
-    """What knows the root's identity while its disk is not mounted."""
+    """The copy of the root's identity that is readable while its disk is not mounted."""
     return root.parent / f".{root.name}.tidemill.json"
 
 

@@ -28,11 +28,11 @@ class JarsMissing(UsageError):
 
 
 class WrongHash(UsageError):
-    """What was fetched is not what was locked; carries `module`, `locked` and `found`."""
+    """A fetched jar is not the locked one; carries `module`, `locked` and `found`."""
 
 
 def folder_of(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the jars are: `TIDEMILL_JARS`, else `.jars/` beside the code."""
+    """The folder of the jars: `TIDEMILL_JARS`, or `.jars/` beside the code."""
     return Path(environ.get("TIDEMILL_JARS") or REPOSITORY / ".jars").resolve()
 
 

@@ -53,7 +53,7 @@ class Java:
 
     @property
     def defect(self) -> str | None:
-        """Why Spark cannot start on it, as the end of a sentence; None if it can."""
+        """The reason why Spark cannot start on it, as the end of a sentence; None if it can."""
         major = re.match(r"(?:1\.)?(\d+)", self.version)
         if major is None:
             return "holds no Java that starts"

@@ -28,7 +28,7 @@ class ConnectionUnreadable(UsageError):
 
 
 class Connection(BaseModel):
-    """Where a server is and how to log in; password and extra never show in a message or log."""
+    """A server's address and login; password and extra never show in messages or logs."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -47,7 +47,7 @@ class Connection(BaseModel):
         return found if isinstance(found, dict) else {}
 
     def scrubbed(self, text: str) -> str:
-        """What a driver said, on one line, without the password or an extra's values."""
+        """A driver's message on one line, without the password and the extra's values."""
         secrets = [str(value) for value in self.settings.values() if len(str(value)) > 3]
         if self.password:
             secrets.append(self.password.get_secret_value())

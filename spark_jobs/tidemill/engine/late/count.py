@@ -201,7 +201,7 @@ def late_rows(transformed: DataFrame, rule: Rule, watermark_ms: int) -> DataFram
 
 
 def _at(drop: Drop, node: Any, rule: Rule, catalyst: Catalyst) -> DataFrame:
-    """What an operator is given, but for what comes out of other operators with state."""
+    """An operator's input, without the output of other stateful operators."""
     children = sides(node)
     first = drop.place + 1 + sum(len(candidates(child)) for child in children[: drop.side])
     part = without_state(children[drop.side], rule, catalyst, count(first))

@@ -43,7 +43,7 @@ DELAYING = OWN_STATE | {"Join"}
 
 @dataclass(frozen=True)
 class Drop:
-    """Where an operator passes over late rows.
+    """The place where an operator drops late rows.
 
     Args:
         place: The place of the operator among the `candidates`.
@@ -62,7 +62,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Rule:
-    """What a streaming plan passes over.
+    """The late rows that a streaming plan drops.
 
     Args:
         drops: Every place.
@@ -78,7 +78,7 @@ class Rule:
 
 
 def rule_of(transformed: DataFrame, mode: OutputMode) -> Rule:
-    """Where late rows are passed over.
+    """The places where late rows are dropped.
 
     Args:
         transformed: What the transform made of streams.
@@ -117,7 +117,7 @@ def candidates(plan: Any) -> list[Any]:
 
 
 def sides(node: Any) -> list[Any]:
-    """What an operator is given, without the initial state of one's own."""
+    """An operator's input, without a user's initial state."""
     return [node.left(), node.right()] if kind(node) == "Join" else [node.child()]
 
 

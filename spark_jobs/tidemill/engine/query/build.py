@@ -60,7 +60,7 @@ def plan(
 def plan_rows(
     sources: Mapping[str, DataFrame], pipeline: Pipeline, statics: Statics | None = None
 ) -> Plan:
-    """What becomes of the sources' rows; the same for streams and for batches of them."""
+    """The pipeline's rows from its sources; the same for streams and batches."""
     spec, path = pipeline.spec, pipeline.transform_file
     tagged = {name: tag(frame, spec, name) for name, frame in sources.items()}
     fine = {name: good(frame, spec, name) for name, frame in tagged.items()}

@@ -34,7 +34,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Watch:
-    """What a query tells of its rows while it runs.
+    """What a query reports on its rows while it runs.
 
     Args:
         continuous: It is a continuous query, which tells nothing.

@@ -61,7 +61,7 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
 
 
 def good(tagged: DataFrame, spec: Spec, name: str) -> DataFrame:
-    """What the transform sees of one source: its good rows, under its watermark."""
+    """The good rows of one source under its watermark, as the transform gets them."""
     # A rejected row always has a record, which is made of every source column. Asked for `_reject`
     # alone, Spark would not parse the columns that the transform leaves out, and a row that is
     # malformed there would be good here and rejected in the other pass.
@@ -89,7 +89,7 @@ def two_passes(tagged: Iterable[DataFrame], transformed: DataFrame) -> DataFrame
 
 
 def committed(rows: DataFrame, spec: Spec) -> DataFrame:
-    """What the sink writes: rejected rows are in the null partition, or in one of their own."""
+    """The rows that the sink writes; rejected ones are in the null partition or their own one."""
     if spec.output.partition_by:
         return rows
     return rows.withColumn(REJECTED, F.col(REJECT).isNotNull())
@@ -104,7 +104,7 @@ def reasons(spec: Spec, source: str) -> tuple[str, ...]:
 
 
 def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
-    """Why a row is rejected, the first reason that applies; null for a good row."""
+    """The first reason for rejecting a row; null for a good row."""
     reason = F.when(F.col(CORRUPT).isNotNull(), F.lit("malformed"))
     time = spec.event_time_of(source)
     if time is not None:

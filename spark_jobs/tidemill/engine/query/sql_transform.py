@@ -29,7 +29,7 @@ class SqlRefused(SpecError):
 
 @dataclass(frozen=True)
 class SqlTransform:
-    """What a file of SQL makes of its inputs.
+    """The result of a SQL transform.
 
     Args:
         path: Its file.
@@ -89,7 +89,7 @@ class SqlTransform:
 
 
 def _line(error: PySparkException, text: str) -> int | None:
-    """Where in the text, if Spark says so."""
+    """The position in the text, if Spark gives it."""
     for context in error.getQueryContext():
         try:
             return text.count("\n", 0, context.startIndex()) + 1

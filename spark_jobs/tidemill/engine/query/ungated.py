@@ -36,7 +36,7 @@ def plan_rows(
     watch: Watch,
     statics: Statics | None = None,
 ) -> Plan:
-    """What the sink writes: the transform's rows alone.
+    """The rows that the sink writes: the transform's result.
 
     Args:
         sources: Source -> its rows, with `_corrupt` and `_origin`.

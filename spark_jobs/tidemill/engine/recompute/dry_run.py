@@ -41,7 +41,7 @@ NET = "_net"
 
 @dataclass(frozen=True)
 class DryRun:
-    """What would come of a backfill.
+    """The effect that a backfill would have.
 
     Args:
         extent: The partitions.
@@ -106,7 +106,7 @@ def dry_run(
 
 
 def difference(then: DataFrame, now: DataFrame, keys: Sequence[str]) -> tuple[int, int, int]:
-    """How many rows are added, removed and changed.
+    """The numbers of rows added, removed and changed.
 
     Args:
         then: Rows; a column that only one of both has is null in the other.

@@ -144,7 +144,7 @@ def joins_streams(transformed: DataFrame) -> bool:
 
 
 def _end(until: datetime, windows: list[Windows]) -> datetime:
-    """When the last window ends that a row before a time can be in."""
+    """The end of the last window that a row before a given time can be in."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     end = (until - epoch) // timedelta(microseconds=1)
     for one in windows:

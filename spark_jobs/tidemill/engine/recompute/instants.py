@@ -112,7 +112,7 @@ def has_no_zone(clock: Clock) -> bool:
 
 
 def on_the_wall(at: datetime, zone: ZoneInfo) -> datetime:
-    """What the clock on the wall shows at an instant, as if that were UTC."""
+    """The local time at an instant, as if it were UTC."""
     return at.astimezone(zone).replace(tzinfo=UTC, fold=0)
 
 

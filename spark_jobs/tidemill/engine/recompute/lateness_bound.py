@@ -17,7 +17,7 @@ from tidemill.ledger.input_file import InputFile
 
 @dataclass(frozen=True)
 class Arrived:
-    """What has to be read.
+    """The batches to read.
 
     Args:
         reads: The reads of all batches, each with what of it may hold rows that are wanted.

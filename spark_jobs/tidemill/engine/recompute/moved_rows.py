@@ -155,7 +155,7 @@ def _both(
 
 
 def _belongs(spec: Spec, name: str, extent: Extent) -> Column:
-    """Where a row belongs, as text; null for a rejected row without a partition."""
+    """A row's partition as text; null for a rejected row without one."""
     time = spec.event_time_of(name)
     if extent.of_windows and time is not None:
         at = F.col(time.column).cast("timestamp")

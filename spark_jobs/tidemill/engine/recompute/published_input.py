@@ -37,7 +37,7 @@ class NotReplayable(Refused):
 
 @dataclass(frozen=True)
 class Read:
-    """What one batch read and what of it counts.
+    """The input that one batch read, without exclusions.
 
     Args:
         batch: As its ledger has it.
@@ -61,7 +61,7 @@ class Read:
 def reads_of(
     layout: Layout, generation: str, first: int, last: int, without: Excluded
 ) -> list[Read]:
-    """What batches read, by the ledger.
+    """The input of batches, by the ledger.
 
     Args:
         generation: The generation; for a fork, earlier batches are those of the generation it left.

@@ -43,7 +43,7 @@ class OutsidePrefix(Refused):
 
 @dataclass(frozen=True)
 class Recomputed:
-    """What was computed again.
+    """The recomputed rows.
 
     Args:
         place: The scratch generation and its one batch.
@@ -187,7 +187,7 @@ def _compute(
 def _within_bound(
     run: RunContext, planned: Plan, reads: Sequence[Read], extent: Extent
 ) -> tuple[Sequence[Read], int]:
-    """What has to be read by the spec's bound of lateness, and how many inputs it leaves out."""
+    """The inputs to read under the spec's bound of lateness, and the number left out."""
     lateness = run.pipeline.spec.backfill.lateness
     times = times_of_rows(extent, windows_of(planned.rows))
     if lateness is None or times is None:

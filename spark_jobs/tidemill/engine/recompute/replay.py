@@ -222,7 +222,7 @@ def _unchanged(pipeline: Pipeline, steps: Sequence[Step]) -> bool:
 
 
 def _settings(pipeline: Pipeline, generation: str) -> dict[str, str]:
-    """What a query of the generation goes by, whatever the session's own settings are."""
+    """The generation's settings, which override those of the session."""
     note = read_note(pipeline.layout, generation)
     partitions = note.shuffle_partitions if note is not None else None
     offsets = read_checkpoint(pipeline.layout.checkpoint(generation)).offsets

@@ -35,7 +35,7 @@ class Step:
 
     @property
     def batch(self) -> Batch:
-        """As live committed it."""
+        """The batch as the live query committed it."""
         return self.read.batch
 
     @property

@@ -129,7 +129,7 @@ def record_batch(
 
 
 def files_in(pipeline: Pipeline, place: BatchRange) -> tuple[OutputFile, ...]:
-    """What is in a scratch generation's sink, with the rows in it."""
+    """The files in a scratch generation's sink, with their rows."""
     sink = pipeline.layout.sink(place.generation)
     found = sorted(path for path in sink.rglob("*") if path.is_file() and _is_data(path, sink))
     files = [SinkFile(path, path.stat().st_size, place.last) for path in found]

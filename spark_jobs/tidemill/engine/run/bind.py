@@ -83,7 +83,7 @@ def bind(
 
 
 def start_of(run: LeasedRun, generation: Generation, planned: Plan, pins: Pins) -> Start:
-    """What the ledger says of a start of the query, by which its batches are told from others'."""
+    """The ledger's record of a query start."""
     pipeline = run.pipeline
     schema: dict[str, Any] = planned.table_schema.jsonValue()
     return Start(

@@ -13,7 +13,7 @@ POLL_SECONDS = 0.05
 
 
 class Spending:
-    """What one run took since its query started.
+    """The input that a run has used since its query started.
 
     Args:
         budget: The budget of the spec.

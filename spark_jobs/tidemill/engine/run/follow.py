@@ -102,7 +102,7 @@ class Following:
         self.manner.show(batch, rows)
 
     def _due(self, register: Register) -> Due:
-        """Why the query is to end: somebody asks, or its budget is used up."""
+        """The reason to end the query: a request to stop, or a used-up budget."""
         budget = self.run.pipeline.spec.budget if self.trigger.ends else None
         spending = None if budget is None else Spending(budget, self.ledger)
 

@@ -47,7 +47,7 @@ from tidemill.storage.run_context import LeasedRun
 
 @dataclass(frozen=True)
 class Ingested:
-    """What came of a query.
+    """The result of a query.
 
     Args:
         batches: New in the ledger, those of a driver that died included.
@@ -178,7 +178,7 @@ def _run_again(
 
 
 def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:
-    """What was pinned of a static input, unless the spec has it from somewhere else."""
+    """The pin of a static input, unless the spec now reads it from elsewhere."""
     return then if then is not None and then.kind == now.kind else now
 
 

@@ -19,7 +19,7 @@ def never() -> None:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a query is run.
+    """The options of a run.
 
     Args:
         trigger: When it takes its batches; the spec's where not given.

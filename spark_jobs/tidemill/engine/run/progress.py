@@ -94,7 +94,7 @@ class Progress:
         return None if rows is None else float(rows)
 
     def _left(self, look: ProbeResult, batch: Batch) -> str:
-        """What one source still has of what was there at the start."""
+        """The input that was there at the start and is still unread at one source."""
         if look.new is None:
             return ""
         if "ends" in look.facts:

@@ -36,7 +36,7 @@ class PlanRefused(SpecError):
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of one start.
+    """The result of one start.
 
     Args:
         batches: New in the ledger.

@@ -32,7 +32,7 @@ LAMBDAS = re.compile(r"lambda (\w+?)_\d+\b")
 
 @dataclass
 class Texts:
-    """What is known of the attributes of a plan, by their ids."""
+    """The attributes of a plan, by their ids."""
 
     _made_of: dict[int, str] = field(default_factory=dict)
     _columns: dict[int, frozenset[str]] = field(default_factory=dict)

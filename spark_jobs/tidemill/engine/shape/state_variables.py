@@ -46,7 +46,7 @@ class Asked:
 
 
 def variables_of(processor: Any) -> tuple[StateVariable, ...] | None:
-    """What a processor keeps, by name; None where its `init` needs more than a handle."""
+    """A processor's state variables by name; None if its `init` needs more than a handle."""
     asked: Any = Asked()
     try:
         processor.init(StatefulProcessorHandle(asked))

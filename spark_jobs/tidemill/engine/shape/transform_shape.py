@@ -76,7 +76,7 @@ def shape_today(session: SparkSession, pipeline: Pipeline) -> PlanShape:
 
 
 def _source(session: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
-    """What the transform sees of a source, but for its rows."""
+    """A source as the transform sees it, without its rows."""
     spec = pipeline.spec
     source = spec.sources[name]
     if isinstance(source, (FileSource, PythonSource)):

@@ -20,7 +20,7 @@ class OutputDoesNotFit(SpecError):
 
 
 def in_format(rows: DataFrame, published: StructType, output: Output, path: Path) -> DataFrame:
-    """What the sink writes, of the same rows.
+    """The rows that the sink writes.
 
     Args:
         rows: With `_reject`, null for a good row.

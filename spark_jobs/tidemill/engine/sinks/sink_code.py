@@ -22,7 +22,7 @@ class SinkCodeMissing(SpecError):
 
 
 def load_foreach(path: Path) -> Callable[[Row], None] | Any:
-    """What Spark's foreach sink calls: a function of a row, or a writer.
+    """The function or writer that Spark's foreach sink calls for each row.
 
     A `ForeachWriter` is made once in the driver, without arguments, and copied to every task.
     Spark calls `open(partition_id, epoch_id)`, which may decline by returning False; then
@@ -61,7 +61,7 @@ def load_foreach(path: Path) -> Callable[[Row], None] | Any:
 
 
 def load_foreach_batch(path: Path, *, persist: bool) -> ForeachBatch:
-    """What Spark's foreachBatch sink calls with each batch and its id.
+    """The function that Spark's foreachBatch sink calls with each batch and its id.
 
     To write a batch to several destinations without reading and computing it for each of them,
     the function persists it, as Spark's guide does, or the spec says `persist: true`:

@@ -111,7 +111,7 @@ def _rows(records: DataFrame, source: KafkaSource, *, continuous: bool = False) 
 
 
 def _corrupt(source: KafkaSource) -> Column:
-    """What did not parse, as text: the value itself where it is text, else in base 64."""
+    """An unparsed value as text, or in base64 if it is not text."""
     kind = source.value.format
     wrong = []
     if kind not in ("text", "binary"):

@@ -22,7 +22,7 @@ from tidemill.spec.sources.kafka import KafkaSource
 
 
 class InputGone(Refused):
-    """What a batch read cannot be read again as it was; carries `source` and `batch`."""
+    """A batch's input cannot be read again as it was; carries `source` and `batch`."""
 
 
 def read_again(
@@ -106,7 +106,7 @@ def _from(rows: DataFrame, archive: Path, directory: Path) -> DataFrame:
 
 
 def _places(ledger: Ledger, name: str, batch: Batch) -> list[Path]:
-    """Where the files of one source are now."""
+    """The present paths of one source's files."""
     files = [file for file in batch.inputs if file.source == name]
     found = {file.path: located(ledger, batch.batch, file) for file in files}
     lost = next((path for path, place in found.items() if place is None), None)

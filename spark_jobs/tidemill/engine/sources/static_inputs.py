@@ -44,7 +44,7 @@ def pin_statics(pipeline: Pipeline, place: Path | None = None, root: Path | None
 def read_statics(
     session: SparkSession, pipeline: Pipeline, pins: Pins, place: Path | None = None
 ) -> Statics:
-    """What was pinned, as DataFrames.
+    """The pinned static inputs as DataFrames.
 
     Args:
         session: To read with.
@@ -63,7 +63,7 @@ def read_statics(
 
 @contextmanager
 def statics_now(session: SparkSession, pipeline: Pipeline) -> Iterator[Statics]:
-    """What a run would read now, outside of any: nothing of the pipeline's is touched.
+    """The static inputs as a run would read them now; the pipeline is not touched.
 
     Args:
         session: To read with.

@@ -22,7 +22,7 @@ Read = Callable[[Path, int], object]
 
 @dataclass(frozen=True)
 class KnownBatches:
-    """What the entries of committed batches hold.
+    """The contents of the entries of committed batches.
 
     Args:
         ledger: The ledger that holds the batches.
@@ -37,7 +37,7 @@ class KnownBatches:
         return self.ledger.checkpoint
 
     def repairs(self) -> Iterator[Repair]:
-        """What is torn or missing of batches that the ledger knows.
+        """The torn or missing entries of batches that the ledger knows.
 
         Raises:
             EntryUnknown: something of it cannot be rewritten.
@@ -83,7 +83,7 @@ class KnownBatches:
             yield Repair(file, problems[number], text(batch, file, model))
 
     def _offsets(self, batch: Batch, file: Path, model: Path | None) -> str:
-        """What was planned for a batch; only the batch's own time is not known to the second.
+        """The plan of a batch, with its time to the second only.
 
         That time counts while the batch runs, and the batch is committed.
         """

@@ -24,7 +24,7 @@ BLOCK_SIZE = 33_554_432
 
 
 def file_repairs(ledger: Ledger, note: GenerationNote) -> Iterator[Repair]:
-    """What is torn or missing of entries that committed batches have written or read.
+    """The torn or missing entries that committed batches have written or read.
 
     Args:
         ledger: The ledger that holds the batches.
@@ -114,7 +114,7 @@ class _FileLog:
 
 
 def _outputs_of(ledger: Ledger, number: int, file: Path) -> Lines:
-    """What a batch wrote, as the sink's log has it."""
+    """The files that a batch wrote, as the sink's log records them."""
     (batch,) = ledger.batches(number, number)
     if batch.generation != ledger.generation:
         # A fork's first batches are another generation's, whose sink has their files.
@@ -142,7 +142,7 @@ def _outputs_of(ledger: Ledger, number: int, file: Path) -> Lines:
 
 
 def _inputs_of(ledger: Ledger, source: str, number: int, file: Path) -> Lines:
-    """What a source took in at an offset, as its log has it."""
+    """The files that a source read at an offset, as its log records them."""
     before = -1
     for batch in ledger.batches():
         offset = batch.offsets.get(source)

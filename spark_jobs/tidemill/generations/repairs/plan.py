@@ -19,7 +19,7 @@ class NothingBound(Refused):
 
 
 def planned_repairs(pipeline: Pipeline) -> list[Repair]:
-    """What a repair would do now; nothing is changed.
+    """Plans a repair; nothing is changed.
 
     Args:
         pipeline: The pipeline, of which no query runs.

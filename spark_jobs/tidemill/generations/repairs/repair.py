@@ -17,7 +17,7 @@ class EntryUnknown(Refused):
 
 @dataclass(frozen=True)
 class Repair:
-    """What is done to a file.
+    """The action on a file.
 
     Args:
         file: The file; its checksum goes with it, for Spark would compare it.
@@ -38,7 +38,7 @@ class Repair:
 
 
 def unknown(file: Path, why: str, remedy: str) -> EntryUnknown:
-    """That a file cannot be rewritten."""
+    """The error that a file cannot be rewritten."""
     return EntryUnknown(f"{file} cannot be rewritten: {why}.", remedy=remedy, file=file, why=why)
 
 

@@ -47,7 +47,7 @@ class Tail:
     file_sources: Collection[str]
 
     def repairs(self) -> Iterator[Repair]:
-        """What is taken away, the latest first.
+        """The files to remove, the latest first.
 
         Raises:
             EntryUnknown: the plan of a batch is torn, and its rows count already.
@@ -121,7 +121,7 @@ class Tail:
         return later or (number < self._begun[-1] and not self.note.continuous)
 
     def _planned_files_problem(self, number: int, sources: Mapping[str, Any]) -> str | None:
-        """What is wrong with the input files that a plan names."""
+        """Problems with the input files that a plan names."""
         before = self._sources_before(number)
         for source, offset in sources.items():
             if isinstance(offset, dict) and "logOffset" in offset:

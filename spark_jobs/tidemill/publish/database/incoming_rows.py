@@ -24,7 +24,7 @@ class KeyUnfit(Refused):
 
 @dataclass(frozen=True)
 class Incoming:
-    """What comes into a table.
+    """The rows that come into a table.
 
     Args:
         payload: The rows.

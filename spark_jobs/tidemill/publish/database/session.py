@@ -29,7 +29,7 @@ class KeyRepeated(Refused):
 
 @dataclass(frozen=True)
 class Head:
-    """How far a table is.
+    """The head of a table.
 
     Args:
         generation: The generation of the last batch.

@@ -103,7 +103,7 @@ class DatabaseTarget(ABC):
 
     @property
     def _refill(self) -> str:
-        """What a person does to have the table filled again."""
+        """The instruction for filling the table again."""
         return (
             "drop the table, its row in tidemill_heads, and the files "
             f"*.{self.name}.json in the pipeline's journal/, and the next run fills it again"

@@ -34,7 +34,7 @@ class Commit:
 
 @dataclass(frozen=True)
 class LogHead:
-    """What a table's log says of its end.
+    """The end of a table's log.
 
     Args:
         shown: The last event that readers see; None where no entry that is there tells.
@@ -95,7 +95,7 @@ def _has_checkpoint(log: Path) -> bool:
 
 
 def _read(entry: Path) -> tuple[dict[str, Any], int | None] | None:
-    """What a commit says of itself, and its epoch; None where the entry is torn."""
+    """A commit's own facts and its epoch; None if the entry is torn."""
     actions = actions_of(entry)
     if actions is None:
         return None

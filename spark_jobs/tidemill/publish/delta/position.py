@@ -26,7 +26,7 @@ TAKEN_BACK = "tidemill.taken_back"
 
 @dataclass(frozen=True)
 class DeltaPosition:
-    """Where an event stands to a Delta table.
+    """The position of an event relative to a Delta table.
 
     Args:
         layout: The pipeline's layout.
@@ -74,7 +74,7 @@ class DeltaPosition:
         )
 
     def transactions(self) -> Iterator[Transaction]:
-        """What counts the event, in the commit that applies it."""
+        """The application transactions that count the event in its commit."""
         event = self.event
         if event.kind != "swap":
             yield Transaction(application(self.layout.name, event.generation), event.last)
@@ -113,7 +113,7 @@ class TakeBackPosition(DeltaPosition):
         """Nothing came after it: it is the last that was copied."""
 
     def transactions(self) -> Iterator[Transaction]:
-        """What counts up to the event before."""
+        """The application transactions that count up to the event before."""
         event = self.event
         if event.kind != "swap":
             yield Transaction(application(self.layout.name, event.generation), event.first - 1)

@@ -34,7 +34,7 @@ Values = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Rewrite:
-    """What a commit removes from a table and adds to it."""
+    """The files that a commit removes and adds."""
 
     removes: Sequence[RemoveAction]
     adds: Sequence[AddAction]

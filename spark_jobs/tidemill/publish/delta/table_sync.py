@@ -28,7 +28,7 @@ def sync_table(table: Path, within: Path, since: int = 0) -> None:
 
 
 def _version(path: Path) -> int:
-    """That of a commit or checkpoint; -1 of anything else, such as a draft of delta-rs's."""
+    """The version of a commit or checkpoint; -1 for other files, such as delta-rs's drafts."""
     number = path.name[:DIGITS]
     whole = path.name.endswith((".json", ".parquet"))
     return int(number) if whole and number.isdecimal() else -1

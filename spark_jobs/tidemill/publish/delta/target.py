@@ -125,7 +125,7 @@ class DeltaTarget:
     def _change(
         self, table: DeltaTable | None, schema: Schema, event: Event, payload: Payload
     ) -> Rewrite:
-        """What goes and what comes.
+        """The files that the commit removes and adds.
 
         A swap removes every file of its partitions in the current snapshot: the journal
         is applied in order, so all of them are from events that the swap was computed after.
@@ -185,7 +185,7 @@ class DeltaTarget:
 
 
 def commit_identity(event: Event) -> dict[str, str]:
-    """What tells the commit of an event from every other."""
+    """The commit metadata that identifies an event."""
     identity = {
         "tidemill.batches": f"{event.generation}:{event.first}-{event.last}",
         "tidemill.files": event.files_hash,
@@ -197,7 +197,7 @@ def commit_identity(event: Event) -> dict[str, str]:
 
 
 def commit_metadata(event: Event, payload: Payload) -> dict[str, str]:
-    """What a commit says of itself in the table's history; text only, as Delta wants it."""
+    """The commit metadata for the table's history; text only, as Delta requires."""
     return {
         **commit_identity(event),
         "tidemill.journal": str(event.seq),

@@ -31,7 +31,7 @@ SAID = pa.struct(
 
 
 def reject_rows(path: Path, written: WriteFormat) -> pa.StructArray:
-    """Why each row of a file was rejected, and what it was.
+    """The rejected rows of a file: reason, source and record.
 
     Args:
         path: A file of rejected rows.

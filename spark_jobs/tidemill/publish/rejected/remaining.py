@@ -34,7 +34,7 @@ TELLING = ["file", "partition", "increment"]
 
 @dataclass(frozen=True)
 class Rest:
-    """What a commit takes away from the table, and what it writes again of that.
+    """The files that a commit removes from the table, and the rows that it writes again.
 
     Args:
         removes: Files that hold replaced rows.
@@ -46,7 +46,7 @@ class Rest:
 
 
 def rest_of(table: DeltaTable | None, layout: Layout, event: Event) -> Rest:
-    """What an event replaces, on a snapshot.
+    """The rejected rows that an event replaces on a snapshot.
 
     A swap replaces the rejected rows of its partitions, and those without a partition whose origin
     it has read again; only of events that it was computed after. Rows are few, so the files they
@@ -66,7 +66,7 @@ def rest_of(table: DeltaTable | None, layout: Layout, event: Event) -> Rest:
 
 
 def rows_but(table: DeltaTable | None, layout: Layout, increments: frozenset[int]) -> Rest:
-    """What stays without the rows of some increments."""
+    """The rows that stay without those of some increments."""
     return _rest(table, layout, lambda row: row["increment"] in increments)
 
 

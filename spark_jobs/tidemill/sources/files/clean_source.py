@@ -34,7 +34,7 @@ from tidemill.storage.run_context import LeasedRun
 
 
 class PutAway(FrozenModel):
-    """What is to become of a file.
+    """The plan for one file.
 
     Attributes:
         path: Where it was when it was read.
@@ -46,7 +46,7 @@ class PutAway(FrozenModel):
 
 
 class Cleaning(Document):
-    """What is to become of a batch's files, written before anything is done."""
+    """The plan for a batch's files, written before anything is done."""
 
     batch: int
     epoch: int
@@ -55,7 +55,7 @@ class Cleaning(Document):
 
 
 class Cleaned(Document):
-    """That it was done.
+    """The record that it was done.
 
     Attributes:
         kept: Path -> why it stays where it is.
@@ -70,7 +70,7 @@ class Cleaned(Document):
 
 
 class CleanedUpTo(Document):
-    """That the input of an event and of all before it was put away."""
+    """The record that the input of an event and all before it was cleaned."""
 
     at: datetime
 
@@ -120,7 +120,7 @@ def clean_sources(run: LeasedRun) -> dict[str, int]:
 
 
 def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
-    """Where a file that a batch read is now; None if it is gone or is another.
+    """The present path of a file that a batch read; None if it is gone or replaced.
 
     Args:
         batch: Its number.
@@ -166,7 +166,7 @@ class _Cleaner:
         self.generations: dict[str, _Generation] = {}
 
     def clean(self, event: Event) -> tuple[Counter[str], bool]:
-        """What was done with an event's files, and whether nothing is left to do."""
+        """The cleaned files of an event, and whether any is left."""
         name = event.generation
         if name not in self.generations:
             self.generations[name] = _Generation(self.run.layout, name)

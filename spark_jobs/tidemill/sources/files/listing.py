@@ -35,7 +35,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Listing:
-    """What is in the source's directory.
+    """The files in the source's directory.
 
     Args:
         files: What Spark reads.

@@ -24,7 +24,7 @@ NAMED = 10
 
 
 def look(name: str, source: FileSource, batches: Sequence[Batch], layout: Layout) -> ProbeResult:
-    """What waits in a source's directory, and what Spark would pass over or misread there.
+    """Probes a source's directory for new files, and for files that Spark would skip or misread.
 
     Args:
         name: The source's, in the spec.

@@ -67,7 +67,7 @@ class InputPartRead(Refused):
 
 
 def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]:
-    """What the scan found, in the order of its weight."""
+    """The problems of a scan, the gravest first."""
     place = f"sources.{name}"
     copies = {
         str(file.path): f"{file.path}, like {first}," for file, first in scan.same_content.items()
@@ -128,7 +128,7 @@ def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]
 
 
 def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) -> list[Problem]:
-    """What Spark would make of files that it has not read, or has read just now.
+    """Problems with files that Spark has not read, or has just read.
 
     Args:
         name: The source's.

@@ -60,7 +60,7 @@ def report_files(
 def report(
     name: str, source: FileSource, layout: Layout, before: Sequence[Batch], run: Sequence[Batch]
 ) -> ProbeResult:
-    """What a run made of a source's files, and what is there after it.
+    """The files that a run read from a source, and those that remain.
 
     Args:
         name: The source's.

@@ -153,7 +153,7 @@ def _gone(
 
 
 def _identity(path: Path, source: FileSource) -> str:
-    """What Spark knows a file by."""
+    """The name by which Spark knows a file."""
     return path.name if source.fileNameOnly else str(path)
 
 

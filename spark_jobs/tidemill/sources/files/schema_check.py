@@ -107,7 +107,7 @@ def _fits_decimal(found: pa.DataType, wanted: DdlType) -> bool:
 
 
 def _bits(found: pa.DataType) -> int:
-    """How wide a signed integer must be to hold it."""
+    """The width of a signed integer that holds it."""
     return int(found.bit_width) * (1 if pa.types.is_signed_integer(found) else 2)
 
 

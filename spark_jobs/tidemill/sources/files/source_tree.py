@@ -92,7 +92,7 @@ def files_below(place: Path, field: str) -> Iterator[Path]:
 
 
 def paths_matching(pattern: str) -> Iterator[Path]:
-    """What exists that an absolute glob matches, hidden names too, as Hadoop's `*` does.
+    """The paths that an absolute glob matches, hidden names too, as Hadoop's `*` does.
 
     `glob` takes a folder that it may not list for an empty one.
 

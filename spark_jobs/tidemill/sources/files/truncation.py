@@ -20,7 +20,7 @@ _LENIENT = ("allowComments", "allowSingleQuotes", "allowUnquotedFieldNames")
 
 
 def part_read(path: Path, source: FileSource) -> str | None:
-    """Why Spark would read only a part of a file; None where it reads all of it or says so.
+    """The reason why Spark would silently read only a part of a file; None if it would not.
 
     Args:
         path: The file's path.

@@ -29,7 +29,7 @@ class InputVanished(Refused):
 def problems_of_vanished(
     name: str, source: FileSource, scan: Scan, layout: Layout
 ) -> list[Problem]:
-    """What the spec's `vanished` rates; an emptied sub-folder is only warned of.
+    """Files that vanished, as the spec's `vanished` rates them; an emptied sub-folder only warns.
 
     Args:
         name: The source's.

@@ -42,7 +42,7 @@ class AcceptedLoss(Document):
 
 
 class PassedLoss(Document):
-    """That an accepted loss was passed over.
+    """The record that an accepted loss was passed over.
 
     Attributes:
         batch: The batch that read nothing and stands after the ranges; None where the source had

@@ -85,7 +85,7 @@ class Broker:
                 return frozenset(found.topics) - INTERNAL
 
     def topics(self, names: Iterable[str]) -> dict[str, Topic]:
-        """Those of some topics that exist, by name."""
+        """The topics that exist, by name."""
         wanted = sorted(set(names) & self.names())
         if not wanted:
             return {}

@@ -30,7 +30,7 @@ class FallingBehind(Refused):
 
 
 class Arrivals(Document):
-    """How far a source was at one moment.
+    """A source's lag at one moment.
 
     Attributes:
         ends: The offsets after the topics' last records.
@@ -64,7 +64,7 @@ def record_arrivals(layout: Layout, generation: str, source: str, seen: Arrivals
 
 
 def last_arrivals(layout: Layout, generation: str, source: str) -> list[Arrivals]:
-    """What the last few starts saw, in order."""
+    """The lag at the last few starts, in order."""
     files = [*documents.numbered(layout.ledger(generation) / "arrivals" / source)][-RUNS:]
     found = (documents.read_if_whole(path, Arrivals) for _, path in files)
     return [seen for seen in found if seen is not None]

@@ -32,7 +32,7 @@ class Position:
 def position_of(
     layout: Layout, generation: str, source: str, batches: Sequence[Batch]
 ) -> Position | None:
-    """Where a source reads on; None where nothing says so yet but the spec.
+    """The position at which a source continues; None before its first batch is planned.
 
     Args:
         generation: Such as `live-0001`.

@@ -239,7 +239,7 @@ def _near_expiry(
 
 
 def _furthest(start: Offsets, begin: Offsets) -> Offsets:
-    """Where reading can really begin: what is gone is passed."""
+    """The offsets at which reading can begin, after what is gone."""
     return {
         topic: {number: max(offset, start[topic][number]) for number, offset in offsets.items()}
         for topic, offsets in begin.items()

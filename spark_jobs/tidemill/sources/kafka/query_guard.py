@@ -19,7 +19,7 @@ from tidemill.spec.sources.kafka import KafkaSource
 
 
 def kafka_looks(found: Iterable[ProbeResult]) -> list[KafkaLook]:
-    """Those at Kafka sources.
+    """The probe results of Kafka sources.
 
     Raises:
         Refused: the spec rates what one of them saw `hold`; the doctor may have looked before.

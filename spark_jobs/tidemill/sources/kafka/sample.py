@@ -26,7 +26,7 @@ READER = {
 
 @dataclass(frozen=True)
 class Sample:
-    """What the first of some unread records say.
+    """The age and size of the first unread records.
 
     Args:
         oldest_ms: The smallest timestamp, milliseconds since the epoch; None where unknown.

@@ -16,7 +16,7 @@ class StartingOffsetsMisfit(UsageError):
 
 @dataclass(frozen=True)
 class Beginning:
-    """Where a first query begins.
+    """The offsets at which a first query begins.
 
     Args:
         offsets: Topic -> partition -> offset.

@@ -50,7 +50,7 @@ class TopicRecord(Document):
 
 
 def topics_today(name: str, source: KafkaSource, broker: Broker) -> dict[str, Topic]:
-    """What the spec's subscription means now, by topic; only assigned partitions of each.
+    """The partitions of the spec's subscription, by topic.
 
     Raises:
         TopicMissing: a topic that the spec names is not there.
@@ -122,7 +122,7 @@ def verify_topics(
 def unprotected(
     layout: Layout, generation: str, name: str, today: Mapping[str, Topic]
 ) -> TopicUnprotected | None:
-    """What is to be said where topics have no id, today or when they were first read.
+    """The warning about topics without an id, today or when they were first read.
 
     Args:
         layout: The pipeline's layout.

@@ -71,7 +71,7 @@ class RejectForm(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class FormatRules:
-    """What a spec may say of a file format, and what Spark has to be told to use it.
+    """The rules of a file format: what a spec may say, and what Spark must be told.
 
     Args:
         name: Spark's name of the format.
@@ -126,7 +126,7 @@ class FormatRules:
         return _names(self.inferring)
 
     def reader_option_refused(self, option: str) -> str | None:
-        """Why a file source may not give an option of Spark's reader; None where it may.
+        """The reason why a file source may not give an option of Spark's reader; None if it may.
 
         Args:
             option: The option's name, in any case.
@@ -144,7 +144,7 @@ class FormatRules:
         return _refused(option, known, not_here, f"option of Spark's {self.name} reader")
 
     def writer_option_refused(self, option: str, value: str) -> str | None:
-        """Why an output may not give an option of Spark's writer this value; None where it may.
+        """The reason why an output may not give a writer option this value; None if it may.
 
         Rows in lines have to be such that they can be told apart again, by Spark and without it.
 

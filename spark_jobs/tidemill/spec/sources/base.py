@@ -28,7 +28,7 @@ Options = Annotated[dict[str, OptionValue], AfterValidator(_given_once)]
 
 
 class Rating(StrEnum):
-    """What the doctor does about something that Spark would pass over without a word."""
+    """What the doctor does about something that Spark would silently skip."""
 
     HOLD = "hold"
     WARN = "warn"

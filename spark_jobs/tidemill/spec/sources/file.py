@@ -121,7 +121,7 @@ class FileSource(BaseSource):
 
     @property
     def rules(self) -> FormatRules:
-        """What holds of its format."""
+        """The rules of its format."""
         return FORMATS[self.format]
 
     @property

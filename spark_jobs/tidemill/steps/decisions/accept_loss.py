@@ -24,7 +24,7 @@ class NothingLost(UsageError):
 
 
 class LossChanged(UsageError):
-    """What is gone is not (any more) what was shown; carries `source`, `shown` and `gone`."""
+    """The loss differs from what was shown; carries `source`, `shown` and `gone`."""
 
 
 def find_losses(pipeline: Pipeline, environ: Mapping[str, str] = os.environ) -> list[KafkaLook]:

@@ -27,7 +27,7 @@ from tidemill.storage.run_context import RunContext
 
 
 class NotGated(Refused):
-    """What a pipeline wrote went out at once, and no batch waits; carries `pipeline`."""
+    """No batch waits, since the pipeline's rows went out at once; carries `pipeline`."""
 
 
 def fork(run: RunContext, request: RunRequest) -> Ended:

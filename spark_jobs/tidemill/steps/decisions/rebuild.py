@@ -131,7 +131,7 @@ def _excludes(pipeline: Pipeline, request: RunRequest) -> tuple[InputFile, ...]:
 def _missing(
     pipeline: Pipeline, excludes: tuple[InputFile, ...], built: GenerationBuild | None
 ) -> Part:
-    """What was published and a new generation has not read; all of it of one that is not there."""
+    """The published input that a new generation has not read; all of it if it does not exist."""
     layout = pipeline.layout
     but = excluded(layout)
     published, _ = published_input(

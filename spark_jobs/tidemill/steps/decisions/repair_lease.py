@@ -17,7 +17,7 @@ class LeaseSetBack(Refused):
 
 
 class LeaseState(FrozenModel):
-    """Where the lease of a pipeline stands.
+    """The state of a pipeline's lease.
 
     Attributes:
         epoch: The newest, 0 for none.
@@ -64,7 +64,7 @@ def refuse_lease_set_back(layout: Layout) -> None:
 
 
 def look_at_lease(pipeline: Pipeline) -> LeaseState:
-    """Where the lease of a pipeline stands.
+    """The state of a pipeline's lease.
 
     Raises:
         TargetUnreachable: a database that is a target does not answer.

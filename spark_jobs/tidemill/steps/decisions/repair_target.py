@@ -35,7 +35,7 @@ class VersionGone(Refused):
 
 @dataclass(frozen=True)
 class Repair:
-    """What is wrong with a target, and what fixes it.
+    """The damage of a target, and its repair.
 
     Args:
         target: Its name, or `rejected`.
@@ -53,7 +53,7 @@ class Repair:
 
     @property
     def steps(self) -> Iterator[str]:
-        """What will be done, each as a phrase."""
+        """The planned actions, as phrases."""
         for entry in self.torn:
             yield f"put the torn log entry {entry} aside"
         if self.restore is not None:

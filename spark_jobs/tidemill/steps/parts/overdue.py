@@ -48,7 +48,7 @@ def _brought(batch: Batch, source: str) -> bool:
 
 
 def _first_look(run: RunContext) -> datetime | None:
-    """When this pipeline was first looked at, for a feed of which nothing ever came."""
+    """The time of the first look at this pipeline, for a feed that never arrived."""
     runs = run.pipeline.layout.runs
     if not runs.is_dir():
         return None

@@ -47,7 +47,7 @@ def find_work(
     targets: Sequence[str],
     published: bool = True,
 ) -> list[Work]:
-    """What there is to do; empty if a run would change nothing.
+    """The pending work; empty if a run would change nothing.
 
     Args:
         generation: The live one.

@@ -82,6 +82,6 @@ def _write_the_rest(
 
 
 def sink_of(path: Path, table: Path) -> Path:
-    """Where a file's partition directories begin: a sink of ours, or the table's own root."""
+    """The folder in which a file's partition directories begin: a sink, or the table's root."""
     first = path.relative_to(table).parts[0]
     return table / first if first.startswith("_") and "=" not in first else table

@@ -17,7 +17,7 @@ from tidemill.storage.run_context import RunContext
 
 @dataclass(frozen=True)
 class Ended:
-    """How a step function ended, if not by an error.
+    """The result of a step function that raised no error.
 
     Args:
         outcome: How.

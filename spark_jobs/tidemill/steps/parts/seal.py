@@ -64,7 +64,7 @@ def seal_batches(
 def _net(
     run: LeasedRun, ledger: Ledger, batches: list[Batch], folder: Path
 ) -> tuple[NetFile, ...] | None:
-    """What the batches come to, where a later one replaces rows of an earlier one."""
+    """The net rows of batches, if later ones replace rows of earlier ones."""
     output = run.pipeline.spec.output
     note = read_note(run.layout, ledger.generation)
     # As the batches were written, should the spec have changed since; a preview has no note.

@@ -15,7 +15,7 @@ WRITE_PYTHON = "Write the transform in Python."
 
 
 def problems_of_sql(path: Path, spec: Spec) -> Iterator[tuple[str, str]]:
-    """What is wrong with a file of SQL, and what to do about it.
+    """Problems with a SQL transform, with remedies.
 
     Args:
         path: The file, which exists.

@@ -27,7 +27,7 @@ def airflow_installed() -> bool:
 
 
 def check_dags(names: Sequence[str] = ()) -> list[Problem]:
-    """What is wrong with the DAGs.
+    """Problems with the DAGs.
 
     Args:
         names: The pipelines to check; all where none is given.

@@ -27,7 +27,7 @@ WORST = (Verdict.ALLOWED, Verdict.CONSEQUENCES, Verdict.NOT_ALLOWED)
 
 
 class Compared(StrEnum):
-    """What today's spec and code could be compared with.
+    """The snapshots that today's spec and code could be compared with.
 
     Attributes:
         NOTHING: The pipeline has never started.
@@ -42,7 +42,7 @@ class Compared(StrEnum):
 
 @dataclass(frozen=True)
 class Planned:
-    """What has changed.
+    """The changes.
 
     Args:
         pipeline: Its name.

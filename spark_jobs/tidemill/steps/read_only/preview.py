@@ -46,7 +46,7 @@ class NoSample(UsageError):
 
 @dataclass(frozen=True)
 class Preview:
-    """What became of a sample.
+    """The result of a preview.
 
     Args:
         rows: Good ones.

@@ -36,7 +36,7 @@ class NoTable(UsageError):
 
 
 class Requalified(FrozenModel):
-    """What today's suite says of published rows.
+    """The verdict of today's suite on published rows.
 
     Attributes:
         increment: That brought them; None for rows that were rewritten since, of several.

@@ -22,7 +22,7 @@ class NoState(UsageError):
 def show_state(
     name: str, operator: int | None, limit: int, environ: Mapping[str, str] = os.environ
 ) -> list[StateRows]:
-    """What a pipeline's operators keep after its last batch.
+    """The state of a pipeline's operators after its last batch.
 
     Args:
         name: The pipeline's.
