@@ -16,7 +16,7 @@ from tidemill.compatibility.change import Verdict
 from tidemill.compatibility.creation_snapshot import read_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report
-from tidemill.engine.run import ingest
+from tidemill.engine.run import start_checks
 from tidemill.steps.read_only.plan import Planned, plan
 
 pytestmark = pytest.mark.jvm
@@ -95,7 +95,7 @@ def test_a_filter_goes_on_and_another_key_is_refused_before_the_query_starts(
     assert refused(flow.step("ingest", "fourth"))["field"] == "transform.Aggregate.aggregates"
 
     # Unasked, Spark refuses to read the one state as the other.
-    monkeypatch.setattr(ingest, "refuse_changed_plan", lambda *_: None)
+    monkeypatch.setattr(start_checks, "refuse_changed_plan", lambda *_: None)
     failed = flow.step("ingest", "unasked")
     assert failed.error is not None
     assert "SCHEMA_NOT_COMPATIBLE" in failed.error["data"]["condition"]

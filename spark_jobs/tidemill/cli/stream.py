@@ -92,13 +92,13 @@ def _run(
     # Spark's console sink prints its rows itself.
     prints_itself = isinstance(pipeline.spec.sink, ConsoleSink)
     with _signals() as stopping:
-        manner = RunOptions(
+        options = RunOptions(
             trigger,
             stop=lambda: "stopped by a signal" if stopping.is_set() else None,
             show=show if shown and not prints_itself else None,
             limit=shown or 1,
         )
-        report = perform("ingest", lambda run: step(run, manner), run)
+        report = perform("ingest", lambda run: step(run, options), run)
     log = screen.line if report.exit_code is ExitCode.DONE else screen.problem
     log(sentence(report))
     if screen.as_json:

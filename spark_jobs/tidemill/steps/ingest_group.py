@@ -85,10 +85,10 @@ def _ingest(run: RunContext, shared: SparkSession, leaving: threading.Event) -> 
             return "its lease is lost"
         return "the process is to end" if leaving.is_set() else None
 
-    manner = RunOptions(stop=stop)
+    options = RunOptions(stop=stop)
     # To leave the process, as an ingest of its own does, would end the others too.
     with run.hold("ingest", on_loss=lost.append) as held:
         session = session_within(shared, run.pipeline)
-        found = engine.ingest(session, held, manner)
+        found = engine.ingest(session, held, options)
         held.lease.check()
     return ended(found)

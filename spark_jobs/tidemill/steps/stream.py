@@ -24,12 +24,12 @@ class NothingToShow(UsageError):
     """The rows of a continuous query cannot be shown; carries `sink`."""
 
 
-def stream(run: RunContext, manner: RunOptions) -> Ended:
+def stream(run: RunContext, options: RunOptions) -> Ended:
     """Run a pipeline's query until it ends or is stopped.
 
     Args:
         run: A run of its own; its report is that of an ingest.
-        manner: With a trigger, and when to stop.
+        options: With a trigger, and when to stop.
 
     Raises:
         TriggerUnsupported: Spark does not run this pipeline with the trigger.
@@ -39,9 +39,9 @@ def stream(run: RunContext, manner: RunOptions) -> Ended:
         QueryInterrupted: a retry may help.
     """
     pipeline = run.pipeline
-    trigger = manner.trigger_of(pipeline.spec.trigger)
+    trigger = options.trigger_of(pipeline.spec.trigger)
     refuse_unsupported(trigger, pipeline.spec)
-    if trigger.continuous and manner.show is not None:
+    if trigger.continuous and options.show is not None:
         _refuse_to_show(pipeline)
     _look(run, trigger)
     # Spark is imported here so that a stream that is refused never loads it.
@@ -53,7 +53,7 @@ def stream(run: RunContext, manner: RunOptions) -> Ended:
         run.log(f"stream of {pipeline.name} with the trigger {trigger}, run {run.run_id}")
         if trigger.continuous:
             run.log("continuous: at least once; a rejected row ends the query, as none is counted")
-        found = engine.ingest(session, held, manner)
+        found = engine.ingest(session, held, options)
     if pipeline.spec.published and found.batches:
         run.log("the next run seals, judges and publishes what was committed")
     return ended(found)

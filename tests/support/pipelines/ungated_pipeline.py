@@ -107,9 +107,9 @@ class Sinks:
         """One step in this process, with this process's Spark."""
         return perform(step, step_function(step), self._run(run_id))
 
-    def stream(self, run_id: str, trigger: str, **manner: Any) -> Report:
+    def stream(self, run_id: str, trigger: str, **options: Any) -> Report:
         """A query with any trigger, until `stop` says so."""
-        how = RunOptions(parse_trigger(trigger), **manner)
+        how = RunOptions(parse_trigger(trigger), **options)
         return perform("ingest", lambda run: stream(run, how), self._run(run_id))
 
     def _run(self, run_id: str) -> RunContext:

@@ -1,27 +1,26 @@
-"""Follows a running query: records each batch once it is committed, and logs a line."""
+"""Follows a running query: records each batch as it is committed, and logs a line about it."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event
+from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.budget import Spending
 from tidemill.engine.run.graceful_stop import Brake, Due
-from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.progress import Progress
 from tidemill.engine.run.running_query import Register
 from tidemill.engine.run.sample_rows import shown_rows
 from tidemill.engine.spark_internals.query_state import at_work
 from tidemill.ledger.batch import Batch
-from tidemill.ledger.ledger import Ledger
-from tidemill.spec.stream_trigger import StreamTrigger
-from tidemill.storage.run_context import RunContext
+
+if TYPE_CHECKING:
+    from tidemill.engine.run.query_run import QueryRun
 
 POLL_SECONDS = 0.3
 
@@ -31,35 +30,30 @@ class Following:
     """A query that was started, until nothing of it runs any more.
 
     Args:
-        session: The query's.
-        run: The run; its log gets a line per batch.
+        run: What was started; its context's log gets a line per batch.
         planned: The query's plan.
         query: That runs.
-        trigger: It was started with.
-        manner: How it is run.
-        ledger: Gets its batches.
         progress: Takes in its reports.
 
     Attributes:
         stopped: Why it was stopped; None where it ended by itself.
     """
 
-    session: SparkSession
-    run: RunContext
+    run: QueryRun
     planned: Plan
     query: StreamingQuery
-    trigger: StreamTrigger
-    manner: RunOptions
-    ledger: Ledger
     progress: Progress
     stopped: str | None = field(default=None, init=False)
 
     def to_the_end(self) -> list[Batch]:
         """Stay with the query; the batches that were written down."""
-        last = self.ledger.latest()
-        with Register(self.query, self.run, self.trigger, last) as register:
+        last = self.run.generation.ledger.latest()
+        with Register(self.query, self.run.context, self.run.trigger, last) as register:
             brake = Brake(
-                self.session, self.query, self._due(register), by_batch=self.trigger.by_batch
+                self.run.session,
+                self.query,
+                self._due(register),
+                by_batch=self.run.trigger.by_batch,
             )
             with brake:
                 written = self._follow(register)
@@ -76,11 +70,13 @@ class Following:
             self.progress.look(self.query)
             # A batch is reported shortly after its commit, and only the report knows the rows it
             # read. Spark reports nothing of a continuous query.
-            wait_for_report = working and not self.trigger.continuous
+            wait_for_report = working and not self.run.trigger.continuous
             upto = self.progress.latest if wait_for_report else None
-            fresh = self.ledger.complete(self.progress.rows_in, upto, self.progress.counts)
+            fresh = self.run.generation.ledger.complete(
+                self.progress.rows_in, upto, self.progress.counts
+            )
             for batch in fresh:
-                self.run.log(self.progress.line(batch))
+                self.run.context.log(self.progress.line(batch))
                 self._show(batch)
             register.look(fresh, self.progress)
             written += fresh
@@ -93,22 +89,17 @@ class Following:
             self.query.awaitTermination(POLL_SECONDS)  # type: ignore[arg-type]
 
     def _show(self, batch: Batch) -> None:
-        if self.manner.show is None:
-            return
-        limit = self.manner.limit
-        rows = shown_rows(
-            self.session, self.planned, self.run.pipeline, batch, self.progress, limit
-        )
-        self.manner.show(batch, rows)
+        if self.run.options.show is not None:
+            self.run.options.show(batch, shown_rows(self.run, self.planned, batch, self.progress))
 
     def _due(self, register: Register) -> Due:
-        """The reason to end the query: a request to stop, or a used-up budget."""
-        budget = self.run.pipeline.spec.budget if self.trigger.ends else None
-        spending = None if budget is None else Spending(budget, self.ledger)
+        """Why the query is to end: somebody asks, or its budget is used up."""
+        budget = self.run.context.pipeline.spec.budget if self.run.trigger.ends else None
+        spending = None if budget is None else Spending(budget, self.run.generation.ledger)
 
         def due(given_up: Event) -> str | None:
             if register.asked_to_stop:
                 return "asked to stop"
-            return self.manner.stop() or (spending.used_up(given_up) if spending else None)
+            return self.run.options.stop() or (spending.used_up(given_up) if spending else None)
 
         return due

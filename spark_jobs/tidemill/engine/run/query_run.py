@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.contract.errors import SpecError, TidemillError
-from tidemill.engine.query.planned_query import Plan
+from tidemill.engine.query.build import plan
+from tidemill.engine.query.planned_query import Plan, Watch
+from tidemill.engine.query.refusals import refuse_endless
 from tidemill.engine.run.follow import Following
 from tidemill.engine.run.kafka_ready import explained
 from tidemill.engine.run.listeners import listening
 from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.progress import Progress
 from tidemill.engine.sinks.start import start
-from tidemill.engine.sources.static_inputs import Statics, kept
+from tidemill.engine.sources.static_inputs import Pins, Statics, kept, read_statics
 from tidemill.engine.spark_errors import QueryInterrupted, of_spark, query_error
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.engine.state_damage import explain_state
 from tidemill.generations.verify import Generation
 from tidemill.ledger.ledger import Batch
 from tidemill.sources.probe_result import ProbeResult
-from tidemill.spec.stream_trigger import StreamTrigger
+from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.storage.disk_errors import named
 from tidemill.storage.run_context import LeasedRun
 
@@ -54,6 +56,17 @@ class Ran:
     observed: Mapping[int, Mapping[str, Any]]
     reports: Mapping[int, Mapping[str, Any]]
 
+    def after(self, first: Ran | None) -> Ran:
+        """This start together with one before it."""
+        if first is None:
+            return self
+        return replace(
+            self,
+            batches=(*first.batches, *self.batches),
+            observed={**first.observed, **self.observed},
+            reports={**first.reports, **self.reports},
+        )
+
 
 @dataclass(frozen=True)
 class QueryRun:
@@ -62,28 +75,42 @@ class QueryRun:
     Args:
         session: To run it in.
         context: The run; its log gets a line per batch.
-        generation: The generation, already bound and verified.
+        generation: The generation, already verified.
+        options: What differs from the spec.
     """
 
     session: SparkSession
     context: LeasedRun
     generation: Generation
+    options: RunOptions
 
-    def run(
-        self,
-        planned: Plan,
-        statics: Statics,
-        trigger: StreamTrigger,
-        manner: RunOptions,
-        backlog: Mapping[str, ProbeResult],
-    ) -> Ran:
+    @property
+    def trigger(self) -> StreamTrigger:
+        return self.options.trigger_of(self.context.pipeline.spec.trigger)
+
+    def plan(self, pins: Pins) -> tuple[Plan, Statics]:
+        """The query, and the static inputs it is joined with.
+
+        Raises:
+            SpecError: the transform, or its result, cannot be run.
+        """
+        pipeline, trigger = self.context.pipeline, self.trigger
+        sample = self.options.limit if self.options.show else 0
+        try:
+            statics = read_statics(self.session, pipeline, pins)
+            planned = plan(self.session, pipeline, statics, Watch(trigger.continuous, sample))
+            if trigger.kind is TriggerKind.AVAILABLE_NOW:
+                refuse_endless(planned.rows, pipeline.transform_file)
+            return planned, statics
+        except PySparkException as error:
+            raise of_spark(error) from error
+
+    def run(self, planned: Plan, statics: Statics, backlog: Mapping[str, ProbeResult]) -> Ran:
         """Start it, and stay with it to its end.
 
         Args:
             planned: The query.
             statics: What it is joined with.
-            trigger: When it takes its batches.
-            manner: How it is run.
             backlog: Source -> what waits there.
 
         Raises:
@@ -94,11 +121,8 @@ class QueryRun:
         held = self.generation.log.latest
         progress = Progress(backlog, -1 if held is None else held)
         with kept(pipeline, statics), listening(self.session, self.context):
-            query = self._started(planned, trigger)
-            ledger = self.generation.ledger
-            following = Following(
-                self.session, self.context, planned, query, trigger, manner, ledger, progress
-            )
+            query = self._started(planned)
+            following = Following(self, planned, query, progress)
             try:
                 written = following.to_the_end()
             finally:
@@ -119,8 +143,8 @@ class QueryRun:
             failure = named(failure, pipeline.layout.home) or failure
         return failure
 
-    def _started(self, planned: Plan, trigger: StreamTrigger) -> StreamingQuery:
-        pipeline = self.context.pipeline
+    def _started(self, planned: Plan) -> StreamingQuery:
+        pipeline, trigger = self.context.pipeline, self.trigger
         try:
             return start(planned, self.context, self.generation.name, trigger)
         except AnalysisException as error:

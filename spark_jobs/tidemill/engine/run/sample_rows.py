@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.run.options import Rows
@@ -13,28 +12,24 @@ from tidemill.engine.sinks.output_format import in_format
 from tidemill.file_formats.written_format import written_by
 from tidemill.ledger.batch import Batch
 from tidemill.spec.output import OutputMode
-from tidemill.spec.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from tidemill.engine.run.query_run import QueryRun
 
 
-def shown_rows(
-    session: SparkSession,
-    plan: Plan,
-    pipeline: Pipeline,
-    batch: Batch,
-    progress: Progress,
-    limit: int,
-) -> Rows:
+def shown_rows(run: QueryRun, plan: Plan, batch: Batch, progress: Progress) -> Rows:
     """Some rows of a committed batch, column -> value.
 
-    For a pipeline that publishes, they are read from the files that the batch committed. A sink of
-    Spark's own gives nothing back: there they are a sample that the query took on the way.
+    A pipeline that publishes has them in the files that the batch committed. Spark's own sinks give
+    nothing back: there they are a sample that the query took on the way.
 
     Args:
-        session: To read with.
+        run: The query; its options say how many rows at most.
         plan: The plan of the query.
         batch: In the ledger.
-        limit: Most rows.
+        progress: The reports on the query's batches.
     """
+    pipeline = run.context.pipeline
     spec = pipeline.spec
     if not spec.published:
         return [json.loads(row) for row in progress.samples.get(batch.batch, ())]
@@ -49,9 +44,9 @@ def shown_rows(
         on_disk, within = in_format(on_disk, plan.table_schema, spec.output, path), 0
     base = sink.joinpath(*files[0].relative_to(sink).parts[:within])
     written = written_by(spec.output)
-    reader = session.read.format(written.format).schema(on_disk.schema)
+    reader = run.session.read.format(written.format).schema(on_disk.schema)
     reader = reader.options(**written.rereading).option("basePath", str(base))
     frame = reader.load([str(file) for file in files]).select(*plan.table_schema.names)
     # Arrow keeps the session's time zone, which collect() turns into this machine's.
-    rows: Rows = frame.limit(limit).toArrow().to_pylist(maps_as_pydicts="lossy")
+    rows: Rows = frame.limit(run.options.limit).toArrow().to_pylist(maps_as_pydicts="lossy")
     return rows

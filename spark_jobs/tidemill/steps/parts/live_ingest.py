@@ -13,7 +13,7 @@ from tidemill.steps.parts.run import Ended
 from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
-    from tidemill.engine.run.ingest import Ingested
+    from tidemill.engine.run.run_records import Ingested
 
 
 def ingest_live(run: RunContext) -> Ended:

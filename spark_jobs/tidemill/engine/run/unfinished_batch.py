@@ -1,0 +1,49 @@
+"""A batch that was planned and not committed runs with the static inputs it was planned with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tidemill.engine.run.query_run import QueryRun, Ran
+from tidemill.engine.sources.static_inputs import Pins
+from tidemill.generations.verify import open_generation
+from tidemill.ledger.static_pins import StaticPin
+from tidemill.sources.probe_result import ProbeResult
+from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
+
+
+def repeat_unfinished(
+    query: QueryRun, today: Pins, backlog: Mapping[str, ProbeResult]
+) -> Ran | None:
+    """Run such a batch alone, by the trigger `once`, which takes no other batch after it.
+
+    Its files may be there already: with other static inputs its state would not match them.
+
+    Args:
+        query: The query, which has not started yet.
+        today: The static inputs as they are now.
+        backlog: Source -> what waits there.
+
+    Returns:
+        What came of it; None where no batch is unfinished, or its static inputs are today's.
+    """
+    run = query.context
+    if not today or not query.trigger.by_batch:
+        return None
+    generation = open_generation(run.pipeline)
+    if not generation.unfinished:
+        return None
+    then = generation.ledger.pins_of(generation.planned)
+    pins = {name: _same_kind(then.get(name), pin) for name, pin in today.items()}
+    if pins == today:
+        return None
+    run.log(f"batch {generation.planned} runs again with the static inputs it was planned with")
+    once = replace(query.options, trigger=StreamTrigger(TriggerKind.ONCE))
+    planned, statics = query.plan(pins)
+    return replace(query, options=once).run(planned, statics, backlog)
+
+
+def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:
+    """What was pinned of a static input, unless the spec has it from somewhere else."""
+    return then if then is not None and then.kind == now.kind else now
