@@ -42,7 +42,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def layout(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    """Where the small project's pipeline lies."""
+    """Where the small project's pipeline is."""
     root = tmp_path / "root"
     root.mkdir()
     monkeypatch.setenv("TIDEMILL_ROOT", str(root))

@@ -24,7 +24,7 @@ PAGE = "validations/orders/page.html"
 
 @pytest.fixture
 def docs(layout: Layout) -> Path:
-    """A docs folder with a page, between files that nobody may have."""
+    """A docs folder with a page, between files that must not be served."""
     page = layout.docs / PAGE
     page.parent.mkdir(parents=True)
     page.write_text("<p>judged</p>")

@@ -121,7 +121,7 @@ DAYS = Partitions(columns=("day",), values=(("2026-03-01",), ("2026-03-02",), ("
                 "run_id": "run-3",
             },
         ),
-        # Of what may be anywhere nobody can tell the partitions.
+        # Rows that may be anywhere have no known partitions.
         (
             {"kind": "swap", "recomputation": recomputed("backfill", Partitions())},
             {"partitions": None},

@@ -39,7 +39,7 @@ class BackfillSides(Sides):
         self._tidemill("run")
 
     def one_day(self) -> Cost:
-        """Of the backfill of a day that was not done yet, from the middle of the history."""
+        """The cost of a day's first backfill, from the middle of the history."""
         day = FIRST + timedelta(days=self.days // 2 + self._done)
         self._done += 1
         interval = (f"--from={day:%Y-%m-%d}", f"--to={day + timedelta(days=1):%Y-%m-%d}")

@@ -26,13 +26,13 @@ class GroupSides(Sides):
             orders.write_input(home / "input" / name, megabytes=megabytes, files=1)
 
     def ingest_of(self, members: int) -> Cost:
-        """Of the one ingest of the first members of the group, as Airflow submits it."""
+        """The cost of one ingest of the group's first members, as Airflow submits it."""
         self.fresh()
         names = self.names[:members]
         return cost_of([self.ingest(self._bytes(names), names)], self.environ)
 
     def run_of(self, members: int) -> Cost:
-        """Of the whole run of the first members: `tidemill run` with their names."""
+        """The cost of a whole run of the first members: `tidemill run` with their names."""
         self.fresh()
         tidemill = str(Path(sys.executable).with_name("tidemill"))
         run = [tidemill, "run", *self.names[:members]]

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 Command = Sequence[str]
-# Of <linux/prctl.h>: orphans among our descendants become our children.
+# From <linux/prctl.h>: orphans among our descendants become our children.
 PR_SET_CHILD_SUBREAPER = 36
 
 

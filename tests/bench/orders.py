@@ -73,7 +73,7 @@ def write_project(home: Path, name: str = NAME, **fields: Any) -> None:
 
 
 def file_name(number: int) -> str:
-    """Of one file of input."""
+    """The name of one input file."""
     return f"orders-{number:03d}.csv"
 
 

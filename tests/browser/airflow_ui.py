@@ -123,7 +123,7 @@ class AirflowUI:
             field.locator("input, textarea").fill(str(value))
 
     def _check(self, box: Locator, value: bool) -> None:
-        # The box itself lies hidden behind a picture of a switch, and the keyboard reaches it.
+        # The box itself is hidden behind a picture of a switch, and the keyboard reaches it.
         if box.is_checked() != value:
             box.press("Space")
         expect(box).to_be_checked(checked=value)

@@ -92,7 +92,7 @@ def test_operators_are_listed_as_the_checkpoint_has_them(
         "operatorPropertiesJson": json.dumps({"stateVariables": [variable]}),
         "stateStoreInfo": [{"storeName": "default", "numColsPrefixKey": 0, "numPartitions": 2}],
     }
-    # Of several the last one holds.
+    # The last of several holds.
     for batch, text in ((9, "v2\n{}"), (10, f"v2\n{json.dumps(said)}")):
         place = history.checkpoint / "state" / "0" / "_metadata" / "v2"
         place.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ def test_every_value_of_a_table_has_a_place_in_json(
     Screen(as_json=True).document({"value": value})
 
     def no_constant(name: str) -> None:
-        pytest.fail(f"{name} is no JSON")
+        pytest.fail(f"{name} is not JSON")
 
     document = json.loads(capsys.readouterr().out, parse_constant=no_constant)
     assert document == {"value": shown}

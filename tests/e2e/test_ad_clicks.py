@@ -49,7 +49,7 @@ def test_impressions_meet_the_clicks_of_the_hour_that_follows(
     is_inner = name == "ad_clicks_inner"
     expected = pairs if is_inner else [*pairs, *without]
     assert agency.published(*COLUMNS) == sorted(expected, key=repr)
-    # Of each kind there are some: late on both sides, clicked twice, waiting, too late a click.
+    # There are some of each kind: late on both sides, clicked twice, waiting, too late a click.
     assert all(late.values())
     assert len(met) < len(pairs)
     assert 0 < len(given_up) < len(alone)

@@ -60,7 +60,7 @@ def deliver(mill: Mill, number: int, quantity: int) -> None:
 
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Mill:
-    """Seven days are published; the rule was mended since, and the day after them is held."""
+    """Seven days are published; the rule was fixed since, and the day after them is held."""
     spec = json.loads(json.dumps(SPEC))
     spec["schedule"] = EVERY_THIRD_DAY
     spec["airflow"] = {"retry_delay": "1s"}
@@ -114,7 +114,7 @@ def files(mill: Mill) -> dict[str, dict[Path, int]]:
 
 
 def expected(mill: Mill, mended: Iterable[int]) -> Counter[tuple[Any, ...]]:
-    """Good rows of all files, by DuckDB: some days by the mended rule, the others by the old."""
+    """Good rows of all files, by DuckDB: some days by the fixed rule, the others by the old."""
     rows = duckdb.connect().execute(
         """SELECT id, quantity, quantity * if(list_contains(?, day("at")), 20, 2), "at"::DATE
            FROM read_csv(?, columns = {'id': 'VARCHAR', 'quantity': 'INT', 'at': 'TIMESTAMP'},

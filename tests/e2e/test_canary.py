@@ -94,7 +94,7 @@ def database(postgres: Postgres) -> str:
 
 @pytest.fixture(scope="module")
 def secrets(broker: Broker, postgres: Postgres) -> tuple[str, ...]:
-    """What nobody may find: passwords of real servers, and one that is in every extra."""
+    """What must not be found: passwords of real servers, and one that is in every extra."""
     return broker.password, postgres.password, UNUSED
 
 

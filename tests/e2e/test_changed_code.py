@@ -77,7 +77,7 @@ def test_a_filter_goes_on_and_another_key_is_refused_before_the_query_starts(
     flow.go("second")
     assert flow.published("id", "count") == [("a", 3), ("b", 1)]
 
-    # Of the same type and under the same name: Spark finds nothing wrong with it.
+    # With the same type and name: Spark finds nothing wrong with it.
     flow.write(counts(key='F.col("word").alias("id")'))
     planned = plan(flow.pipeline)
     assert verdicts(planned)["transform.Aggregate.keys"] is Verdict.NOT_ALLOWED

@@ -1,4 +1,4 @@
-"""A byte of Spark's state that is another than was written: mended by Spark, or refused by name."""
+"""A byte of Spark's state that is another than was written: fixed by Spark, or refused by name."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def ingest(mill: Actions) -> Report:
 
 
 def assert_refused(mill: Actions, *files: Path) -> None:
-    """An ingest that names damaged files, that nobody tries again, and that commits nothing."""
+    """An ingest that names damaged files, is not retried, and commits nothing."""
     report = ingest(mill)
     assert report.outcome is Outcome.FAILED
     assert report.error is not None

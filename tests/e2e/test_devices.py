@@ -49,7 +49,7 @@ def test_device_totals_are_those_of_all_reports_however_late(tmp_path: Path, spa
         devices.write_file(building.input / "devices", number)
         building.run()
         sums = query(building, "SELECT type, count(*), sum(signal) FROM reports GROUP BY ALL")
-        # Of decimals with two places Spark's mean has six.
+        # Spark's mean of decimals with two places has six.
         expected = [
             (kind, many, (total / many).quantize(Decimal("0.000001"), ROUND_HALF_UP))
             for kind, many, total in sums

@@ -148,7 +148,7 @@ def test_gzip_cut_short_fails_with_the_file_and_is_read_whole_once_it_is_mended(
     torn.write_bytes(packed)
     assert mill.run("second")["publish"].outcome is Outcome.DONE
     assert ids(mill) == sorted(str(n) for n in range(3000))
-    # What was read in the end is what lies there: no later run takes it for changed.
+    # What was read in the end is what is there: no later run takes it for changed.
     assert mill.step("doctor", "third").outcome is Outcome.SKIPPED
 
 

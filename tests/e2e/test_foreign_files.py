@@ -1,4 +1,4 @@
-"""Files in a sink's folder that its query never committed are nobody's rows, and are counted."""
+"""Files in a sink's folder that its query never committed are not read, and are counted."""
 
 from __future__ import annotations
 

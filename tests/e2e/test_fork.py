@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.jvm
 
-# Refuses windows of a word that the mended code leaves out.
+# Refuses windows of a word that the fixed code leaves out.
 SUITE: dict[str, Any] = {
     "meta": {"great_expectations_version": "1.24.1"},
     "expectations": [

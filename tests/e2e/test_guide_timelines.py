@@ -224,7 +224,7 @@ def test_within_one_run_a_word_is_late_by_the_watermark_of_the_batch_before(
 READINGS: Sequence[Sequence[tuple[str, str]]] = [
     [("12:02", "id1"), ("12:03", "id1"), ("12:03", "id2")],
     [("12:07", "id2"), ("12:07", "id3")],
-    # Of 12:04, and here ten minutes after it.
+    # Event time 12:04, read ten minutes later.
     [("12:11", "id1"), ("12:04", "id1"), ("12:14", "id2")],
     [("12:15", "id3"), ("12:08", "id2"), ("12:21", "id1")],
     # The watermark is 12:11: nine past is late for five minutes, and not for the ten from 12:05.

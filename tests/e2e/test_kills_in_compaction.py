@@ -57,7 +57,7 @@ def logs(mill: Mill) -> tuple[Path, Path]:
 
 def assert_all_goes_on(mill: Mill) -> None:
     """Go on to the next compaction, which deletes; the ledger knows all that Spark forgot."""
-    # Of what was listed and not planned Spark makes one batch with the next file.
+    # Spark reads what was listed and not planned in one batch with the next file.
     mill.deliver_days(range(COMPACTION + 2, NEXT_COMPACTION + 3))
     assert_gone_on(mill)
     for log in map(compactible_log, logs(mill)):

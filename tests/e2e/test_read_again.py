@@ -1,4 +1,4 @@
-"""What a batch read can be read once more as it was, wherever its files lie by now."""
+"""What a batch read can be read once more as it was, wherever its files are."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def again(flow: Flow, spark: SparkSession) -> list[tuple[Any, ...]]:
         rows = read_again(spark, flow.pipeline, ledger, batch, before)["events"]
         found += (tuple(row) for row in rows.select("word", "day").collect())
         origins = {row[0] for row in rows.select("_origin").collect()}
-        # Of the file as it lay when it was read.
+        # The file as it was when it was read.
         assert {Path(disk_path(origin)) for origin in origins} == {
             file.on_disk for file in batch.inputs
         }

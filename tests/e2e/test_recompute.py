@@ -265,11 +265,11 @@ def test_rows_that_are_read_otherwise_by_now_move_or_are_refused(
     flow.write()
     found = backfill(flow, spark, day(1), day(2))
     assert rows_of(flow, found, "word") == [("many",), ("one",)]
-    # The line that is no JSON was rejected from the same file, and still is.
+    # The line that is not JSON was rejected from the same file, and still is.
     rejected = DeltaTable(flow.layout.rejected).to_pyarrow_table(columns=["file"])
     (origin,) = {name for name in rejected["file"].to_pylist() if name.endswith("both.json")}
     assert (found.rejected, found.recomputation.replaces_rejects_of) == (1, (origin,))
-    # Of this file one row would be forgotten that belongs to another day.
+    # One row of this file belongs to another day.
     flow.arrive_text("events", "third", [line(3, "many", "many"), many, line(3, "ok", 1)])
     flow.sources = {"events": "word string, at timestamp, n int"}
     flow.write()
@@ -294,7 +294,7 @@ def test_records_are_read_again_while_the_topic_has_them(
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", mill.environ["AIRFLOW_CONN_TIDEMILL_KAFKA"])
     mill.produce_orders(0, 12)
     mill.run("first")
-    # What comes after the last batch is no input of any.
+    # What comes after the last batch is not an input of any.
     mill.produce_orders(12, 6)
     found = backfill(mill, spark, day(2), day(3))
     ids = [name for (name,) in rows_of(mill, found, "id")]

@@ -61,7 +61,7 @@ HISTORY: History = [
     {"events-5": [(50, "late", "view"), (61, "a", "buy"), (62, "c", "view")]},
 ]
 # In its second run and its third one source gives nothing: the watermark of both then waits for it,
-# which a query that was not started anew in between would not do.
+# which a query that was not started again in between would not do.
 MEETINGS: History = [
     {
         "impressions-1": [(1, "a", "x"), (1, None, "x"), (30, "b", "y"), (100, "c", "x")],
@@ -190,7 +190,7 @@ def live(flow: Flow, last: int) -> Rows:
 
 
 def rows_in(flow: Flow, files: Iterable[Path], base: Path) -> Rows:
-    """Good and rejected rows with their partitions, wherever the pipeline lies."""
+    """Good and rejected rows with their partitions, wherever the pipeline is."""
     return Counter(
         repr((partition_values(file, base), row)).replace(str(flow.home), "")
         for file in files

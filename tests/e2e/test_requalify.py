@@ -1,4 +1,4 @@
-"""Published rows judged again by a newer suite, and rejected rows by mended rules."""
+"""Published rows judged again by a newer suite, and rejected rows by fixed rules."""
 
 from __future__ import annotations
 

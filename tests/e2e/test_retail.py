@@ -40,7 +40,7 @@ pytestmark = [
     pytest.mark.jvm,
     pytest.mark.skipif(
         "TIDEMILL_RETAIL" not in os.environ,
-        reason="TIDEMILL_RETAIL does not say where the Online Retail data lies",
+        reason="TIDEMILL_RETAIL does not say where the Online Retail data is",
     ),
 ]
 
@@ -169,7 +169,7 @@ def test_polars_pandas_and_spark_read_the_same_rows(
         assert difference(books, engine, "expected") == 0, engine
 
 
-# Postage, fees and corrections are no revenue any more.
+# Postage, fees and corrections are not revenue any more.
 NO_PRODUCT_NO_REVENUE = (
     'amount.cast("decimal(14,3)").alias("amount")',
     """

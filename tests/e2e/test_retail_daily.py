@@ -50,7 +50,7 @@ def test_lines_of_earlier_days_change_what_was_published(tmp_path: Path, spark: 
 @pytest.mark.slow
 @pytest.mark.skipif(
     "TIDEMILL_RETAIL" not in os.environ,
-    reason="TIDEMILL_RETAIL does not say where the Online Retail data lies",
+    reason="TIDEMILL_RETAIL does not say where the Online Retail data is",
 )
 def test_a_quarter_of_the_real_data_in_two_increments(tmp_path: Path, spark: object) -> None:
     shop = Shipped("retail_daily", tmp_path, "TIDEMILL_RETAIL")

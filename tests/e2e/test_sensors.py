@@ -19,7 +19,7 @@ pytestmark = pytest.mark.jvm
 
 FIVE, TEN = timedelta(minutes=5), timedelta(minutes=10)
 SHAPES = {"tumbling": (FIVE, FIVE), "sliding": (TEN, FIVE)}
-# Of decimals with two places Spark's mean has six.
+# Spark's mean of decimals with two places has six.
 MEAN = Decimal("0.000001")
 AGGREGATES = ("readings", "mean", "lowest", "highest", "error_codes")
 

@@ -40,7 +40,7 @@ from tidemill_airflow.operators.processes import end_session
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 FILES = range(1, 5)
-# Of a group one task ingests for all; a pipeline of its own has its own.
+# One task of a group ingests for all members; a single pipeline has its own.
 OWN_TASKS = ("doctor", "gate", "publish")
 DAG_FILE = """
 # Airflow parses files with its name in them.
@@ -61,7 +61,7 @@ class Sample:
         rows: Published ones.
         rejected: Rows.
         column: The column of the published table.
-        total: What its values add up to; of those that are no numbers, how many there are.
+        total: What its values add up to; of those that are not numbers, how many there are.
     """
 
     generator: ModuleType

@@ -24,14 +24,14 @@ def transform(clicks, ads):
 # As after a driver that was killed between the plan of its batch and its end.
 POISON = """
 
-mended = transform
+fixed = transform
 
 
 def transform(clicks, ads):
     from pyspark.sql import functions as F
 
     poison = F.when(F.col("click") == 2, F.raise_error(F.lit("poison")))
-    return mended(clicks.where(poison.isNull()), ads)
+    return fixed(clicks.where(poison.isNull()), ads)
 """
 POISONED = JOINED + POISON
 REVENUE = """

@@ -62,6 +62,6 @@ def test_the_last_record_of_each_word_is_its_count(
         table = {key_of(one): json.loads(one.value() or b"") for one in broker.records(COUNTS)}
         assert table == {word: {"count": count} for word, count in words(said).items()}
 
-    # Of the second run only what it changed was sent.
+    # The second run sent only what it changed.
     sent = Counter(key_of(record) for record in broker.records(COUNTS))
     assert {word for word, times in sent.items() if times == 2} == {"the", "tide", "42"}

@@ -64,7 +64,7 @@ class Fault(Enum):
     FULL_ONCE = ("full-once", 3, errno.ENOSPC)
     FULL = ("full", 4, errno.ENOSPC)
     BROKEN = ("broken", 3, errno.EIO)
-    # The power fails: files lose their content that nobody synced, and their names too or not.
+    # The power fails: files lose their unsynced content, and their names too or not.
     POWER = ("power", 5, 0)
     POWER_NAMES = ("power-names", 5, 0)
 

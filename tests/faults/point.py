@@ -154,7 +154,7 @@ class Stage:
     # -- what is wrong with it ----------------------------------------------------------------
 
     def _problem(self, seen: dict[str, Any], when: str, *, last: bool = False) -> str | None:
-        """That a look is none of the states, or not the last one."""
+        """That a look is not one of the states, or not the last one."""
         states = self.case.states
         place = place_of(Seen(**seen), states)
         if place is None:

@@ -1,4 +1,4 @@
-"""A folder as a power cut leaves it: without what nobody has synced.
+"""A folder as a power cut leaves it: without what was not synced.
 
 A file system may write at any time what it was not asked to, so there is no one answer. Two are
 played: all names are there and files are empty whose content was not synced, as on ext4; or names

@@ -17,7 +17,7 @@ from tests.faults.library import Fault, armed
 home, fault, call = Path(sys.argv[1]), Fault[sys.argv[2]], int(sys.argv[3])
 draft, file = home / "here" / "draft", home / "here" / "file"
 with armed(home / "here", call, fault, report=1) as counted:
-    (home / "elsewhere").write_text("seen by nobody")
+    (home / "elsewhere").write_text("not counted")
     try:
         draft.parent.mkdir(exist_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT)

@@ -1,4 +1,4 @@
-"""The power fails at a system call: what nobody synced is gone, and nothing that counts is."""
+"""The power fails at a system call: what was not synced is gone, and nothing that counts is."""
 
 from __future__ import annotations
 

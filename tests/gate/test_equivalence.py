@@ -129,7 +129,7 @@ def test_both_engines_give_the_same_verdict(
     assert obstacle(suite.expectations[case], sample.parsed) is None
     ours, sparks = verdicts["in_process"][case], verdicts["spark"][case]
     assert ours[0] is sparks[0], (CASES[case], ours, sparks)
-    # Of no rows pandas counts 0 and Spark says nothing.
+    # Without rows, pandas counts 0 and Spark gives no count.
     assert (ours[1] or 0) == (sparks[1] or 0), (CASES[case], ours, sparks)
     assert math.isclose(ours[2] or 0, sparks[2] or 0), (CASES[case], ours, sparks)
     if all(isinstance(one[3], int | float) for one in (ours, sparks)):

@@ -1,4 +1,4 @@
-"""The doctor looks without a lease: what another run commits meanwhile is no reason to refuse."""
+"""The doctor looks without a lease, so another run's commit is not a reason to refuse."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_row_4_a_checkpoint_of_an_older_backup(run: History) -> None:
 
 
 def test_row_4_a_lost_plan_of_a_batch_that_is_written(run: History) -> None:
-    # Spark would plan it anew, with whatever has arrived, and the sink would skip it.
+    # Spark would plan it again, with whatever has arrived, and the sink would skip it.
     run.batch(rows(3), commit=False)
     remove(*entries(run.checkpoint / "offsets", 3))
     with pytest.raises(CheckpointLost) as refused:

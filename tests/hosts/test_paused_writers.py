@@ -1,4 +1,4 @@
-"""A writer on another host is paused, succeeded here, and goes on: nobody ever sees the difference.
+"""A writer on another host is paused, succeeded here, and goes on: no reader sees a difference.
 
 It is stopped with SIGSTOP at a point of its own code, for longer than the time limit of whoever
 succeeds it, and continued. Beside them somebody reads all the time: each look must be one of the

@@ -47,7 +47,7 @@ class Versions:
 
     @classmethod
     def of(cls, name: str) -> Versions:
-        """Of a shipped pipeline."""
+        """The versions of a shipped pipeline."""
         other, first = OTHERS[name], dict[str, Any](slots=OTHERS[name].slots)
         model: Any = CASES[name].model
         rules = (

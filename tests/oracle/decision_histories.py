@@ -1,4 +1,4 @@
-"""Histories in which people mend, decide and ask, one for each class of pipelines."""
+"""Histories in which people fix, decide and ask, one for each class of pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people decide, mend and ask for in a history."""
+"""What people decide, fix and ask for in a history."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ask:
     Args:
         role: What it does; a decision is about the first increment that it can be about.
         start: The start of a backfill's interval, as a minute of the history.
-        end: The minute that is no part of it any more.
+        end: The minute that is not a part of it any more.
         dry: Whether a backfill only says what would come of it.
         steps: How many of its four steps it comes to now; `Resume` goes on with it.
         strict: Whether its gate first expects what nothing holds.
@@ -66,7 +66,7 @@ HOUR = 60
 def wishful(
     draw: st.DrawFn, kind: Kind, asked: tuple[Asked, ...], rounds: int = 4
 ) -> tuple[Any, ...]:
-    """Histories of some runs, between which people mend, decide and ask.
+    """Histories of some runs, between which people fix, decide and ask.
 
     Args:
         draw: Hypothesis's.

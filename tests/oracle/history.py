@@ -22,7 +22,7 @@ class Kill(StrEnum):
     Attributes:
         LEDGER: Committed, and not yet in our ledger.
         COMMIT: Its rows are in the sink, and Spark has not committed it.
-        SINK: Planned; its files lie there, and the sink does not know them.
+        SINK: Planned; its files are there, and the sink does not know them.
     """
 
     LEDGER = "ledger"

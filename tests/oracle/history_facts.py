@@ -36,7 +36,7 @@ class Slots:
     Args:
         column: The column of the published table.
         time: The time of the rows read, where these have partitions.
-        result: Where else the time lies in a row of the result.
+        result: Where else the time is in a row of the result.
         read: The time of rows read, where only those of the result have partitions: by it rejected
             rows go.
         forgives: Whether rows that were late count once their partition is computed again.
@@ -51,11 +51,11 @@ class Slots:
     open_ms: int = 0
 
     def of_row(self, row: Row) -> str:
-        """Of a row that is read, good or rejected."""
+        """The hour of a row that is read, good or rejected."""
         return f"{datetime.fromisoformat(row[self.time or self.read]):{HOURS}}"
 
     def of_result(self, found: tuple[Any, ...]) -> str:
-        """Of a row of the result."""
+        """The hour of a row of the result."""
         return f"{found[self.result]:{HOURS}}"
 
 
@@ -87,14 +87,14 @@ class Model(Protocol):
 
     @property
     def columns(self) -> Sequence[str]:
-        """Of the published table, those that are compared."""
+        """The published columns that are compared."""
 
     @property
     def slots(self) -> Slots | None:
         """The partitions of its rows, where they are compared; None where they are not."""
 
     def parse(self, source: str, line: str) -> Row | Refused | None:
-        """A line of input as a row, or why it is rejected; None for one that is none."""
+        """A line of input as a row, or why it is rejected; None for one that is not one."""
 
     def takes(self, source: str, row: Row) -> bool:
         """Whether the code does anything with a good row."""
@@ -155,7 +155,7 @@ class Given:
         generation: The live one; the batches are its.
         models: Batch -> the version that computed it, where it is not the first.
         left_out: Input that no batch of this generation counts.
-        without: What of it a person rejected and nobody took back.
+        without: What of it a person rejected and did not reinstate.
         asked: What was computed again, in the order in which it went out.
     """
 

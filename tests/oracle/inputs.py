@@ -118,7 +118,7 @@ def _invoice(line: dict[str, Any]) -> str:
 
 
 def _sessions() -> Kind:
-    # A session ends half an hour after its last action: some times lie just so far apart.
+    # A session ends half an hour after its last action: some times are just so far apart.
     often = among_texts("login_failed", "login_failed", "login", "view")
     unknown = {"at": Minute(2), "user": "bo", "action": "fly"}
     of_users = rows(minutes(60, pace=5), [unknown], user=among_texts("ada", "bo"), action=often)

@@ -198,7 +198,7 @@ def _statuses(actions: Sequence[tuple[int, str]], now: int) -> Iterator[tuple[in
 
 
 def late_by_time(batch: Fed) -> int:
-    """Of a join, of a deduplication and of state of one's own: each late row once."""
+    """Late rows of a join, a deduplication or a user's own state, each once."""
     rows = [row for found in batch.rows.values() for row in found]
     return sum(ms_of_time(row["at"]) <= batch.late_ms for row in rows)
 

@@ -40,10 +40,10 @@ def as_json(rows: Sequence[Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Kind:
-    """Of a pipeline's histories.
+    """What a pipeline's histories are made of.
 
     Args:
-        rows: The rows of a source: dicts, with `Minute` for times, or texts that are no rows.
+        rows: The rows of a source: dicts, with `Minute` for times, or texts that are not rows.
         sources: Their names.
         step: Minutes by which each round is later than the one before.
         span: Minutes over which the rows of one round are spread.

@@ -55,7 +55,7 @@ def asking(name: str, home: Path, events: Iterable[Any], *, once: bool = False) 
 
 @dataclass
 class Asking(Remembering):
-    """A pipeline under a history in which people mend, decide and ask."""
+    """A pipeline under a history in which people fix, decide and ask."""
 
     _done: list[tuple[str, Step]] = field(default_factory=list)
 

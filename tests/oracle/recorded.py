@@ -65,14 +65,14 @@ def _taken(batch: Mapping[str, Any], before: Mapping[str, Any]) -> Taken:
 
 
 def place(partition: int | str, offset: int) -> str:
-    """Where a record lies in a topic."""
+    """Where a record is in a topic."""
     return f"{partition}/{offset}"
 
 
 def last_published(home: Path, generation: str) -> int:
     """P, by the table's own transactions; -1 before the first.
 
-    Of a fork it is the batch that it goes on from, until one of its own is published.
+    For a fork, the batch that it continues from, until one of its own is published.
     """
     if not DeltaTable.is_deltatable(str(home / "table")):
         return -1

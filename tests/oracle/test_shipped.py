@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 # where one fails.
 HISTORIES = int(os.environ.get("TIDEMILL_HISTORIES", "1"))
 LONG = HISTORIES >= 20
-# Of those that start processes of their own, which takes ten times as long.
+# Histories that start processes, which takes ten times as long.
 DEATHS = max(1, HISTORIES // 10)
 KINDS = (
     *("killed", "held", "released", "rejected", "late", "duplicate", "changed", "flushed"),

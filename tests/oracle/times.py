@@ -20,7 +20,7 @@ def ms_of_time(text: str) -> int:
 
 
 def windows_of(time_ms: int, size_ms: int, slide_ms: int) -> list[tuple[int, int]]:
-    """The windows that a time lies in, as begin and end."""
+    """The windows that a time is in, as begin and end."""
     latest = time_ms // slide_ms * slide_ms
     begins = range(latest, time_ms - size_ms, -slide_ms)
     return [(begin, begin + size_ms) for begin in begins]

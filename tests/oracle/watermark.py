@@ -37,7 +37,7 @@ class Watermarks:
 
         Args:
             batches: In order.
-            times: Of each batch, source -> the event times of its good rows, in milliseconds.
+            times: For each batch, source -> the event times of its good rows, in milliseconds.
             starts: The batches with which a start of the query began.
             flushed: Batch -> the watermark that a person gave it.
         """

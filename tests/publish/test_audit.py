@@ -1,4 +1,4 @@
-"""The books: what was judged, what lies on disk and what becomes visible are one number."""
+"""The books: what was judged, what is on disk and what becomes visible are one number."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Writers that were paused between their look and their event: what they decided does not count.
 
 Another host is played by taking the next epoch of the lease; what it does then is done by our own
-steps. Journals that an older version wrote in such a race are mended by the next publish.
+steps. Journals that an older version wrote in such a race are fixed by the next publish.
 """
 
 from __future__ import annotations

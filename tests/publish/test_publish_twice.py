@@ -33,7 +33,7 @@ def test_from_a_fresh_process_it_changes_nothing(history: History) -> None:
 
 
 def test_the_naive_way_doubles_rows(history: History) -> None:
-    # Why publish compares before it commits: of a table that was loaded anew, Delta accepts the
+    # Why publish compares before it commits: of a table that was loaded again, Delta accepts the
     # same application transaction again. If this fails, delta-rs has changed, and we may simplify.
     history.increment(rows(1))
     history.publish()
@@ -106,7 +106,7 @@ def test_so_it_does_if_the_published_files_were_compacted_away_meanwhile(
 
 
 def test_an_old_table_beside_a_new_ledger_is_not_taken_for_published(history: History) -> None:
-    # Somebody began anew and kept the table: its head counts batches that are not in it.
+    # Somebody started over and kept the table: its head counts batches that are not in it.
     history.increment(rows(1))
     history.increment(rows(2))
     history.publish()

@@ -138,7 +138,7 @@ def test_what_a_target_has_and_the_journal_does_not_know_is_applied_once(history
     head = Shelf("head")
     catch_up(history, head)
     (history.layout.journal / "000003.head.json").unlink()
-    # Asked first, it needs no file of the event; these may be compacted away by now.
+    # Asked first, it needs no file of the event; these may be compacted away.
     for file in history.files(2):
         file.unlink()
     assert catch_up(history, head) == [(3, "head")]

@@ -1,4 +1,4 @@
-"""A swap in targets that are no tables: lists of files, topics, and a target of one's own."""
+"""A swap in targets that are not tables: lists of files, topics, and a target of one's own."""
 
 from __future__ import annotations
 

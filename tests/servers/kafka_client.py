@@ -41,7 +41,7 @@ class KafkaClient:
     """
 
     def __init__(self, bootstrap: str) -> None:
-        # Else a client waits for up to ten seconds before it looks again whether a broker is back.
+        # Otherwise a client waits for up to ten seconds before it tries a broker again.
         self._options = {
             "bootstrap.servers": bootstrap,
             "reconnect.backoff.max.ms": 200,

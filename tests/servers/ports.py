@@ -11,7 +11,7 @@ LOWEST, HIGHEST = 15_000, 32_000
 
 
 def free_ports(count: int) -> list[int]:
-    """Some ports that nobody listens on, each another one."""
+    """Distinct ports without listeners."""
     found: list[int] = []
     with ExitStack() as held:
         while len(found) < count:

@@ -19,7 +19,7 @@ def nobody() -> pwd.struct_passwd | None:
 
 
 def open_folder(prefix: str) -> Path:
-    """A new folder for a server's data that also `nobody` can reach, and own."""
+    """A new folder for a server's data, which the server's user can reach and own."""
     places = (Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))
     place = next(place for place in places if _is_reachable(place) or nobody() is None)
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
@@ -28,7 +28,7 @@ def open_folder(prefix: str) -> Path:
 
 
 def hand_over(path: Path) -> None:
-    """Let `nobody` own something, where a server runs so."""
+    """Give something to the user that a server runs as."""
     if user := nobody():
         os.chown(path, user.pw_uid, user.pw_gid)
 
@@ -41,7 +41,7 @@ def programs_of(
     Args:
         name: A set of one jar in `jars.lock`.
         unpack: Lays what is needed of the jar, the first argument, into a folder, the second.
-        instead: Where they go each time if `nobody` has to reach them, and cannot go to the jars.
+        instead: Where they go each time if the server's user cannot reach the jars.
     """
     (jar,) = jars_of(name)
     home = folder_of() / "unpacked"

@@ -70,7 +70,7 @@ class Server(ABC):
 
     @property
     def pid(self) -> int | None:
-        """Of its first process; None while it is down."""
+        """The pid of its first process; None while it is down."""
         return self._process.pid if self._process else None
 
     @property

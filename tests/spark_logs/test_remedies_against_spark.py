@@ -1,4 +1,4 @@
-"""What bricks Spark, and that our remedies mend it without losing or doubling a row."""
+"""What bricks Spark, and that our remedies fix it without losing or doubling a row."""
 
 from __future__ import annotations
 
@@ -97,6 +97,6 @@ def read_all(query: Query) -> None:
 
 
 def remove_entry(file: Path) -> None:
-    """What a repair does with a batch that nobody knows: the entry goes, and its checksum."""
+    """What a repair does with an unknown batch: the entry goes, and its checksum."""
     file.unlink(missing_ok=True)
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)

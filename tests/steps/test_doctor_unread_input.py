@@ -14,7 +14,7 @@ from tidemill.contract.report import Outcome
 
 @pytest.fixture
 def history(tmp_path: Path) -> History:
-    """Two increments, published, whose files lie in two folders."""
+    """Two increments, published, whose files are in two folders."""
     history = History(tmp_path / "pipeline", source=", options: {recursiveFileLookup: true}")
     for name in ("a.csv", "sub/b.csv"):
         history.batch(rows(1), inputs=[history.arrive(name)])

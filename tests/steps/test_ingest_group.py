@@ -47,7 +47,7 @@ def test_each_member_ends_with_a_report_of_its_own(flows: list[Flow]) -> None:
         assert flow.step("publish", "run").outcome is Outcome.DONE
     assert flows[0].published("word") == [("tide",)]
     assert flows[1].published("word", "count") == [("tide", 1)]
-    # The one that failed takes in the same when it is mended.
+    # The one that failed takes in the same when it is fixed.
     flows[2].write(transform=SAME)
     assert flows[2].go("again").outcome is Outcome.DONE
     assert flows[2].published("word") == [("tide",)]

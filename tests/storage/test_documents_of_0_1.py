@@ -3,7 +3,7 @@
 `documents_of_0_1.json` holds what real runs of that version left, path by path: take-ins, a
 backfill, a rejection and a reinstatement, a release, a redo, a rebuild, a fork, a flush, late rows,
 a withdrawn event. What only Kafka, Airflow or a notification leaves was written by that version's
-own functions. It is never written anew.
+own functions. It is never rewritten.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from tidemill.storage.root_identity import Born, RootIdentity, root_id_of
 from tidemill_airflow.dags.notify import Notice
 
 NUMBER, NAME = r"\d+", r"[^/]+"
-# Where a document lies -> what it is.
+# Where a document is -> what it is.
 KINDS: dict[str, type[Document]] = {
     r"\.root\.tidemill\.json": RootIdentity,
     r"root/\.tidemill/root\.json": RootIdentity,
@@ -118,7 +118,7 @@ def test_every_document_is_read_and_nothing_of_it_is_lost(root: Path) -> None:
     for name, content in DOCUMENTS.items():
         document = documents.read(root.parent / name, kind_of(name))
         assert document is not None, name
-        # Keys may have other names by now; the values are what was written.
+        # Keys may have other names; the values are what was written.
         assert _values(json.loads(document.content())) == _values(content), name
         assert document.format_version == FORMAT_VERSION
 

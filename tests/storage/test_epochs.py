@@ -1,4 +1,4 @@
-"""Epochs that were given out before are used up one by one: nobody gets one of them again."""
+"""Epochs that were given out before are used up one by one: none of them is given out again."""
 
 from __future__ import annotations
 

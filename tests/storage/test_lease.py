@@ -195,7 +195,7 @@ def test_a_driver_that_cannot_be_ended_is_waited_for(
 def test_whoever_looks_while_another_takes_over_does_not_take_over_from_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The holder seen was dead, but by now epoch 2 is alive: epoch 3 must not be taken.
+    # The holder seen was dead, but epoch 2 is alive: epoch 3 must not be taken.
     write(folder, holder_of(this_process().model_copy(update={"started": 0.0})))
     looked = lease._Watch.dead
 

@@ -1,4 +1,4 @@
-"""The root's identity: an empty folder in the place of a root is none that begins anew."""
+"""The root's identity: an empty folder in the place of a root is not one that starts over."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENV = "TIDEMILL_ROOT_ID"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """An empty folder that nobody knows."""
+    """An unknown empty folder."""
     folder = tmp_path / "root"
     folder.mkdir()
     return folder

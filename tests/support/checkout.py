@@ -1,4 +1,4 @@
-"""A checkout of this repository as it stands, in which `make` disturbs nobody."""
+"""A checkout of this repository as it stands, in which `make` does no harm."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class ConcurrentReader:
         wait_for(lambda: self.looks >= enough or not self._thread.is_alive())
 
     def strays(self, allowed: Container[State]) -> list[State]:
-        """The states that nobody should ever have seen."""
+        """The states that no reader should ever have seen."""
         return [state for state in self.states if state not in allowed]
 
     def _read(self) -> None:

@@ -22,7 +22,7 @@ def _utc(*when: int) -> datetime.datetime:
 
 _AT = pa.timestamp("us", "UTC")
 _PRICE = pa.decimal128(10, 2)
-# A line's end, an empty text, letters and digits and a blank that are none in ASCII.
+# A line's end, an empty text, letters and digits and a blank that are not one in ASCII.
 _NAMES = ["SO-000001", "SO-1\r\n", None, "", "x\n", "SO-1", "Ünï", "\u0661", "a b", "SO-000001"]
 _NAMES += ["\u00a0", "A.B"]
 _CENTS = [1, 10, None, 330, 999, 999, 10000, -500, 0, 100, 220, None]

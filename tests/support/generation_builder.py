@@ -146,7 +146,7 @@ def rebuilt(
     """A generation that was built from the beginning, judged, and put into the journal.
 
     Args:
-        history: Of the pipeline; its `columns` and `partitions` are the new generation's.
+        history: The pipeline's history; its `columns` and `partitions` are the new generation's.
         *batches: The good rows of each batch.
         rejected: The rejected of the last batch.
         **changes: The changes of the note.

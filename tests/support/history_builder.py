@@ -85,7 +85,7 @@ class History(Seen):
         self.root.mkdir(exist_ok=True)
         self.write_spec()
 
-    # -- where it lies ------------------------------------------------------------------------
+    # -- where it is ------------------------------------------------------------------------
 
     @property
     def project(self) -> Project:

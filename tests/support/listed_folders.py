@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# Of the `with` blocks that are open: what they watch, and what was listed below it.
+# Facts on the open `with` blocks: what they watch, and what was listed below it.
 _watching: list[tuple[Path, list[Path]]] = []
 
 

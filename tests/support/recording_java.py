@@ -26,7 +26,7 @@ class RecordingJava:
         java.chmod(0o755)
         release = real.parents[1] / "release"
         if release.is_file():
-            # Says which Java it is, so that nobody needs to start it to find out.
+            # Says which Java it is, so that it need not be started to find out.
             (home / "release").write_text(release.read_text())
 
     def starts(self) -> int:

@@ -40,7 +40,7 @@ NEEDS = """\
 </dependency>
 """
 LOCK = """\
-# Of the mill.
+# Jars of the mill.
 [wheel]
 # It turns.
 - pyspark

@@ -60,7 +60,7 @@ def context() -> Context:
 def secret_spec(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The small project's pipeline with a broker and a database, whose connections are there."""
     reset_secrets_masker()
-    # Of Airflow's Kubernetes provider, which these tests do without.
+    # A hook of Airflow's Kubernetes provider, which these tests do without.
     monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)
     spec = project / "dags" / "specs" / f"{NAME}.yaml"
     spec.write_text(SPEC)

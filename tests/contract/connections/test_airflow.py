@@ -1,4 +1,4 @@
-"""Connections come from Airflow's own variables, and show their secrets to nobody."""
+"""Connections come from Airflow's own variables, and never show their secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Misspelt columns are found without Spark, and words that are none are left alone."""
+"""Misspelt columns are found without Spark, and words that are not one are left alone."""
 
 from __future__ import annotations
 

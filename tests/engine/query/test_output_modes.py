@@ -149,7 +149,7 @@ WRONG: dict[str, tuple[Transform, Spec, type[SpecError]]] = {
     ),
     "a misspelt key": (by_hour, spec(UPDATE, "action", "hours"), KeyUnknown),
     "a key less": (by_hour, spec(UPDATE, "action"), KeyIncomplete),
-    "a partition that is no key": (
+    "a partition that is not a key": (
         lambda e: e.drop("door"),
         spec(UPDATE, "action", partition_by=("day",)),
         KeyIncomplete,

@@ -16,7 +16,7 @@ from tidemill.engine.sources.file import CORRUPT, read_batch
 from tidemill.engine.spark_errors import FileUnreadable, OutOfMemory, of_spark
 from tidemill.spec.sources.file import FileSource
 
-# Of Jackson, as Spark 4.2 sets it up: levels, and about as many letters in a string.
+# Limits of Jackson, as Spark 4.2 sets it up: levels, and about as many letters in a string.
 DEEPEST, LONGEST = 1_000, 21_000_000
 
 

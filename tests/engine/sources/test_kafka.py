@@ -174,7 +174,7 @@ def test_columns_of_the_record_itself_are_there_when_asked_for(
     assert [tuple(header) for header in rows[0]["headers"]] == [("h", bytearray(b"1")), ("h", None)]
     assert (rows[0]["topic"], rows[0]["partition"], rows[0]["offset"]) == (topic, 0, 0)
     assert (rows[0]["timestamp"].timestamp(), rows[0]["timestampType"]) == (1.5, 0)
-    # A key that is no text makes the row a rejected one; no key at all is none.
+    # A key that is not text makes the row a rejected one; no key at all is not one.
     assert [row[CORRUPT] for row in rows] == [None, '{"id":"b"}', None]
     binary = source(topic, include={"key": "raw"}, key_format="binary")
     rows = read_batch(spark, binary, {}, {topic: {0: 3}}, environ).collect()

@@ -182,7 +182,7 @@ def test_a_compact_file_is_put_together_again(
 
 
 def begun(history: History) -> None:
-    """A fourth batch that Spark has committed, and that nobody wrote down."""
+    """A fourth batch that Spark has committed, and that has no record."""
     history.batch(rows(30), commit=False)
     write_commit(history.checkpoint, 3)
 

@@ -89,7 +89,7 @@ def test_killed_around_the_commit_a_row_comes_once(
 
 @contextmanager
 def without(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The connection leads to a port on which nobody listens."""
+    """The connection leads to a port without a listener."""
     (port,) = free_ports(1)
     given = json.loads(warehouse.connection)
     with monkeypatch.context() as patch:

@@ -144,7 +144,7 @@ def test_of_rows_with_keys_the_later_batch_counts(make_history: Make, warehouse:
     assert history.publish("swap").outcome is Outcome.DONE
     texts = {(1, "row 1"), (2, "new"), (3, "later")}
     assert warehouse.rows("id", "text") == Counter(texts)
-    # Nobody knows whether this row of another day was the later one.
+    # It is unknown whether this row of another day was the later one.
     made_again(history, [row(1, SECOND)], run_id="moved", partitions=days("2024-01-02"))
     report = history.publish("moved")
     assert report.error is not None

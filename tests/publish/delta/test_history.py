@@ -25,7 +25,7 @@ def test_a_commit_says_run_batches_offsets_and_verdict(history: History) -> None
     assert entry["tidemill.increment"] == "000001"
     assert entry["tidemill.journal"] == "1"
     assert entry["tidemill.batches"] == "live-0001:0-1"
-    # Of the run that sealed it, not of the one that let it out.
+    # The run that sealed it, not the one that let it out.
     assert entry["tidemill.run_id"] == "scheduled__2024-01-01"
     assert json.loads(entry["tidemill.offsets"]) == {"orders": {"logOffset": 1}}
     verdict = json.loads(entry["tidemill.verdict"])

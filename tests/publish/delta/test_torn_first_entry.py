@@ -1,4 +1,4 @@
-"""A power cut tears the first commit of a table: nobody has seen it, and it is made anew."""
+"""A power cut tears the first commit of a table: no reader saw it, and it is made again."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Check = Callable[[], None]
 
 
 def free() -> None:
-    """Nobody took over."""
+    """No other writer took over."""
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def test_a_ledger_that_was_set_back_is_gone_through_again(tmp_path: Path) -> Non
     (planned,) = history.ledger.batches(0, 0)[0].inputs
     assert back.exists()
     counts, _ = clean(history)
-    # Another file by now than the one that the batch has read: it stays, and is said.
+    # Another file than the one that the batch has read: it stays, and is said.
     assert counts == {"archived": 0, "deleted": 0, "kept": 1}
     assert planned.path == str(back)
 

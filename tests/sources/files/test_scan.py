@@ -1,4 +1,4 @@
-"""What lies in the source's directory against what was read of it."""
+"""What is in the source's directory against what was read of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics by their ids, without a broker: which of them are protected against being made anew."""
+"""Topics by their ids, without a broker: which of them are protected against being made again."""
 
 from __future__ import annotations
 

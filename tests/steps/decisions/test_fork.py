@@ -37,7 +37,7 @@ class KilledError(BaseException):
 
 @pytest.fixture
 def windowed(tmp_path: Path) -> History:
-    """Two published batches, then a held one, one behind it, and one that nobody has sealed."""
+    """Two published batches, then a held one, one behind it, and an unsealed one."""
     history = History(tmp_path / "pipeline", pipeline_class=PipelineClass.WINDOW)
     history.pipeline.transform_file.parent.mkdir(parents=True, exist_ok=True)
     history.pipeline.transform_file.write_text("def transform(orders): ...\n")

@@ -1,4 +1,4 @@
-"""A lease folder that was lost or set back to a backup: named, and mended by one command."""
+"""A lease folder that was lost or set back to a backup: named, and fixed by one command."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class FakeSpark:
     """A `spark-submit` in a folder that is first on the PATH.
 
     Args:
-        folder: Where it lies.
+        folder: Where it is.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,7 +1,7 @@
 """What a driver leaves that is killed at a point of Spark's protocol, made of a whole run's files.
 
 A batch that was ingested is taken apart again: what comes after the point is removed, and what was
-being written there lies beside it as Spark's temporary file, cut in half.
+being written there is beside it as Spark's temporary file, cut in half.
 """
 
 from __future__ import annotations

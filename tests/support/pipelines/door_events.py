@@ -72,7 +72,7 @@ class Actions(Mill):
         self.suite.write_text(json.dumps(suite))
 
     def write_spec(self, **output: Any) -> None:
-        """Write the spec anew, with other members of `output`."""
+        """Write the spec again, with other members of `output`."""
         self.spec["output"] |= output
         path = self.home / f"project/dags/specs/{NAME}.yaml"
         path.write_text(yaml.safe_dump(self.spec))
