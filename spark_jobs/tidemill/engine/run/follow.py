@@ -93,7 +93,7 @@ class Following:
             self.run.options.show(batch, shown_rows(self.run, self.planned, batch, self.progress))
 
     def _due(self, register: Register) -> Due:
-        """Why the query is to end: somebody asks, or its budget is used up."""
+        """The reason to end the query: a request to stop, or a used-up budget."""
         budget = self.run.context.pipeline.spec.budget if self.run.trigger.ends else None
         spending = None if budget is None else Spending(budget, self.run.generation.ledger)
 

@@ -30,7 +30,7 @@ from tidemill.spec.pipeline import Pipeline
 
 @dataclass(frozen=True)
 class Ingested:
-    """What came of a query.
+    """The result of a query.
 
     Args:
         batches: New in the ledger, those of a driver that died included.

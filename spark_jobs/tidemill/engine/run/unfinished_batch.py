@@ -45,5 +45,5 @@ def repeat_unfinished(
 
 
 def _same_kind(then: StaticPin | None, now: StaticPin) -> StaticPin:
-    """What was pinned of a static input, unless the spec has it from somewhere else."""
+    """The pin of a static input, unless the spec now reads it from elsewhere."""
     return then if then is not None and then.kind == now.kind else now
