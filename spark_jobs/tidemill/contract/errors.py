@@ -2,6 +2,14 @@
 
 Terminal errors need a person; `TransientError` and its subclasses may be retried by Airflow.
 An error carries its data as attributes, so that reports, tests and notifiers never parse prose.
+
+The retry policy is in five places:
+- how often and when: `airflow.retries` and `retry_delay` (`spec/spec.py`), which every task gets in
+  `tidemill_airflow/dags/tasks.py`;
+- which of our errors: `TransientError`, in this file;
+- which errors of Spark: `engine/spark_errors.py`;
+- which unforeseen errors: `Unforeseen` and `JvmGone`, in `steps/parts/run.py`;
+- what Airflow makes of a report: `tidemill_airflow/operators/outcome.py`.
 """
 
 from __future__ import annotations
