@@ -113,7 +113,7 @@ def test_a_pipeline_that_is_written_to_cannot_be_released_into(
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.FAILED, "LeaseHeld")
     assert answer.json["transient"] is True
     assert answer.json["data"]["holder"]["run_id"] == "r1"
-    assert history.increments.get(1).release is None
+    assert history.snapshot.get(1).release is None
 
 
 def test_the_console_script_leaves_with_the_exit_code(mill: Mill) -> None:

@@ -106,7 +106,7 @@ def test_a_redo_takes_its_place(tidemill: Tidemill, history: History) -> None:
     tail_redone(history, 2, 3)
     assert history.publish().outcome is Outcome.DONE
     assert (history.ids(), history.records()) == ([1, 20, 30], ["c"])
-    assert history.increments.get(2).state is State.SUPERSEDED
+    assert history.snapshot.get(2).state is State.SUPERSEDED
 
 
 @pytest.mark.parametrize(("event", "target"), [(1, "delta"), (9, None)])

@@ -37,7 +37,7 @@ def test_a_release_records_who_and_why_and_publishes_nothing_yet(
 
     assert answer.exit_code == ExitCode.DONE
     assert answer.json["publish"] is None
-    increment = history.increments.get(2)
+    increment = history.snapshot.get(2)
     assert increment.release is not None
     assert (increment.release.by, increment.release.reason) == ("Ada", "refunds")
     assert increment.release.files_hash == increment.sealed.files_hash
@@ -48,7 +48,7 @@ def test_a_release_records_who_and_why_and_publishes_nothing_yet(
 def test_without_a_name_it_is_the_users_own(tidemill: Tidemill, history: History) -> None:
     tidemill("release", "orders", "2", "--reason", "refunds")
 
-    release = history.increments.get(2).release
+    release = history.snapshot.get(2).release
     assert release is not None
     assert release.by == getpass.getuser()
 
@@ -148,7 +148,7 @@ def test_what_is_not_held_cannot_be_released(tidemill: Tidemill, history: Histor
         assert answer.json["data"] == expected
     unjudged = tidemill("release", "orders", "4", "--reason", "early", "--json").json
     assert (unjudged["code"], unjudged["data"]["state"]) == ("NotHeld", "sealed")
-    release = history.increments.get(2).release
+    release = history.snapshot.get(2).release
     assert release is not None
     assert release.reason == "refunds"
 
@@ -170,7 +170,7 @@ def test_a_release_without_reason_or_name_is_refused(
 
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "ReasonMissing")
     assert answer.json["data"] == {"field": option.removeprefix("--")}
-    assert history.increments.get(2).release is None
+    assert history.snapshot.get(2).release is None
 
 
 def test_the_reason_must_be_given(tidemill: Tidemill) -> None:

@@ -23,6 +23,7 @@ from tests.support.warehouse import PostgresWarehouse
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.increments.increments import Increments, Verdict
+from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.ledger import Ledger
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
@@ -88,14 +89,14 @@ class Building:
         """Publish what was committed up to a batch, as if the gate had come just then."""
         with patch.object(Ledger, "latest", lambda _: batch):
             with RunContext(self.pipeline, f"run-{batch}", lambda _: None).hold("gate") as held:
-                number = seal(held)
+                number = seal(held, Snapshot(held.layout))
             assert number is not None
             self.judge(number)
             return self.step("publish", f"run-{batch}")
 
     def judge(self, number: int) -> None:
         increments = Increments(self.pipeline.layout.increments)
-        sealed = increments.get(number).sealed
+        sealed = increments.sealed(number)
         verdict = Verdict(
             increment=number,
             outcome="passed",

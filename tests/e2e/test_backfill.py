@@ -13,7 +13,8 @@ from tests.support.pipelines.json_pipeline import STEPS, Flow
 from tests.support.pipelines.recompute_requests import WHO, ask, days, files_of
 from tests.support.pipelines.sales_pipeline import TRANSFORM, row, sale, sales
 from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increments, State
+from tidemill.increments.increments import State
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill.reporting.file_origin import origins
 
@@ -31,7 +32,7 @@ def rejected(flow: Flow) -> list[str]:
 
 
 def states(flow: Flow) -> list[State]:
-    return [increment.state for increment in Increments(flow.layout.increments).all()]
+    return [increment.state for increment in Snapshot(flow.layout).increments]
 
 
 def test_a_backfill_swaps_whole_days_and_leaves_the_others_alone(flow: Flow, spark: object) -> None:
@@ -130,7 +131,7 @@ def test_what_was_rejected_stays_out_until_it_is_taken_back(flow: Flow, spark: o
     ask(flow, "release", "let-out", increment=number)
     assert flow.published() == sorted([*before, row("i", 2, 60), row("g", 2, 2000)], key=repr)
     ask(flow, "backfill", "with-it", **days(2, 3))
-    assert Increments(flow.layout.increments).all()[-1].state is State.HELD
+    assert Snapshot(flow.layout).increments[-1].state is State.HELD
 
 
 def test_clearing_any_task_of_any_run_in_any_order_changes_nothing(

@@ -27,7 +27,8 @@ from tests.support.airflow.running_airflow import Airflow, Person, running, unti
 from tests.support.pipelines.orders_pipeline import NAME, SPEC, TRANSFORM, Mill
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome, read
-from tidemill.increments.increments import Increments, State
+from tidemill.increments.increments import State
+from tidemill.increments.snapshot import Snapshot
 
 pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 
@@ -225,7 +226,7 @@ def test_the_asset_event_names_the_three_partitions(
 def test_a_held_increment_is_released_by_form_and_approval_and_the_history_names_who_did_it(
     mill: Mill, airflow: Airflow, ui: AirflowUI
 ) -> None:
-    increments = Increments(mill.layout.increments).all()
+    increments = Snapshot(mill.layout).increments
     (number,) = (one.number for one in increments if one.state is State.HELD)
     why = "returns, which the suite does not know"
     run = ui.trigger(RESOLVE, {"Action": "release", "Increment": number, "Reason": why})

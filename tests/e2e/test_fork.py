@@ -14,7 +14,8 @@ from tests.support.pipelines.json_pipeline import Flow
 from tests.support.pipelines.recompute_requests import ask
 from tests.support.pipelines.windowed_words import COUNTS, at, windows
 from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increments, State
+from tidemill.increments.increments import State
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.spark_logs.sink_log import read_sink_log
 
@@ -97,7 +98,7 @@ def test_the_unpublished_tail_is_taken_in_again_with_mended_code(
     (takeover,) = read_takeovers(flow.layout.home)
     assert (takeover.predecessor, takeover.by) == ("live-0001", "ada")
     assert published(flow) == counted(without_wrong(files), "12:20")
-    states = {one.number: one.state for one in Increments(flow.layout.increments).all()}
+    states = {one.number: one.state for one in Snapshot(flow.layout).increments}
     assert {states[number] for number in takeover.supersedes} == {State.SUPERSEDED}
     files += fed(flow, range(40, 55, 5))
     flow.go("later")

@@ -15,7 +15,8 @@ from tests.support.pipelines.recompute_requests import WHO, ask
 from tests.support.pipelines.windowed_words import at, windows
 from tidemill.contract.report import Outcome
 from tidemill.engine.run import ingest as engine
-from tidemill.increments.increments import Increments, State
+from tidemill.increments.increments import State
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.ledger import Ledger
@@ -121,7 +122,7 @@ def test_what_goes_out_while_it_is_built_is_not_lost(tmp_path: Path, spark: obje
         "ada",
     )
     # The first try was sealed before something else went out.
-    tries = [one for one in Increments(flow.layout.increments).all() if one.sealed.recomputation]
+    tries = [one for one in Snapshot(flow.layout).increments if one.sealed.recomputation]
     assert [one.state for one in tries] == [State.SUPERSEDED, State.PASSED]
     flow.arrive("sales", "3", [sale("b", 4, 1)])
     flow.go("later")
@@ -140,9 +141,7 @@ def test_records_that_were_rejected_stay_out_and_it_begins_where_the_first_one_d
     mill.run("first")
     mill.produce(["no order"] * 3)
     assert mill.run("second")["gate"].outcome is Outcome.HELD
-    (held,) = [
-        one.number for one in Increments(mill.layout.increments).all() if one.state == "held"
-    ]
+    (held,) = [one.number for one in Snapshot(mill.layout).increments if one.state == "held"]
     fix_request(mill.layout.run("rebuild"), RunRequest(role="rebuild", **WHO))
     for step in ("doctor", "ingest", "gate"):
         assert mill.step(step, "rebuild").outcome is Outcome.DONE

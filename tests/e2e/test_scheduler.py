@@ -65,7 +65,7 @@ def increments(mill: Mill) -> Increments:
 
 def run_of(mill: Mill, airflow: Airflow, number: int) -> dict[str, Any]:
     """The DAG run that sealed an increment."""
-    run_id = increments(mill).get(number).sealed.run_id
+    run_id = increments(mill).sealed(number).run_id
     return next(run for run in airflow.runs(NAME) if run["dag_run_id"] == run_id)
 
 

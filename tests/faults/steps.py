@@ -26,9 +26,9 @@ def reject_and_publish(history: History) -> Report:
 
 def seal_and_publish(history: History) -> Report:
     with history.run("gate").hold("gate") as held:
-        seal(held)
+        seal(held, history.snapshot)
     newest = history.increments.numbers()[-1]
-    if history.increments.get(newest).verdict is None:
+    if history.snapshot.get(newest).verdict is None:
         history.judge(newest)
     return history.publish("gate")
 

@@ -139,9 +139,9 @@ def test_a_gate_that_was_paused_does_not_take_another_runs_increment_for_its_own
     with writer_elsewhere(history.home, "seal", "elsewhere", stop=stop) as writer:
         writer.pause()
         with history.run("here").hold("gate") as held:
-            assert seal(held) == 1
+            assert seal(held, history.snapshot) == 1
         assert writer.go_on() in REFUSED
-    assert history.increments.get(1).sealed.run_id == "here"
+    assert history.snapshot.get(1).sealed.run_id == "here"
     assert read_run_increment(layout.run("elsewhere")) is None
 
 

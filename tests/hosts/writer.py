@@ -98,7 +98,7 @@ def _seal(history: History, run_id: str) -> str:
     """Seal as the gate does, before it judges."""
     try:
         with history.run(run_id).hold("gate") as held:
-            number = seal(held)
+            number = seal(held, history.snapshot)
             assert number is not None
             remember(history.layout.run(run_id), number)
     except TidemillError as error:

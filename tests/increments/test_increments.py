@@ -21,7 +21,7 @@ def sealed(history: History) -> History:
 
 
 def test_a_seal_holds_everything_that_was_committed_and_not_yet_sealed(sealed: History) -> None:
-    first = sealed.increments.get(1).sealed
+    first = sealed.snapshot.get(1).sealed
     assert (first.first, first.last, first.rows, first.rejected, first.files) == (0, 1, 2, 1, 3)
     assert first.files_hash == hash_of_files(sealed.ledger.batches())
     sealed.batch(rows(3))
@@ -30,22 +30,22 @@ def test_a_seal_holds_everything_that_was_committed_and_not_yet_sealed(sealed: H
 
 
 def test_a_seal_is_never_cut_again(sealed: History) -> None:
-    first = sealed.increments.get(1).sealed
+    first = sealed.snapshot.get(1).sealed
     sealed.batch(rows(3))
     wider = first.model_copy(update={"last": 2, "rows": 3})
     with pytest.raises(AlreadyWritten):
         sealed.increments.seal(wider)
-    assert sealed.increments.get(1).sealed == first
+    assert sealed.snapshot.get(1).sealed == first
 
 
 def test_the_last_sealed_batch_is_that_of_its_generation(sealed: History) -> None:
-    assert sealed.increments.last_sealed("live-0001") == 1
-    assert sealed.increments.last_sealed("live-0002") == -1
+    assert sealed.snapshot.last_sealed("live-0001") == 1
+    assert sealed.snapshot.last_sealed("live-0002") == -1
 
 
 def test_states(sealed: History) -> None:
     def state() -> tuple[State, bool]:
-        increment = sealed.increments.get(1)
+        increment = sealed.snapshot.get(1)
         return increment.state, increment.may_go_out
 
     assert state() == (State.SEALED, False)
@@ -65,7 +65,7 @@ def test_verdicts_are_numbered_and_the_last_one_counts(sealed: History) -> None:
     verdict = None
     for number in range(1, 12):
         sealed.judge(1, "held" if number % 2 else "passed")
-        found = sealed.increments.get(1)
+        found = sealed.snapshot.get(1)
         assert len(found.verdicts) == number
         verdict = found.verdict
     assert verdict is not None
@@ -76,7 +76,7 @@ def test_verdicts_are_numbered_and_the_last_one_counts(sealed: History) -> None:
 
 def test_two_judges_at_once_both_leave_their_verdict(sealed: History) -> None:
     sealed.judge(1, "held")
-    verdict = sealed.increments.get(1).verdict
+    verdict = sealed.snapshot.get(1).verdict
     assert verdict is not None
     assert [sealed.increments.judge(verdict) for _ in range(2)] == [2, 3]
 
@@ -84,17 +84,17 @@ def test_two_judges_at_once_both_leave_their_verdict(sealed: History) -> None:
 def test_a_decision_is_final(sealed: History) -> None:
     sealed.judge(1, "held")
     sealed.release(1, by="ann")
-    release = sealed.increments.get(1).release
+    release = sealed.snapshot.get(1).release
     assert release is not None
     with pytest.raises(AlreadyWritten):
         sealed.increments.decide(release.model_copy(update={"by": "bob"}))
-    assert sealed.increments.get(1).release == release
+    assert sealed.snapshot.get(1).release == release
 
 
 def test_an_increment_that_does_not_exist(history: History) -> None:
-    assert history.increments.all() == []
+    assert history.snapshot.increments == []
     with pytest.raises(UsageError) as refused:
-        history.increments.get(7)
+        history.snapshot.get(7)
     assert refused.value.increment == 7
 
 
@@ -107,11 +107,11 @@ def test_a_folder_without_a_seal_is_no_increment(sealed: History) -> None:
 def test_a_torn_seal_is_refused_and_not_overlooked(sealed: History) -> None:
     (sealed.layout.increments / "000001" / "sealed.json").write_text("{")
     with pytest.raises(TornDocument):
-        sealed.increments.all()
+        sealed.snapshot.get(1)
 
 
 def test_increments_come_in_order_of_their_numbers(sealed: History) -> None:
-    first = sealed.increments.get(1).sealed
+    first = sealed.snapshot.get(1).sealed
     for number in (10, 2, 9):
         sealed.increments.seal(first.model_copy(update={"increment": number}))
     assert sealed.increments.numbers() == [1, 2, 9, 10]
@@ -149,6 +149,6 @@ def test_the_verdict_of_a_judge_who_lost_the_lease_does_not_count(sealed: Histor
     for epoch, outcome in ((1, "passed"), (3, "held"), (2, "passed")):
         with_epoch = {"outcome": outcome, "epoch": epoch}
         sealed.judge(1)
-        verdict = sealed.increments.get(1).verdicts[-1]
+        verdict = sealed.snapshot.get(1).verdicts[-1]
         sealed.increments.judge(verdict.model_copy(update=with_epoch))
-    assert sealed.increments.get(1).state is State.HELD
+    assert sealed.snapshot.get(1).state is State.HELD

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.support.history_builder import History, rows
-from tidemill.journal.journal import Applied, Event, Journal
+from tidemill.journal.journal import Applied, Journal
 from tidemill.storage.documents import AlreadyWritten
 
 
@@ -70,13 +70,6 @@ def test_another_head_target_unpublishes_nothing(journal: Journal) -> None:
     journal.record(applied(2, "postgres.x.orders", version=2))
     published = {seq: one.target for seq, one in journal.published().items()}
     assert published == {1: "delta", 2: "postgres.x.orders"}
-
-
-def test_an_event_is_found_by_its_increment(journal: Journal) -> None:
-    found = journal.of_increment(2)
-    assert isinstance(found, Event)
-    assert (found.seq, found.first, found.last) == (2, 1, 1)
-    assert journal.of_increment(3) is None
 
 
 def test_consumers_are_told_once_and_only_of_what_they_can_see(journal: Journal) -> None:

@@ -70,10 +70,10 @@ def test_between_a_fork_and_what_it_goes_on_without_the_newer_lease_decides(
     fork = takeover(None).model_copy(update={"first": 2, "after": 2, "epoch": 3})
     put_takeover(published.layout, fork)
     assert current(published.layout) == NEW
-    assert published.increments.get(3).superseded
+    assert published.snapshot.get(3).superseded
     event(published, 3, "increment", "live-0001", first=2, last=2, epoch=of_the_event)
     assert current(published.layout) == live
-    assert published.increments.get(3).superseded == (live == NEW)
+    assert published.snapshot.get(3).superseded == (live == NEW)
 
 
 def test_each_run_builds_its_own_and_goes_on_with_it(published: History) -> None:
@@ -89,7 +89,7 @@ def test_code_or_exclusions_of_another_day_are_another_generation(published: His
     first = begin_build(published.pipeline, "rebuild", "one")
     published.pipeline.transform_file.write_text("def transform(orders): return orders\n")
     second = begin_build(published.pipeline, "rebuild", "one")
-    sealed = published.increments.get(3).sealed
+    sealed = published.snapshot.get(3).sealed
     published.increments.decide(
         Rejection(
             increment=3,
@@ -106,7 +106,7 @@ def test_code_or_exclusions_of_another_day_are_another_generation(published: His
 
 def test_what_was_published_is_known_by_file_and_so_is_what_is_gone(published: History) -> None:
     layout = published.layout
-    found, _ = published_input(layout, "live-0001", Excluded())
+    found, _ = published_input(published.snapshot, "live-0001", Excluded())
     read = [file for batch in published.ledger.batches(last=1) for file in batch.inputs]
     assert list(found.files) == read
     # Nothing of a generation that is not there yet has read it.

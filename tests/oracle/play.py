@@ -16,7 +16,8 @@ from tests.oracle.promise import Found, check
 from tests.oracle.shipped import Shipped
 from tests.support.pipelines.json_pipeline import SUITE
 from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increments, State
+from tidemill.increments.increments import State
+from tidemill.increments.snapshot import Snapshot
 from tidemill.spec.output import OutputMode
 from tidemill.steps.decisions.flush import NothingToFlush, flush
 from tidemill.steps.decisions.release import release
@@ -211,7 +212,7 @@ class Play:
         """Leave the last batch as a driver does that is killed there; whether there is one."""
         batch, layout = self.last_of("commits"), self.flow.layout
         document = layout.ledger(self.given.generation) / f"{batch:06d}.json"
-        if batch <= Increments(layout.increments).last_sealed(self.given.generation):
+        if batch <= Snapshot(layout).last_sealed(self.given.generation):
             return False
         self.met[f"killed before {point}"] += 1
         self.met["killed"] += 1
@@ -238,8 +239,8 @@ class Play:
         return (sink / f"batch={batch}" / "_manifest.json",)
 
     def _let_out(self, event: LetOut) -> None:
-        increments = Increments(self.flow.layout.increments)
-        held = [one.number for one in increments.all() if one.state is State.HELD]
+        increments = Snapshot(self.flow.layout).increments
+        held = [one.number for one in increments if one.state is State.HELD]
         for number in held if event.everything else held[:1]:
             run_id = f"out-{number}"
             release(self.flow.pipeline, number, by="ada", reason="oracle", run_id=run_id)

@@ -112,7 +112,7 @@ class Asking(Remembering):
             start, end = (time_of_minute(minute) for minute in (event.start, event.end))
             request = request.model_copy(update={"start": start, "end": end, "dry_run": event.dry})
         if role == "reject" and number is not None:
-            wish.inputs = self.inputs_of(self.increments.get(number))
+            wish.inputs = self.inputs_of(self.snapshot.get(number))
         if role == "reinstate" and number is not None:
             wish.inputs = self._rejected[number]
         fix_request(self.flow.layout.run(wish.run_id), request)
@@ -203,9 +203,9 @@ class Asking(Remembering):
         self.note_placed()
 
     def _let_out(self, event: LetOut) -> None:
-        held = [one for one in self.increments.all() if one.state is State.HELD]
+        held = [one for one in self.snapshot.increments if one.state is State.HELD]
         for one in held if event.everything else held[:1]:
-            if self.increments.get(one.number).state is not State.HELD:
+            if self.snapshot.get(one.number).state is not State.HELD:
                 # Another run was asked for the same, and its gate has judged it again.
                 continue
             wish = next((w for w in self._wishes if w.increment == one.number), None)

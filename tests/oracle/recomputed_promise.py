@@ -19,7 +19,8 @@ from tests.oracle.recorded import Taken, batches
 from tests.oracle.times import HOUR as HOUR_MS
 from tests.oracle.times import ms_of_time
 from tidemill.contract.report import Report, Step
-from tidemill.increments.increments import Increment, Increments, State
+from tidemill.increments.increments import Increment, State
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.run_increment import read_run_increment
@@ -73,13 +74,13 @@ class Remembering(Play):
         return self.versions.models[self._code, self._rule]
 
     @property
-    def increments(self) -> Increments:
-        return Increments(self.flow.layout.increments)
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self.flow.layout)
 
     def wanted(self, role: str) -> int | None:
         """The increment that a decision is about, None where there is none."""
         if role == "reject":
-            held = (one for one in self.increments.all() if one.state is State.HELD)
+            held = (one for one in self.snapshot.increments if one.state is State.HELD)
             return next((one.number for one in held), None)
         if role == "reinstate":
             gone_out = {event.increment for event in self._events()}
@@ -235,7 +236,7 @@ class Remembering(Play):
         return read_run_increment(self.flow.layout.run(run_id))
 
     def _requested(self, number: int | None) -> Any:
-        return None if number is None else self.increments.get(number).sealed.recomputation
+        return None if number is None else self.snapshot.get(number).sealed.recomputation
 
     def _events(self) -> list[Any]:
         return Journal(self.flow.layout.journal).events()

@@ -25,7 +25,7 @@ from tests.oracle.shipped import Shipped
 from tidemill.engine.recompute import recompute, strategy
 from tidemill.engine.run import ingest
 from tidemill.increments.exclusions import Excluded
-from tidemill.increments.increments import Increments
+from tidemill.increments.snapshot import Snapshot
 from tidemill.publish import swap_order
 from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.target import DeltaTarget
@@ -112,15 +112,15 @@ def delay_the_watermark_by_a_window(patch: Patch) -> None:
 
 
 def publish_out_of_order(patch: Patch) -> None:
-    append_passed, in_order = Entries.append_passed, Increments.in_order
+    append_passed, waiting = Entries.append_passed, Snapshot.waiting
 
     def whatever_has_passed(entries: Entries) -> None:
         with Patch.context() as inside:
-            passed = lambda found: [one for one in in_order(found) if one.may_go_out]  # noqa: E731
-            inside.setattr(Increments, "in_order", passed)
+            passed = lambda found: [one for one in waiting(found) if one.may_go_out]  # noqa: E731
+            inside.setattr(Snapshot, "waiting", passed)
             append_passed(entries)
 
-    patch.setattr(Entries, "let_out", whatever_has_passed)
+    patch.setattr(Entries, "append_passed", whatever_has_passed)
     patch.setattr(DeltaPosition, "check", lambda *_: None)
 
 

@@ -92,7 +92,7 @@ def test_a_ledger_that_names_other_files_than_were_judged(passed: History) -> No
 
 
 def test_a_verdict_on_another_set(passed: History) -> None:
-    found = passed.increments.get(2).verdict
+    found = passed.snapshot.get(2).verdict
     assert found is not None
     other: Verdict = found.model_copy(update={"files_hash": "0" * 64})
     passed.increments.judge(other)

@@ -44,9 +44,9 @@ def once(action: Callable[[], object]) -> Callable[[], None]:
 def put_into_the_journal(history: History, number: int) -> Event:
     """The event of an increment, whatever has become of it; no target gets it."""
     with history.run("paused").hold("publish") as held:
-        entries = Entries(held)
-        entries._append(history.increments.get(number))
-    return entries.events[-1]
+        entries = Entries(held, history.snapshot)
+        entries.append(entries.snapshot.get(number))
+    return entries.snapshot.events[-1]
 
 
 def reasons(history: History) -> dict[int, str]:
@@ -111,7 +111,8 @@ def test_it_is_looked_at_once_more_before_a_target_gets_it(published: History) -
     put_into_the_journal(published, 3)
     put_into_the_journal(published, swap)
     with published.run("next").hold("publish") as held:
-        run = CatchUp(held, targets_of(published.pipeline, held.epoch, print))
+        targets = targets_of(published.pipeline, held.epoch, print)
+        run = CatchUp(held, published.snapshot, targets)
         with pytest.raises(EventOvertaken) as refused:
             run.run()
     assert (refused.value.seq, refused.value.increment) == (3, swap)
@@ -137,8 +138,8 @@ def test_a_redo_of_what_consumers_have_seen_stands_for_nothing(published: Histor
     redo = made_again(
         published, rows(20), kind="redo", first=1, last=1, seq=1, supersedes=(passed,)
     )
-    assert published.increments.get(passed).state is State.PASSED
-    assert published.increments.get(redo).state is State.SUPERSEDED
+    assert published.snapshot.get(passed).state is State.PASSED
+    assert published.snapshot.get(redo).state is State.SUPERSEDED
     later = published.increment(rows(4))
     assert published.publish("next").outcome is Outcome.DONE
     assert published.ids() == [1, 2, 4, 30]

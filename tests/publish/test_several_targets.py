@@ -64,7 +64,8 @@ def history(history: History) -> History:
 
 
 def catch_up(history: History, *shelves: Target) -> list[tuple[int, str]]:
-    run = CatchUp(history.run("run").holding(Lease(history.layout.lease, 99)), shelves)
+    held = history.run("run").holding(Lease(history.layout.lease, 99))
+    run = CatchUp(held, history.snapshot, shelves)
     return [(event.increment, applied.target) for event, applied in run.run()]
 
 

@@ -135,6 +135,6 @@ def test_rows_that_a_table_with_keys_could_not_take_are_refused_before_they_go_o
     unfit = made_again(history, [row(2), row(2), row(3)], kind="redo")
     fit = made_again(history, [row(2), row(3)], kind="redo")
     with pytest.raises(KeyRepeated) as refused:
-        refuse_repeated_keys(history.pipeline, history.increments.get(unfit).sealed)
+        refuse_repeated_keys(history.pipeline, history.snapshot.get(unfit).sealed)
     assert (refused.value.keys, refused.value.targets) == (("id",), ("postgres.none.t",))
-    refuse_repeated_keys(history.pipeline, history.increments.get(fit).sealed)
+    refuse_repeated_keys(history.pipeline, history.snapshot.get(fit).sealed)

@@ -25,6 +25,7 @@ from tidemill.contract.report import Outcome, Report
 from tidemill.generations.build import GenerationBuild
 from tidemill.increments.increments import Increments, State
 from tidemill.increments.records import Rejection, Release, Sealed, Verdict
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.event import Announced, Applied, Event, Withdrawal
 from tidemill.journal.journal import Journal
 from tidemill.journal.published_files import PublishedFiles, files_now
@@ -151,7 +152,7 @@ def test_the_journal_says_what_was_published_and_why(root: Path) -> None:
 
 
 def test_increments_are_in_the_state_they_were_left_in(root: Path) -> None:
-    found = Increments(root / "sales" / "increments").all()
+    found = Snapshot(Layout(root, "sales")).increments
     states = {increment.number: increment.state for increment in found}
     assert states[4] is State.REJECTED
     assert states[5] is State.HELD
@@ -160,7 +161,7 @@ def test_increments_are_in_the_state_they_were_left_in(root: Path) -> None:
     assert {states[number] for number in (1, 2, 3, 8, 9, 10)} == {State.PASSED}
     (released,) = [one.release for one in found if one.release is not None]
     assert (released.by, released.reason) == ("ada", "the sums were wrong")
-    assert Increments(root / "orders" / "increments").get(1).sealed.net is not None
+    assert Increments(root / "orders" / "increments").sealed(1).net is not None
 
 
 def test_the_live_generation_is_the_last_that_took_over(root: Path) -> None:

@@ -280,7 +280,7 @@ def reject_increment(history: History, number: int) -> None:
     history.increments.decide(
         Rejection(
             increment=number,
-            files_hash=history.increments.get(number).sealed.files_hash,
+            files_hash=history.snapshot.get(number).sealed.files_hash,
             by="ann",
             reason="a test file",
             rejected=datetime.now(UTC),

@@ -26,6 +26,7 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.project import Project
 from tidemill.contract.report import Report
 from tidemill.increments.increments import Increments, Release, Sealed, Verdict
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event, Journal
 from tidemill.ledger.generation_note import GenerationNote, hash_of_spec, keys_of, writes_of
 from tidemill.ledger.input_file import hashed_sources
@@ -118,6 +119,10 @@ class History(Seen):
     @property
     def increments(self) -> Increments:
         return Increments(self.layout.increments)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self.layout)
 
     @property
     def journal(self) -> Journal:
@@ -247,10 +252,11 @@ class History(Seen):
         """Seal everything committed and not yet sealed."""
         run_id = run_id or f"run-{max(self.increments.numbers(), default=0) + 1}"
         lease = Lease(self.layout.lease, newest_epoch(self.layout.lease))
-        number = seal(RunContext(self.pipeline, run_id, lambda _: None).holding(lease))
+        run = RunContext(self.pipeline, run_id, lambda _: None).holding(lease)
+        number = seal(run, self.snapshot)
         assert number is not None
         remember(self.layout.run(run_id), number)
-        return self.increments.get(number).sealed
+        return self.snapshot.get(number).sealed
 
     def judge(
         self,
@@ -262,7 +268,7 @@ class History(Seen):
             Verdict(
                 increment=number,
                 outcome=outcome,
-                files_hash=self.increments.get(number).sealed.files_hash,
+                files_hash=self.snapshot.get(number).sealed.files_hash,
                 suite_hash="suite",
                 gate_hash="gate",
                 engine="in_process",
@@ -287,7 +293,7 @@ class History(Seen):
         return sealed.increment
 
     def release(self, number: int, by: str = "ann", reason: str = "known") -> None:
-        sealed = self.increments.get(number).sealed
+        sealed = self.snapshot.get(number).sealed
         self.increments.decide(
             Release(
                 increment=number,

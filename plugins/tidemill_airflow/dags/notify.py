@@ -205,10 +205,11 @@ def _role(context: Context) -> Role:
 
 def _is_held(layout: Layout) -> bool:
     # Imported here, because it costs what a DAG file must not.
-    from tidemill.increments import increments
+    from tidemill.increments.increment import State
+    from tidemill.increments.snapshot import Snapshot
 
-    states = (one.state for one in increments.Increments(layout.increments).in_order())
-    return increments.State.HELD in states
+    states = (one.state for one in Snapshot(layout).in_order())
+    return State.HELD in states
 
 
 def _state(report: Report | None) -> State:

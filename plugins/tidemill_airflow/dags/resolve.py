@@ -183,9 +183,9 @@ def question(pipeline: Pipeline, request: RunRequest) -> str:
 def _known(pipeline: Pipeline, number: int) -> list[str]:
     """Facts on an increment, and why its gate held it."""
     # Imported here, because it costs what a DAG file must not.
-    from tidemill.increments.increments import Increments
+    from tidemill.increments.snapshot import Snapshot
 
-    found = Increments(pipeline.layout.increments).get(number)
+    found = Snapshot(pipeline.layout).get(number)
     sealed = found.sealed
     lines = [
         f"increment: {found.state}, {sealed.rows:,} rows and {sealed.rejected:,} rejected, sealed "

@@ -31,8 +31,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome
 from tidemill.file_formats.delta import open_dataset
-from tidemill.increments.increments import Increments
-from tidemill.journal.journal import Journal
+from tidemill.increments.snapshot import Snapshot
 from tidemill_airflow.local.environment import Kept
 from tidemill_airflow.local.quiet import quiet
 from tidemill_airflow.local.up import refuse_if_up
@@ -71,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     dag = _prepare(kept, log)
     runs: list[str] = []
     for day in range(1, DAYS + 1):
-        if day == DAYS and Increments(layout.increments).all():
+        if day == DAYS and Snapshot(layout).increments:
             say(f"  [bold]$ {shlex.join(RELEASE)}[/]")
             with quiet(log):
                 subprocess.run(RELEASE, check=False)
@@ -123,15 +122,14 @@ def _what_happened(layout: Layout, run_id: str) -> str:
 
 
 def _show_increments(console: Console, layout: Layout, runs: list[str]) -> None:
-    journal = Journal(layout.journal)
-    published = journal.published()
+    snapshot = Snapshot(layout)
     table = Table(title="What the runs did", title_justify="left")
     for column in ("run", "increment", "rows", "rejected", "verdict", "version"):
         table.add_column(column, justify="right" if column in ("rows", "rejected") else "left")
-    for increment in Increments(layout.increments).all():
+    for increment in snapshot.increments:
         sealed, verdict, release = increment.sealed, increment.verdict, increment.release
-        event = journal.of_increment(sealed.increment)
-        applied = published.get(event.seq) if event else None
+        event = snapshot.event_of.get(sealed.increment)
+        applied = snapshot.published.get(event.seq) if event else None
         said = verdict.outcome if verdict else "none"
         table.add_row(
             f"day {runs.index(sealed.run_id) + 1}" if sealed.run_id in runs else sealed.run_id,
@@ -164,8 +162,9 @@ def _show_table(console: Console, layout: Layout) -> None:
 
 def _as_it_should(layout: Layout) -> bool:
     """Whether all days went out in order, the bad one by a release."""
-    out = [event.increment for event in Journal(layout.journal).events()]
-    released = [one.number for one in Increments(layout.increments).all() if one.release]
+    snapshot = Snapshot(layout)
+    out = [event.increment for event in snapshot.events]
+    released = [one.number for one in snapshot.increments if one.release]
     return out == [*range(1, DAYS + 1)] and released == [BAD_DAY]
 
 

@@ -17,6 +17,7 @@ from pydantic import AliasChoices, Field
 from tidemill.contract.document import Document
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.increments.exclusions import Excluded, excluded
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import Takeover, generation_of, next_generation, read_takeovers
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
@@ -106,7 +107,7 @@ def begin_build(
             excludes=tuple(excludes),
             spec_hash=hash_of_spec(pipeline.spec),
             code_hash=hash_of_file(pipeline.transform_file),
-            excluded_hash=hash_of_excluded(excluded(layout)),
+            excluded_hash=hash_of_excluded(excluded(Snapshot(layout))),
             began=datetime.now(UTC),
             epoch=epoch,
         )
@@ -125,7 +126,7 @@ def build_of_run(
     if not own:
         return None
     code = (hash_of_spec(pipeline.spec), hash_of_file(pipeline.transform_file))
-    today = (*code, hash_of_excluded(excluded(pipeline.layout)))
+    today = (*code, hash_of_excluded(excluded(Snapshot(pipeline.layout))))
     same = (one for one in own if (one.spec_hash, one.code_hash, one.excluded_hash) == today)
     return next(same, None)
 
@@ -168,7 +169,7 @@ def left_out(pipeline: Pipeline) -> Excluded:
     generation = generation_of(pipeline)
     if generation == FIRST_GENERATION or not generation.startswith(LIVE):
         return Excluded()
-    known = excluded(pipeline.layout)
+    known = excluded(Snapshot(pipeline.layout))
     own = [one for one in unfinished_builds(pipeline.layout) if one.generation == generation]
     files = {file for one in own for file in one.excludes}
     return Excluded(known.files | files, known.ranges)

@@ -10,10 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tidemill.contract.layout import Layout
-from tidemill.increments.increments import Increments
-from tidemill.journal.journal import Journal
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.recomputation import Recomputation
-from tidemill.journal.takeovers import read_takeovers
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.source_record import kafka_sources
 from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, read_initial_offsets
@@ -44,35 +42,27 @@ class Excluded:
         )
 
 
-def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
+def excluded(snapshot: Snapshot, but: Iterable[int] = ()) -> Excluded:
     """The excluded input.
 
     Args:
-        but: The rejected increments that are about to be taken back.
+        snapshot: The journal and the increments.
+        but: The rejected increments that are about to be reinstated.
     """
-    increments = Increments(layout.increments).all()
-    events = Journal(layout.journal).events()
-    back = {
-        number
-        for event in events
-        if event.recomputation
-        for number in event.recomputation.reinstates
-    }
-    files = {
-        file
-        for one in events
-        if one.recomputation is not None
-        for file in one.recomputation.excludes
-    }
-    files.update(file for takeover in read_takeovers(layout.home) for file in takeover.excludes)
+    recomputations = [
+        event.recomputation for event in snapshot.events if event.recomputation is not None
+    ]
+    back = {number for one in recomputations for number in one.reinstates}
+    files = {file for one in recomputations for file in one.excludes}
+    files.update(file for takeover in snapshot.takeovers for file in takeover.excludes)
     ranges: dict[str, list[Range]] = {}
-    for increment in increments:
+    for increment in snapshot.increments:
         if increment.rejection is None or increment.number in {*back, *but}:
             continue
-        place = increment.sealed.covers
-        ledger = Ledger(layout, place.generation)
-        batches = ledger.batches(max(0, place.first - 1), place.last)
-        before = batches.pop(0) if place.first else None
+        covered = increment.sealed.covers
+        ledger = Ledger(snapshot.layout, covered.generation)
+        batches = ledger.batches(max(0, covered.first - 1), covered.last)
+        before = batches.pop(0) if covered.first else None
         for batch in batches:
             files.update(batch.inputs)
             for source, read in _ranges(ledger, batch, before).items():
@@ -82,12 +72,13 @@ def excluded(layout: Layout, but: Iterable[int] = ()) -> Excluded:
 
 
 def without(layout: Layout, recomputation: Recomputation) -> Excluded:
-    """The input that a computation leaves out.
+    """The input that a recomputation leaves out.
 
     Args:
-        recomputation: What it excludes is out, and what it reinstates is not.
+        layout: The pipeline's layout.
+        recomputation: It excludes files, and counts the increments that it reinstates.
     """
-    known = excluded(layout, recomputation.reinstates)
+    known = excluded(Snapshot(layout), recomputation.reinstates)
     return Excluded(known.files | {*recomputation.excludes}, known.ranges)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
 from tidemill.contract.document import FrozenModel
-from tidemill.contract.layout import Layout
-from tidemill.increments.increments import Increment, Increments
-from tidemill.journal.journal import Applied, Journal
+from tidemill.increments.increment import Increment
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.journal import Applied
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import BatchRange, RecomputationKind
 
@@ -64,26 +63,19 @@ class IncrementStatus(FrozenModel):
     os_user: str | None = None
 
 
-def read_increments(layout: Layout) -> tuple[IncrementStatus, ...]:
+def read_increments(snapshot: Snapshot) -> tuple[IncrementStatus, ...]:
     """Every increment, in order."""
-    return tuple(_increments(layout))
-
-
-def _increments(layout: Layout) -> Iterator[IncrementStatus]:
-    journal = Journal(layout.journal)
-    published = journal.published()
-    applied = {event.increment: published.get(event.seq) for event in journal.events()}
-    in_the_way: int | None = None
-    increments = Increments(layout.increments)
+    applied = {number: snapshot.published.get(e.seq) for number, e in snapshot.event_of.items()}
     behind: dict[int, int | None] = {}
-    for increment in increments.in_order():
+    in_the_way: int | None = None
+    for increment in snapshot.in_order():
         number = increment.number
         behind[number] = in_the_way
         if in_the_way is None and number not in applied and not increment.may_go_out:
             in_the_way = number
-    for increment in increments.all():
-        number = increment.number
-        yield _status(increment, applied.get(number), behind.get(number))
+    return tuple(
+        _status(one, applied.get(one.number), behind.get(one.number)) for one in snapshot.increments
+    )
 
 
 def _status(

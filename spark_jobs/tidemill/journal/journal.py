@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -21,22 +20,9 @@ from pathlib import Path
 from tidemill.journal.event import Announced, Applied, Event, EventKind, Withdrawal
 from tidemill.storage import documents
 
-__all__ = ["Announced", "Applied", "Event", "EventKind", "Journal", "Reading", "Withdrawal"]
+__all__ = ["Announced", "Applied", "Event", "EventKind", "Journal", "Withdrawal"]
 
 WITHDRAWN = ".withdrawn"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The journal at one moment: what a decision about the next event is made on.
-
-    Args:
-        events: Those that count, in order.
-        last: The number of the last event, be it withdrawn or not; 0 for none.
-    """
-
-    events: tuple[Event, ...]
-    last: int
 
 
 class Journal:
@@ -68,12 +54,6 @@ class Journal:
             event = self.event(number)
             if event is not None:
                 yield event
-
-    def read(self) -> Reading:
-        """The journal as it is now."""
-        # The number first: an event that comes between is then in the way of the next one.
-        last = self.newest()
-        return Reading(tuple(self.events()), last)
 
     def event(self, seq: int) -> Event | None:
         """One event, None where there is none that counts."""
@@ -159,9 +139,6 @@ class Journal:
         """Write down what a target made of an event, once; what is written down now."""
         name = f"{applied.seq:06d}.{applied.target}.json"
         return documents.put_if_absent(self.folder / name, applied)
-
-    def of_increment(self, number: int) -> Event | None:
-        return next((event for event in self.events() if event.increment == number), None)
 
     def unannounced(self) -> tuple[Event, ...]:
         """Events that are visible to consumers and not announced yet."""

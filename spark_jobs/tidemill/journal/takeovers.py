@@ -85,29 +85,22 @@ def generation_of(pipeline: Pipeline) -> str:
     return pipeline.generation or current(pipeline.layout)
 
 
-def first_of(layout: Layout, generation: str) -> int:
-    """The first batch of a generation's own; those of a fork before it are another's."""
-    born = (
-        takeover.first
-        for takeover in read_takeovers(layout.home)
-        if takeover.generation == generation
-    )
-    return next(born, 0)
+def lineage(layout: Layout, generation: str) -> dict[str, int]:
+    """The generations whose batches a generation continues, each with the first of its own.
 
-
-def last_published(layout: Layout, generation: str) -> int:
-    """The last batch of a generation that is in the journal, be it as another's; -1 for none."""
-    events = Journal(layout.journal).events()
-    lasts = [one.last for one in events if one.generation == generation and one.kind != "swap"]
-    return max((*lasts, first_of(layout, generation) - 1))
+    The generation comes first, then the one that it was forked from, and so on.
+    """
+    forks = {one.generation: one for one in read_takeovers(layout.home) if one.kind == "fork"}
+    ancestors = {}
+    while (fork := forks.get(generation)) is not None:
+        ancestors[generation] = fork.first
+        generation = fork.predecessor
+    return {**ancestors, generation: 0}
 
 
 def owner(layout: Layout, generation: str, batch: int) -> str:
-    """The generation whose own a batch is: of a fork's first ones the one it was forked from."""
-    for takeover in reversed(read_takeovers(layout.home)):
-        if takeover.generation == generation and batch < takeover.first:
-            generation = takeover.predecessor
-    return generation
+    """The generation that ran a batch: for the first batches of a fork an earlier one."""
+    return next(name for name, first in lineage(layout, generation).items() if first <= batch)
 
 
 def next_generation(layout: Layout) -> str:

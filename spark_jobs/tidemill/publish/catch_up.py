@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemill.contract.errors import TidemillError, TransientError
-from tidemill.journal.journal import Applied, Event, Journal
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.journal import Applied, Event
 from tidemill.publish.outgoing_event import Outgoing
 from tidemill.publish.swap_order import overtaken
 from tidemill.publish.target import Target
@@ -27,10 +28,11 @@ class CatchUp:
         targets: The head target first.
     """
 
-    def __init__(self, run: LeasedRun, targets: Sequence[Target]) -> None:
+    def __init__(self, run: LeasedRun, snapshot: Snapshot, targets: Sequence[Target]) -> None:
         self.context = run
         self.targets = targets
-        self.journal = Journal(run.layout.journal)
+        self.snapshot = snapshot
+        self.journal = snapshot.journal
         self.failed: dict[str, TidemillError] = {}
 
     def run(self) -> list[tuple[Event, Applied]]:
@@ -42,7 +44,7 @@ class CatchUp:
         """
         done = []
         due = {target.name: set(self.journal.behind(target.name)) for target in self.targets}
-        events = self.journal.events()
+        events = self.snapshot.events
         for number, event in enumerate(events):
             outgoing = Outgoing(self.context.pipeline, event, self.context.epoch)
             for target in self.targets:
@@ -94,7 +96,7 @@ class CatchUp:
         return applied
 
     def _refuse_overtaken(self, event: Event, before: Sequence[Event]) -> None:
-        why = overtaken(self.context.layout, event, before)
+        why = overtaken(self.snapshot, event, before)
         if why is not None:
             raise EventOvertaken(
                 f"Event {event.seq} of the journal, of increment {event.increment:06d}, came too "

@@ -23,8 +23,8 @@ from tidemill.storage import documents
 
 def fences_on_disk(layout: Layout) -> list[Fence]:
     """The fences of a pipeline that cost neither a connection nor a look at its whole past."""
-    increments = Increments(layout.increments)
-    newest = [increments.get(number) for number in increments.numbers()[-1:]]
+    store = Increments(layout.increments)
+    newest = [_read(store, number) for number in store.numbers()[-1:]]
     found = [
         _of_table(layout.table),
         _of_table(layout.rejected),
@@ -42,7 +42,8 @@ def all_fences(pipeline: Pipeline) -> list[Fence]:
         TargetUnreachable: a database does not answer.
     """
     layout = pipeline.layout
-    every = _of_increments(layout, Increments(layout.increments).all())
+    store = Increments(layout.increments)
+    every = _of_increments(layout, [_read(store, number) for number in store.numbers()])
     found = {fence.where: fence for fence in fences_on_disk(layout)}
     found |= {} if every is None or not every.epoch else {every.where: every}
     for target in targets_of(pipeline, 0, lambda _: None):
@@ -76,6 +77,11 @@ def _of_journal(layout: Layout) -> Fence | None:
     last = documents.newest(layout.journal)
     event = Journal(layout.journal).event(last) if last else None
     return Fence(where=str(layout.journal), epoch=event.epoch) if event else None
+
+
+def _read(store: Increments, number: int) -> Increment:
+    # Epochs are wanted, whatever the journal, which may be set back too, says of the increment.
+    return store.read(store.sealed(number), superseded=False)
 
 
 def _of_increments(layout: Layout, increments: Iterable[Increment]) -> Fence | None:

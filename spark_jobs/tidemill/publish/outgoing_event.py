@@ -44,7 +44,7 @@ class Outgoing:
 
     @cached_property
     def sealed(self) -> Sealed:
-        return Increments(self.pipeline.layout.increments).get(self.event.increment).sealed
+        return Increments(self.pipeline.layout.increments).sealed(self.event.increment)
 
     @cached_property
     def audited(self) -> list[Audited]:

@@ -1,11 +1,11 @@
-"""Decides whether a swap may enter the journal: only if no other event touched its partitions.
+"""Keeps a swap from removing rows that were published after it was computed.
 
-Events are put there by number and never over one another, so whoever is first is first, and every
-target applies them in that order. A swap that was computed as of event `made.seq` and finds a later
-one in its partitions would take that one's rows away: it is not placed, and is computed again.
+Every target applies the journal's events in the order of their numbers. A swap knows the last
+event that it was computed with, `recomputation.seq`. If a later event touches its partitions, the
+swap would remove that event's rows: it is not added to the journal, and is computed again.
 
-A writer that was paused between that look and its event may write the event all the same. So it is
-looked at once more before it is applied, and withdrawn if it came too late.
+A writer that was paused after this check may still add its event. So the check is repeated before a
+target applies an event, and an event that came too late is withdrawn.
 """
 
 from __future__ import annotations
@@ -18,42 +18,43 @@ import pyarrow.parquet as pq
 
 from tidemill.contract.layout import Layout
 from tidemill.increments.increments import Increments
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import Recomputation
 from tidemill.ledger.ledger import Ledger
 
-# What their text is in a directory's name is what Arrow makes of them too.
+# Arrow writes these types as text in the same way as Spark names directories.
 PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_date, pa.types.is_integer)
 
 
 def conflicting_event(
     layout: Layout, recomputation: Recomputation, events: Iterable[Event]
 ) -> Event | None:
-    """The first event that a swap would undo, None where it may take its place.
+    """The first event whose rows a swap would remove; None where it may be added to the journal.
 
     Args:
         layout: The pipeline's layout.
-        recomputation: The swap's.
-        events: That come before it, in order.
+        recomputation: The recomputation that the swap publishes.
+        events: The events before the swap, in order.
     """
     later = (event for event in events if event.seq > recomputation.seq)
     if recomputation.kind == "rebuild":
         return next(later, None)
     partitions = recomputation.partitions
     if partitions is None:
-        # It takes nothing away; but a table that was replaced has its rows already.
+        # It removes nothing; but a table that was replaced since has its rows already.
         return next((event for event in later if event.kind == "replace"), None)
     return next((event for event in later if touches(layout, event, partitions)), None)
 
 
-def overtaken(layout: Layout, event: Event, events: Sequence[Event]) -> str | None:
+def overtaken(snapshot: Snapshot, event: Event, events: Sequence[Event]) -> str | None:
     """The reason why an event can never be applied: its writer decided too late.
 
     Args:
-        layout: The pipeline's layout.
-        event: An event of the pipeline's journal.
-        events: That come before it, in order.
+        snapshot: The journal and the increments.
+        event: An event of the journal.
+        events: The events before it, in order.
 
     Returns:
         A phrase; None where it can go out.
@@ -64,13 +65,13 @@ def overtaken(layout: Layout, event: Event, events: Sequence[Event]) -> str | No
         if other is not None:
             return f"event {other.seq}, of increment {other.increment:06d}, has its batches"
     elif event.recomputation is not None:
-        other = conflicting_event(layout, event.recomputation, events)
+        other = conflicting_event(snapshot.layout, event.recomputation, events)
         if other is not None:
             return (
                 f"event {other.seq}, of increment {other.increment:06d}, came before it and "
                 "touches what it replaces"
             )
-    if Increments(layout.increments).get(event.increment).superseded:
+    if snapshot.get(event.increment).superseded:
         return f"another has taken the place of increment {event.increment:06d}"
     return None
 
@@ -81,12 +82,12 @@ def _same_batches(one: Event, other: Event) -> bool:
 
 
 def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
-    """Whether an event put rows into some partitions, or took them away.
+    """Whether an event added rows to some partitions or removed rows there, or may have done so.
 
     Args:
         layout: The pipeline's layout.
         event: An event of the pipeline's journal.
-        partitions: Where it cannot be told, it did.
+        partitions: The partitions.
     """
     if event.kind == "reject":
         return False
@@ -96,14 +97,14 @@ def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
     if removed is not None:
         return removed.overlap(partitions)
     increments = Increments(layout.increments)
-    net = increments.get(event.increment).sealed.net
+    net = increments.sealed(event.increment).net
     if net is not None:
         folder = increments.folder_of(event.increment)
         return any(_holds_rows_of(folder / file.path, partitions) for file in net)
-    place = event.stored_in
+    stored = event.stored_in
     return any(
         partitions.hold(file.partition)
-        for batch in Ledger(layout, place.generation).batches(place.first, place.last)
+        for batch in Ledger(layout, stored.generation).batches(stored.first, stored.last)
         for file in batch.outputs
         if file.rows and not file.rejected
     )

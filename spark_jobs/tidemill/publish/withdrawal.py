@@ -1,13 +1,14 @@
-"""Withdraws events from the journal, which is possible until a target has applied them.
+"""Withdraws events from the journal, which is possible as long as no target has applied them.
 
-An event that was overtaken could be applied by no target, and all later ones would wait behind it;
-so publish withdraws it. Any other event is withdrawn by a person (`tidemill journal withdraw`).
+No target may apply an event that came too late, and all later events would wait behind it; so
+publish withdraws it. A person withdraws any other event (`tidemill journal withdraw`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.publish.delta.commit import fence
 from tidemill.publish.rejected.table import RejectedTable
@@ -16,29 +17,32 @@ from tidemill.publish.target import HeadUnexplained, Target
 from tidemill.storage.run_context import LeasedRun
 
 
-def withdraw_overtaken(run: LeasedRun, targets: Sequence[Target]) -> None:
+def withdraw_overtaken(run: LeasedRun, snapshot: Snapshot, targets: Sequence[Target]) -> None:
     """Withdraw every event that came too late and that no target has applied.
 
     Args:
         pipeline: The pipeline of the journal.
         targets: The pipeline's targets.
         run: The run; its log gets a line for each of them.
+        snapshot: Read under the lease; it is read again after an event was withdrawn.
 
     Raises:
         LeaseLost: a newer epoch took over.
         TargetUnreachable: it is unknown whether a target has such an event.
     """
-    journal = Journal(run.layout.journal)
+    journal = snapshot.journal
     due = set(journal.behind(targets[0].name)) if targets else set()
     before: list[Event] = []
-    for event in journal.events() if due else ():
+    for event in [*snapshot.events] if due else ():
         why = None
         if event.seq in due and not journal.targets_of(event.seq):
-            why = overtaken(run.layout, event, before)
+            why = overtaken(snapshot, event, before)
         if why is None or target_that_has(run, event, targets) is not None:
             before.append(event)
             continue
         withdraw_event(run, event, reason=why)
+        # Without it other increments may be superseded, and another generation live.
+        snapshot.read()
         run.log(f"event {event.seq}, of increment {event.increment:06d}, is withdrawn: {why}")
 
 

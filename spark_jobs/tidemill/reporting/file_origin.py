@@ -10,6 +10,7 @@ from typing import Literal
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
+from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.ledger.ledger import Batch, InputFile, Ledger, OutputFile
 from tidemill.ledger.manifests import read_attempts
@@ -71,7 +72,7 @@ def origins(root: Path, given: str) -> list[Origin]:
 
 
 def _of_pipeline(layout: Layout, wanted: _Wanted) -> Iterator[Origin]:
-    increments = read_increments(layout)
+    increments = read_increments(Snapshot(layout))
     for folder in sorted((layout.home / "ledger").iterdir()):
         ledger = Ledger(layout, folder.name)
         for batch in _own(ledger):

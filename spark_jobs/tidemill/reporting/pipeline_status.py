@@ -18,10 +18,8 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Step
 from tidemill.file_formats.delta import Head, read_head
 from tidemill.generations.build import newest_builds
-from tidemill.increments.increments import Increments
+from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.status import IncrementStatus, read_increments
-from tidemill.journal.journal import Journal
-from tidemill.journal.takeovers import current
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.late_rows import LateLog
 from tidemill.ledger.ledger import Ledger
@@ -106,11 +104,11 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
     Raises:
         TornDocument: one of our documents is damaged.
     """
-    increments, journal = read_increments(layout), Journal(layout.journal)
-    generation = current(layout)
+    snapshot = Snapshot(layout)
+    generation = snapshot.generation
     latest = Ledger(layout, generation).latest()
     note = read_note(layout, generation)
-    sealed = Increments(layout.increments).last_sealed(generation)
+    sealed = snapshot.last_sealed(generation)
     return PipelineStatus(
         pipeline=layout.name,
         generation=generation,
@@ -118,11 +116,11 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
         pipeline_class=None if note is None else note.pipeline_class,
         batches=latest + 1,
         unsealed=latest - sealed,
-        increments=increments,
+        increments=read_increments(snapshot),
         table=read_head(layout.table),
         rejected=read_head(layout.rejected),
         late=LateLog(layout, generation).total(),
-        lagging={name: lag for name in targets if (lag := len(journal.behind(name)))},
+        lagging={name: lag for name in targets if (lag := len(snapshot.journal.behind(name)))},
         last_run=_last_run(layout.runs),
         writer=_writer(layout),
     )

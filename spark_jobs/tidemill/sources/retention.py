@@ -13,7 +13,7 @@ from typing import Any
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.layout import Layout
 from tidemill.increments.exclusions import Excluded
-from tidemill.journal.takeovers import last_published
+from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
@@ -82,17 +82,17 @@ class Part:
 
 
 def published_input(
-    layout: Layout, generation: str, but: Excluded
+    snapshot: Snapshot, generation: str, but: Excluded
 ) -> tuple[Part, dict[str, Offsets]]:
     """The published input of a generation, and where its Kafka sources begin.
 
     Args:
-        layout: The pipeline's layout.
+        snapshot: The journal and the increments.
         generation: The live one.
         but: The input that does not count; records are not checked against other generations.
     """
-    ledger = Ledger(layout, generation)
-    batches = ledger.batches(last=last_published(layout, generation))
+    ledger = Ledger(snapshot.layout, generation)
+    batches = ledger.batches(last=snapshot.last_published(generation))
     gone = {_identity(file) for file in but.files}
     read = {(one.source, one.path): one for batch in batches for one in batch.inputs}
     until = _positions(ledger, batches)

@@ -19,12 +19,12 @@ from tidemill.compatibility.compare import refuse_changes
 from tidemill.compatibility.source_identity import verify_sources
 from tidemill.contract.errors import Refused
 from tidemill.contract.file_mode import open_to_others
-from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
 from tidemill.contract.syntax.quantities import sum_if_known
 from tidemill.generations.execution import verify_execution
 from tidemill.generations.verify import Generation, open_generation
-from tidemill.increments.increments import Increments, State
+from tidemill.increments.increment import State
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill.ledger.ledger import Batch
 from tidemill.ledger.run_increment import read_run_increment
@@ -85,12 +85,10 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
         return asked(run, request, generation)
     verify_execution(generation, continuous=continuous)
     batches = generation.ledger.batches()
-    increments = Increments(layout.increments)
-    journal = Journal(layout.journal)
-    _log_what_is_missing(run, journal)
-    visible = journal.published()
-    published = {event.increment for event in journal.events() if event.seq in visible}
-    first = _first_unpublished(increments, generation.name, published)
+    snapshot = Snapshot(layout)
+    _log_what_is_missing(run, snapshot.journal)
+    visible = {event.increment for event in snapshot.events if event.seq in snapshot.published}
+    first = _first_unpublished(snapshot, generation.name, visible)
     _check_unpublished_files(generation, batches, first)
     verify_sources(layout, generation.name, pipeline.spec, batches)
     refuse_changes(pipeline, generation.note)
@@ -102,12 +100,11 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
         "backlog_bytes": sum_if_known(look.backlog_bytes for look in found),
         "sources": {look.source: look.as_dict() for look in found},
     }
-    own = _open_own(layout, run.run_id)
+    own = _open_own(snapshot, run.run_id)
     work = find_work(
         generation,
         found,
-        increments,
-        journal,
+        snapshot,
         own,
         targets=[target.name for target in pipeline.spec.publish],
         published=pipeline.spec.published,
@@ -117,7 +114,7 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
     check_overdue(run, found, batches, now or datetime.now(UTC))
-    held = [i for i in increments.in_order() if i.state is State.HELD and i.number not in published]
+    held = [i for i in snapshot.in_order() if i.state is State.HELD and i.number not in visible]
     if held:
         since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed
         reason = f"nothing new; increment {held[0].number:06d} is held since {since:%Y-%m-%d %H:%M}"
@@ -171,22 +168,22 @@ def _check_unpublished_files(generation: Generation, batches: list[Batch], first
         )
 
 
-def _first_unpublished(increments: Increments, generation: str, published: set[int]) -> int:
+def _first_unpublished(snapshot: Snapshot, generation: str, visible: set[int]) -> int:
     """The first batch of a generation of which the sink's own files are still to go out."""
     waiting = [
         one.sealed.first
-        for one in increments.in_order()
+        for one in snapshot.in_order()
         if one.sealed.generation == generation
-        and one.number not in published
+        and one.number not in visible
         and one.rejection is None
     ]
-    return min(waiting, default=increments.last_sealed(generation) + 1)
+    return min(waiting, default=snapshot.last_sealed(generation) + 1)
 
 
-def _open_own(layout: Layout, run_id: str) -> int | None:
-    """The increment that this run sealed at an earlier try, if no other has its place."""
-    own = read_run_increment(layout.run(run_id))
-    if own is None or Increments(layout.increments).get(own).superseded:
+def _open_own(snapshot: Snapshot, run_id: str) -> int | None:
+    """The increment that this run sealed at an earlier try, if no other has replaced it."""
+    own = read_run_increment(snapshot.layout.run(run_id))
+    if own is None or snapshot.get(own).superseded:
         return None
     return own
 

@@ -15,13 +15,12 @@ from tidemill.gate.engine_choice import choose_engine
 from tidemill.gate.suite import Suite, load_suite
 from tidemill.increments.increments import (
     Increment,
-    Increments,
     Sealed,
     State,
     Verdict,
     hash_of_files,
 )
-from tidemill.journal.journal import Journal
+from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember
@@ -48,38 +47,36 @@ def gate(run: RunContext) -> Ended:
         SealBroken: the ledger and the sealed set disagree.
     """
     layout = run.pipeline.layout
-    increments = Increments(layout.increments)
     with run.hold("gate") as held:
+        snapshot = Snapshot(layout)
         number = read_run_increment(layout.run(run.run_id))
         if number is None:
             if not _seals(run):
                 return Ended(Outcome.DONE, "nothing was computed that could be judged")
-            waits = _judge_orphans(held, increments)
+            waits = _judge_orphans(held, snapshot)
             if waits is not None:
                 return waits
-            number = _never_judged(increments) or seal(held)
+            number = _never_judged(snapshot) or seal(held, snapshot)
             if number is None:
                 return Ended(Outcome.DONE, "nothing new to judge")
             held.lease.check()
             remember(layout.run(run.run_id), number)
-        return judge_own(held, number)
+        return judge_own(held, snapshot, number)
 
 
-def judge_own(run: LeasedRun, number: int) -> Ended:
+def judge_own(run: LeasedRun, snapshot: Snapshot, number: int) -> Ended:
     """Judge an increment that is not published yet.
 
     Args:
         run: The run that judges it.
         number: The increment's number.
     """
-    layout = run.pipeline.layout
-    increments, journal = Increments(layout.increments), Journal(layout.journal)
-    event = journal.of_increment(number)
+    event = snapshot.event_of.get(number)
     if event is not None:
-        applied = journal.published().get(event.seq)
+        applied = snapshot.published.get(event.seq)
         where = f"already in version {applied.version}" if applied else "already in the journal"
         return Ended(Outcome.DONE, where, {"increment": number})
-    return _judge(run, increments, increments.get(number))
+    return _judge(run, snapshot, snapshot.get(number))
 
 
 def _seals(run: RunContext) -> bool:
@@ -87,19 +84,19 @@ def _seals(run: RunContext) -> bool:
     return read_request(run.pipeline.layout.run(run.run_id)).role in ("live", "redo")
 
 
-def _never_judged(increments: Increments) -> int | None:
+def _never_judged(snapshot: Snapshot) -> int | None:
     """An increment of live batches whose run was killed between the seal and its verdict."""
     return next(
         (
             i.number
-            for i in increments.in_order()
+            for i in snapshot.in_order()
             if i.state is State.SEALED and not i.sealed.recomputation
         ),
         None,
     )
 
 
-def _judge_orphans(run: LeasedRun, increments: Increments) -> Ended | None:
+def _judge_orphans(run: LeasedRun, snapshot: Snapshot) -> Ended | None:
     """Judge what other runs computed again and did not live to judge.
 
     The run that was asked for it judges it too, if it comes back; until then a redo would block all
@@ -108,17 +105,17 @@ def _judge_orphans(run: LeasedRun, increments: Increments) -> Ended | None:
     Returns:
         Why it cannot be judged here, None where all is judged.
     """
-    for increment in increments.all():
+    for increment in snapshot.increments:
         if increment.sealed.recomputation is not None and increment.state is State.SEALED:
             its_run = replace(run, run_id=increment.sealed.run_id)
-            ended = _judge(its_run, increments, increment)
+            ended = _judge(its_run, snapshot, increment)
             run.log(f"of run {its_run.run_id}: {ended.reason}")
             if ended.outcome is Outcome.NEEDS_SPARK:
                 return ended
     return None
 
 
-def _judge(run: LeasedRun, increments: Increments, increment: Increment) -> Ended:
+def _judge(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> Ended:
     pipeline, sealed = run.pipeline, increment.sealed
     if increment.state in (State.RELEASED, State.REJECTED, State.SUPERSEDED):
         return Ended(Outcome.DONE, f"increment {sealed.increment:06d} was {increment.state}")
@@ -170,7 +167,7 @@ def _judge(run: LeasedRun, increments: Increments, increment: Increment) -> Ende
         epoch=run.epoch,
     )
     run.lease.check()
-    increments.judge(verdict)
+    snapshot.judge(verdict)
     return _ended(run, sealed, verdict, suite)
 
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increment, Increments, State
-from tidemill.journal.journal import Applied, Event, Journal
+from tidemill.increments.increment import Increment, State
+from tidemill.increments.increments import Increments
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.journal import Applied, Event
 from tidemill.ledger.run_increment import read_run_increment, tries
 from tidemill.publish.catch_up import CatchUp
 from tidemill.publish.registry import targets_of
@@ -50,11 +52,12 @@ def publish(run: RunContext) -> Ended:
                 return ended
             run.log(ended.reason)
             if tries(folder) + 1 >= UNDER_THE_LEASE:
-                judged = judge_own(held, recompute_lost(held))
+                number = recompute_lost(held)
+                judged = judge_own(held, Snapshot(layout), number)
                 return judged if judged.outcome is Outcome.HELD else _publish(held)
         number = recompute_lost(run)
         with run.hold("gate") as held:
-            judged = judge_own(held, number)
+            judged = judge_own(held, Snapshot(layout), number)
         if judged.outcome is Outcome.HELD:
             return judged
 
@@ -62,14 +65,15 @@ def publish(run: RunContext) -> Ended:
 def _publish(run: LeasedRun) -> Ended:
     layout = run.pipeline.layout
     # Read under the lease: while we waited for it, a gate may have judged one of them again.
+    snapshot = Snapshot(layout)
     targets = targets_of(run.pipeline, run.epoch, run.log)
-    withdraw_overtaken(run, targets)
-    entries = Entries(run)
+    withdraw_overtaken(run, snapshot, targets)
+    entries = Entries(run, snapshot)
     entries.append_passed()
     faster = entries.append_recomputed(read_run_increment(layout.run(run.run_id)))
-    done = CatchUp(run, targets).run()
+    done = CatchUp(run, snapshot, targets).run()
     cleaned = clean_sources(run)
-    ended = _lost(faster) if faster is not None else _ended(run, entries.events, done)
+    ended = _lost(faster) if faster is not None else _ended(run, snapshot, done)
     return replace(ended, facts={**ended.facts, "input": cleaned}) if cleaned else ended
 
 
@@ -92,19 +96,17 @@ def _fact(event: Event, applied: Applied) -> dict[str, Any]:
     }
 
 
-def _ended(
-    run: RunContext, events: Collection[Event], done: Collection[tuple[Event, Applied]]
-) -> Ended:
+def _ended(run: RunContext, snapshot: Snapshot, done: Collection[tuple[Event, Applied]]) -> Ended:
     published = [_fact(event, applied) for event, applied in done if applied.head]
     further: dict[str, list[int]] = {}
-    for event, applied in done:
+    for one, applied in done:
         if not applied.head:
-            further.setdefault(applied.target, []).append(event.increment)
+            further.setdefault(applied.target, []).append(one.increment)
     facts: dict[str, Any] = {"published": published, "further": further}
     own = read_run_increment(run.pipeline.layout.run(run.run_id))
-    gone_out = {event.increment: event.seq for event in events}
-    if own is not None and own not in gone_out:
-        first = _in_the_way(run, own, gone_out)
+    event = None if own is None else snapshot.event_of.get(own)
+    if own is not None and event is None:
+        first = _in_the_way(snapshot, own)
         how = "not judged yet" if first.state is State.SEALED else str(first.state)
         reason = f"increment {own:06d} is {how}"
         if first.number != own:
@@ -115,16 +117,15 @@ def _ended(
     said += [f"{target} caught up to increment {n[-1]:06d}" for target, n in further.items()]
     if said:
         return Ended(Outcome.DONE, ", ".join(said), facts)
-    if own is not None:
-        version = Journal(run.pipeline.layout.journal).published()[gone_out[own]].version
+    if event is not None:
+        version = snapshot.published[event.seq].version
         return Ended(Outcome.DONE, f"already in version {version}", {**facts, "version": version})
     return Ended(Outcome.DONE, "nothing to publish", facts)
 
 
-def _in_the_way(run: RunContext, own: int, gone_out: Collection[int]) -> Increment:
+def _in_the_way(snapshot: Snapshot, own: int) -> Increment:
     """The increment that must be decided first; a swap waits only for itself."""
-    increments = Increments(run.pipeline.layout.increments)
-    increment = increments.get(own)
+    increment = snapshot.get(own)
     if not increment.sealed.in_order or increment.superseded:
         return increment
-    return next(one for one in increments.in_order() if one.number not in gone_out)
+    return snapshot.waiting()[0]

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from tests.support.checkout import Demo, somebody
 from tidemill.contract.layout import Layout
-from tidemill.increments.increments import Increments
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill_airflow.local.environment import Kept
 
@@ -32,7 +32,7 @@ def test_five_days_go_out_in_order_and_the_bad_one_by_a_release(kept: Kept) -> N
     journal = Journal(layout.journal)
     assert [event.increment for event in journal.events()] == [1, 2, 3, 4, 5]
     assert [applied.version for applied in journal.published().values()] == [0, 1, 2, 3, 4]
-    increments = Increments(layout.increments).all()
+    increments = Snapshot(layout).increments
     verdicts = [one.verdict.outcome for one in increments if one.verdict]
     assert verdicts == ["passed", "passed", "held", "passed", "passed"]
     assert [one.number for one in increments if one.release] == [3]

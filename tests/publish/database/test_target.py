@@ -163,7 +163,7 @@ def test_an_older_epoch_is_fenced_out(history: History, warehouse: Warehouse) ->
     history.publish()
     epoch = newest_epoch(history.layout.lease)
     history.increment(rows(2))
-    sealed = history.increments.get(2).sealed
+    sealed = history.snapshot.get(2).sealed
     (event,) = history.journal.events()
     changes = {"seq": 2, "first": 1, "last": 1, "files_hash": sealed.files_hash}
     with pytest.raises(LeaseLost) as lost:

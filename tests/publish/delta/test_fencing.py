@@ -81,7 +81,7 @@ def test_an_older_epoch_is_fenced_out(second: History) -> None:
             update={"seq": 3, "increment": 3, "first": 2, "last": 2, "rows": 1, "rejected": 0}
         )
     ]
-    event = event.model_copy(update={"files_hash": second.increments.get(3).sealed.files_hash})
+    event = event.model_copy(update={"files_hash": second.snapshot.get(3).sealed.files_hash})
     with pytest.raises(LeaseLost) as lost:
         DeltaTarget(second.layout, epoch=1).apply(event, second.payload(event))
     assert lost.value.epoch == 1

@@ -131,7 +131,7 @@ def test_an_older_epoch_writes_nothing(history: NetHistory) -> None:
     history.increment([count("open", 1, 1)])
     history.publish()
     history.increment([count("open", 1, 2)])
-    passed = history.increments.get(2).sealed
+    passed = history.snapshot.get(2).sealed
     event = last_event(history).model_copy(
         update={
             "seq": 2,
@@ -199,7 +199,7 @@ def test_rejected_rows_of_all_batches_are_kept(history: NetHistory) -> None:
 
 def test_a_payload_that_is_not_the_judged_one_is_not_published(history: NetHistory) -> None:
     history.increment([count("open", 1, 1)])
-    (file,) = history.increments.get(1).sealed.net or ()
+    (file,) = history.snapshot.get(1).sealed.net or ()
     path = history.increments.folder_of(1) / file.path
     table = pq.read_table(path)
     forged = table.set_column(2, "count", pa.array([2], pa.int64()))
@@ -215,7 +215,7 @@ def test_a_payload_that_is_not_the_judged_one_is_not_published(history: NetHisto
 
 def test_a_payload_that_is_gone_is_not_published(history: NetHistory) -> None:
     history.increment([count("open", 1, 1)])
-    (file,) = history.increments.get(1).sealed.net or ()
+    (file,) = history.snapshot.get(1).sealed.net or ()
     (history.increments.folder_of(1) / file.path).unlink()
 
     report = history.publish()

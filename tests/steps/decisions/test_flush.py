@@ -12,8 +12,8 @@ from tests.support.spark_log_builder import write_commit
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.flushes import flushes
+from tidemill.steps.decisions.checks import ReasonMissing
 from tidemill.steps.decisions.flush import Flush, NothingToFlush, flush
-from tidemill.steps.decisions.release import ReasonMissing
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -22,7 +22,6 @@ from tidemill.reporting.pipeline_status import read_status
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone
 from tidemill.steps.decisions.check_request import asked
 from tidemill.steps.decisions.fork import fork_generation
-from tidemill.steps.decisions.recomputed import last_published
 from tidemill.steps.decisions.redo import redo
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.parts.unpublished import NothingToRedo
@@ -88,12 +87,12 @@ def test_it_is_cut_before_the_first_unpublished_batch(windowed: History) -> None
 
 def test_what_was_held_is_superseded_and_sealing_goes_on_after_the_cut(windowed: History) -> None:
     forked(windowed)
-    states = [one.state for one in windowed.increments.all()]
+    states = [one.state for one in windowed.snapshot.increments]
     assert states == [State.PASSED, State.PASSED, State.SUPERSEDED, State.SUPERSEDED]
-    assert [one.number for one in windowed.increments.in_order()] == [1, 2]
-    assert windowed.increments.last_sealed("live-0002") == 1
+    assert [one.number for one in windowed.snapshot.in_order()] == [1, 2]
+    assert windowed.snapshot.last_sealed("live-0002") == 1
     with windowed.run("gate").hold("gate") as held:
-        assert seal(held) is None
+        assert seal(held, windowed.snapshot) is None
     assert owner(windowed.layout, "live-0002", 1) == "live-0001"
     assert owner(windowed.layout, "live-0002", 2) == "live-0002"
 
@@ -167,7 +166,7 @@ def test_without_anything_published_all_of_it_is_taken_in_again(tmp_path: Path) 
 
 
 def test_with_everything_published_there_is_nothing_to_fork(windowed: History) -> None:
-    for increment in windowed.increments.all():
+    for increment in windowed.snapshot.increments:
         if increment.state is not State.PASSED:
             windowed.release(increment.number)
     windowed.seal()
@@ -189,4 +188,4 @@ def test_a_fork_that_has_published_nothing_goes_on_from_what_was_published(
     windowed: History,
 ) -> None:
     generation = forked(windowed)
-    assert last_published(windowed.pipeline, generation).increment == 2
+    assert windowed.snapshot.last_published(generation) == 1

@@ -126,7 +126,7 @@ def test_a_redo_that_died_before_its_verdict_is_judged_by_the_next_run(
     assert report.outcome is Outcome.DONE
     own = read_run_increment(history.layout.run("next"))
     assert own == report.facts["increment"] == number + 1
-    assert history.increments.get(number).state is State.PASSED
+    assert history.snapshot.get(number).state is State.PASSED
     assert history.publish("next").outcome is Outcome.DONE
     assert history.ids() == [1, 3, 20]
 

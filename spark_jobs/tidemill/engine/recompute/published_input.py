@@ -15,7 +15,7 @@ from tidemill.contract.syntax.quantities import sum_if_known
 from tidemill.engine.sources.read import read_stream
 from tidemill.engine.sources.reread import InputGone, of_files
 from tidemill.increments.exclusions import Excluded
-from tidemill.journal.takeovers import read_takeovers
+from tidemill.journal.takeovers import lineage
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.sources.files.clean_source import located
@@ -71,29 +71,14 @@ def reads_of(
     """
     found = []
     before: Batch | None = None
-    lineage = _lineage(layout, generation)
+    ledgers = [(first, Ledger(layout, name)) for name, first in lineage(layout, generation).items()]
     for number in range(max(0, first - 1), last + 1):
-        ledger = next(ledger for since, ledger in lineage if since <= number)
+        ledger = next(ledger for since, ledger in ledgers if since <= number)
         (batch,) = ledger.batches(number, number)
         if number >= first:
             found.append(_read(ledger, batch, before, without))
         before = batch
     return found
-
-
-def _lineage(layout: Layout, generation: str) -> list[tuple[int, Ledger]]:
-    """The generations that a generation's batches come from, its own first."""
-    forks = {
-        takeover.generation: takeover
-        for takeover in read_takeovers(layout.home)
-        if takeover.kind == "fork"
-    }
-    found = []
-    name = generation
-    while (fork := forks.get(name)) is not None:
-        found.append((fork.first, Ledger(layout, name)))
-        name = fork.predecessor
-    return [*found, (0, Ledger(layout, name))]
 
 
 def _read(ledger: Ledger, batch: Batch, before: Batch | None, without: Excluded) -> Read:

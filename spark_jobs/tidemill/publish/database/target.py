@@ -15,11 +15,11 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.log import Log
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
+from tidemill.journal.takeovers import lineage
 from tidemill.publish.database.incoming_rows import Incoming
 from tidemill.publish.database.session import Head, Session
 from tidemill.publish.database.swap_rows import check_apart, leave_later, remove_partitions
 from tidemill.publish.database.table_change import TableTaken, changes
-from tidemill.publish.delta.position import lineage
 from tidemill.publish.fence import fenced_out
 from tidemill.publish.payload import Payload
 from tidemill.publish.target import HeadUnexplained, NotOurTurn
@@ -193,7 +193,7 @@ class DatabaseTarget(ABC):
         staged = session.stage_rows(columns, chunks, incoming.keys)
         if event.kind == "swap":
             if _swapped(event) is None:
-                before = lineage(self.layout, event.generation)
+                before = [*lineage(self.layout, event.generation)]
                 leave_later(session, incoming.keys, before, event.last)
             else:
                 check_apart(session, incoming.keys)

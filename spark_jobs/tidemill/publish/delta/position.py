@@ -14,7 +14,7 @@ from deltalake import DeltaTable, Transaction
 
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event
-from tidemill.journal.takeovers import read_takeovers
+from tidemill.journal.takeovers import lineage
 from tidemill.publish.target import NotOurTurn
 
 # What a commit to the rejected table says of itself: the number of the event whose rows came, whose
@@ -124,15 +124,6 @@ class TakeBackPosition(DeltaPosition):
 def application(pipeline: str, generation: str) -> str:
     """The application id under which a generation's batches are counted."""
     return f"{pipeline}/{generation}"
-
-
-def lineage(layout: Layout, generation: str) -> list[str]:
-    """A generation, and those whose batches it goes on from, the newest first."""
-    found = [generation]
-    for takeover in reversed(read_takeovers(layout.home)):
-        if takeover.kind == "fork" and takeover.generation == found[-1]:
-            found.append(takeover.predecessor)
-    return found
 
 
 def _swaps(pipeline: str) -> str:

@@ -15,7 +15,8 @@ from tidemill.sources.kafka.probe import KafkaLook, look
 from tidemill.spark_logs.offset_ranges import records_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
-from tidemill.steps.decisions.release import PATIENCE_SECONDS, ReasonMissing
+from tidemill.steps.decisions.checks import refuse_missing_reason
+from tidemill.steps.decisions.release import PATIENCE_SECONDS
 from tidemill.storage.lease import hold
 
 
@@ -74,14 +75,7 @@ def accept_losses(
         LossChanged: more has expired since it was shown.
         LeaseHeld: a step is writing to this pipeline.
     """
-    for field, value in (("reason", reason), ("by", by)):
-        if not value.strip():
-            raise ReasonMissing(
-                f"The acceptance's {field} is empty.",
-                remedy=f"It is kept with the pipeline: give it with --{field}, in words that still "
-                "mean something in a year.",
-                field=field,
-            )
+    refuse_missing_reason("acceptance", by=by, reason=reason)
     with hold(pipeline.layout.lease, step="accept-loss", run_id=run_id, patience=PATIENCE_SECONDS):
         today = {one.source: one for one in find_losses(pipeline, environ)}
         for before in shown:

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 from tidemill.contract.errors import UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increments, State
-from tidemill.journal.journal import Event, Journal
-from tidemill.journal.recomputation import Recomputation
-from tidemill.journal.takeovers import generation_of
-from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
+from tidemill.increments.increment import State
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.journal import Event
+from tidemill.journal.recomputation import BatchRange, Recomputation
+from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_order import touches
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.recomputed import (
-    last_event,
-    last_published,
+    describe,
     leased,
     note,
     seal_recomputed,
+    verify_published,
 )
 from tidemill.steps.parts.run import Ended
 from tidemill.storage.run_context import RunContext
@@ -63,12 +63,22 @@ def backfill(run: RunContext, request: RunRequest, *, lost_race: bool = False) -
 
     session = open_session(pipeline, "backfill")
     extent = resolve_partitions(session, pipeline, request)
-    recomputation = _requested(pipeline, request, extent)
+    # One snapshot: what is published after its last event is not part of the recomputation.
+    snapshot = Snapshot(pipeline.layout)
+    last = verify_published(snapshot, snapshot.generation)
+    recomputation = describe(
+        pipeline,
+        request,
+        "backfill",
+        BatchRange(generation=snapshot.generation, first=0, last=last),
+        snapshot.last_seq,
+        partitions=extent.partitions,
+    )
     if request.dry_run:
         from tidemill.engine.recompute.dry_run import dry_run
 
         return _described(dry_run(session, run, recomputation, extent))
-    there = _there_already(pipeline, recomputation)
+    there = _there_already(pipeline, snapshot, recomputation)
     if there is not None:
         note(run, there)
         reason = f"{extent.partitions}: increment {there:06d} holds just that"
@@ -99,31 +109,13 @@ def verify_interval(pipeline: Pipeline, request: RunRequest) -> None:
         )
 
 
-def _requested(pipeline: Pipeline, request: RunRequest, extent: Extent) -> Recomputation:
-    generation = generation_of(pipeline)
-    # First the event: what is published after it is beyond P whatever the last batch is then.
-    seq = last_event(pipeline)
-    return Recomputation(
-        kind="backfill",
-        generation=generation,
-        first=0,
-        last=last_published(pipeline, generation).last,
-        seq=seq,
-        partitions=extent.partitions,
-        code_hash=hash_of_file(pipeline.transform_file),
-        spec_hash=hash_of_spec(pipeline.spec),
-        by=request.by,
-        os_user=request.os_user,
-        reason=request.reason,
-    )
-
-
-def _there_already(pipeline: Pipeline, recomputation: Recomputation) -> int | None:
+def _there_already(
+    pipeline: Pipeline, snapshot: Snapshot, recomputation: Recomputation
+) -> int | None:
     """An increment that holds what would be computed: published and untouched, or on its way."""
-    layout = pipeline.layout
+    layout, events = snapshot.layout, snapshot.events
     if recomputation.partitions is None:
         return None
-    events = Journal(layout.journal).events()
     last = next((e for e in reversed(events) if touches(layout, e, recomputation.partitions)), None)
     same = (
         last is not None
@@ -132,12 +124,12 @@ def _there_already(pipeline: Pipeline, recomputation: Recomputation) -> int | No
     )
     if last is not None and same and not _late_since(pipeline, last, recomputation):
         return last.increment
-    placed = {event.increment for event in events}
+    gone_out = snapshot.event_of
     return next(
         (
             one.number
-            for one in Increments(layout.increments).all()
-            if one.number not in placed
+            for one in snapshot.increments
+            if one.number not in gone_out
             and one.state is not State.SUPERSEDED
             and one.sealed.recomputation is not None
             and _alike(one.sealed.recomputation, recomputation)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tidemill.generations.build import GenerationBuild, lease_of
 from tidemill.generations.verify import open_generation
 from tidemill.increments.exclusions import excluded
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import current, generation_of
 from tidemill.ledger.flushes import flushes, put_flush
 from tidemill.ledger.source_record import bind_sources
@@ -65,7 +66,8 @@ def _flush_again(building: Pipeline) -> bool:
 def _begin(building: Pipeline) -> None:
     """Note where Kafka sources begin, before the first query does."""
     layout, generation = building.layout, generation_of(building)
-    _, first = published_input(layout, current(layout), excluded(layout))
+    snapshot = Snapshot(layout)
+    _, first = published_input(snapshot, snapshot.generation, excluded(snapshot))
     begins = beginning(building, first)
     if begins:
         bind_sources(layout, generation, building.spec)

@@ -9,16 +9,16 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import takeover_of_run
 from tidemill.generations.verify import Generation
-from tidemill.increments.increments import Increments
-from tidemill.journal.journal import Journal
+from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_support import refuse_backfill
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.backfill import verify_interval
-from tidemill.steps.decisions.recomputed import last_published
+from tidemill.steps.decisions.checks import refuse_missing_reason
+from tidemill.steps.decisions.recomputed import verify_published
 from tidemill.steps.decisions.reject import reject, rejected_batches
-from tidemill.steps.decisions.release import must_say_why, release
+from tidemill.steps.decisions.release import release
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 from tidemill.storage.run_context import RunContext
@@ -50,8 +50,9 @@ def asked(run: RunContext, request: RunRequest, generation: Generation | None) -
     pipeline = run.pipeline
     facts: dict[str, Any] = {"role": request.role, "by": request.by, "reason": request.reason}
     own = read_run_increment(pipeline.layout.run(run.run_id))
+    snapshot = Snapshot(pipeline.layout)
     if own is not None:
-        event = Journal(pipeline.layout.journal).of_increment(own)
+        event = snapshot.event_of.get(own)
         where = "computed" if event is None else f"event {event.seq} of the journal"
         return Ended(
             Outcome.DONE,
@@ -64,19 +65,19 @@ def asked(run: RunContext, request: RunRequest, generation: Generation | None) -
             number, by, reason = _increment(pipeline, request), request.by, request.reason
             decide(pipeline, number, by=by, reason=reason, run_id=run.run_id)
         case "reinstate":
-            must_say_why("reinstatement", by=request.by, reason=request.reason)
-            rejected_batches(pipeline, _increment(pipeline, request))
+            refuse_missing_reason("reinstatement", by=request.by, reason=request.reason)
+            rejected_batches(snapshot, _increment(pipeline, request))
             refuse_backfill(pipeline)
         case "redo" if generation is not None:
-            must_say_why("redo", by=request.by, reason=request.reason)
+            refuse_missing_reason("redo", by=request.by, reason=request.reason)
             # Forked already, its tail is no longer that of a generation which has read it.
             if takeover_of_run(pipeline.layout, run.run_id) is None:
-                _prove_tail(pipeline, request, generation)
+                _prove_tail(pipeline, snapshot, request, generation)
         case "rebuild":
-            must_say_why("rebuild", by=request.by, reason=request.reason)
+            refuse_missing_reason("rebuild", by=request.by, reason=request.reason)
             refuse_backfill(pipeline)
         case "backfill" if generation is not None:
-            _prove_interval(pipeline, request, generation)
+            _prove_interval(pipeline, snapshot, request, generation)
         case _:
             pass
     return Ended(Outcome.DONE, _sentence(request), facts)
@@ -93,10 +94,12 @@ def _sentence(request: RunRequest) -> str:
     return f"{request.role}{number}{by}"
 
 
-def _prove_interval(pipeline: Pipeline, request: RunRequest, generation: Generation) -> None:
+def _prove_interval(
+    pipeline: Pipeline, snapshot: Snapshot, request: RunRequest, generation: Generation
+) -> None:
     """Whatever can be said without Spark; the rest is said before anything is computed."""
     verify_interval(pipeline, request)
-    last_published(pipeline, generation.name)
+    verify_published(snapshot, generation.name)
     note = generation.note
     kind = PipelineClass.MAP if note is None else note.pipeline_class
     if not pipeline.spec.published:
@@ -106,9 +109,11 @@ def _prove_interval(pipeline: Pipeline, request: RunRequest, generation: Generat
         raise _not_computable(pipeline, kind, "its totals depend on all that ever came")
 
 
-def _prove_tail(pipeline: Pipeline, request: RunRequest, generation: Generation) -> None:
-    tail = unpublished(pipeline)
-    sealed = Increments(pipeline.layout.increments).last_sealed(generation.name)
+def _prove_tail(
+    pipeline: Pipeline, snapshot: Snapshot, request: RunRequest, generation: Generation
+) -> None:
+    tail = unpublished(snapshot)
+    sealed = snapshot.last_sealed(generation.name)
     if not tail and generation.ledger.latest() <= sealed:
         raise NothingToRedo(
             f"Everything that {pipeline.name} has committed is published.",

@@ -11,7 +11,8 @@ from tidemill.generations.verify import open_generation
 from tidemill.ledger.flushes import Flush, put_flush
 from tidemill.spec.event_time import as_time
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.decisions.release import PATIENCE_SECONDS, ReasonMissing
+from tidemill.steps.decisions.checks import refuse_missing_reason
+from tidemill.steps.decisions.release import PATIENCE_SECONDS
 from tidemill.storage.lease import hold
 
 # By its class, why a watermark would change nothing.
@@ -43,13 +44,7 @@ def flush(pipeline: Pipeline, to: datetime, *, by: str, reason: str, run_id: str
             watermark is there already.
         LeaseHeld: a step is writing to this pipeline.
     """
-    for field, value in (("reason", reason), ("by", by)):
-        if not value.strip():
-            raise ReasonMissing(
-                f"The flush's {field} is empty.",
-                remedy=f"It is kept with the pipeline: give it with --{field}.",
-                field=field,
-            )
+    refuse_missing_reason("flush", by=by, reason=reason)
     watermark_ms = int(to.timestamp() * 1000)
     with hold(pipeline.layout.lease, step="flush", run_id=run_id, patience=PATIENCE_SECONDS):
         generation = open_generation(pipeline)

@@ -15,11 +15,11 @@ from tidemill.contract.report import Outcome
 from tidemill.generations.build import begin_build, clear_away, takeover_of_run
 from tidemill.generations.fork import build_fork, dropped_flushes
 from tidemill.generations.verify import Generation, open_generation
-from tidemill.journal.takeovers import Takeover, last_published, put_takeover
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.takeovers import Takeover, put_takeover
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.decisions.recomputed import last_event
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 from tidemill.storage.lease import Lease, hold
@@ -73,9 +73,8 @@ def fork_generation(run: RunContext, request: RunRequest, lease: Lease) -> Takeo
     if born is not None:
         return born
     generation = open_generation(pipeline)
-    # The number first: what is let out after it was not looked at.
-    after = last_event(pipeline)
-    first = first_unpublished(pipeline, generation)
+    snapshot = Snapshot(layout)
+    first = first_unpublished(pipeline, snapshot, generation)
     if first:
         _refuse_other_state(pipeline, generation)
     excludes: Sequence[InputFile] = ()
@@ -94,14 +93,14 @@ def fork_generation(run: RunContext, request: RunRequest, lease: Lease) -> Takeo
         kind="fork",
         predecessor=generation.name,
         first=first,
-        supersedes=tuple(one.number for one in unpublished(pipeline)),
+        supersedes=tuple(one.number for one in unpublished(snapshot)),
         excludes=built.excludes,
         by=request.by,
         os_user=request.os_user,
         reason=request.reason,
         born=datetime.now(UTC),
         epoch=lease.epoch,
-        after=after,
+        after=snapshot.last_seq,
     )
     lease.check()
     put_takeover(layout, takeover)
@@ -119,21 +118,20 @@ def _refuse_other_state(pipeline: Pipeline, generation: Generation) -> None:
         refuse_changed_plan(session, pipeline, generation.note)
 
 
-def first_unpublished(pipeline: Pipeline, generation: Generation) -> int:
+def first_unpublished(pipeline: Pipeline, snapshot: Snapshot, generation: Generation) -> int:
     """The batch after the last that is in the journal.
 
     Raises:
         NotGated: there is no journal: what a batch wrote is with Spark's own sink.
         NothingToRedo: no batch was planned since.
     """
-    layout = pipeline.layout
     if not pipeline.spec.published or (generation.note and generation.note.writes == "nothing"):
         raise NotGated(
             f"{pipeline.name} writes to a sink of Spark's own, which gives nothing back.",
             remedy="Nothing is held there: fix the code, and run it.",
             pipeline=pipeline.name,
         )
-    first = last_published(layout, generation.name) + 1
+    first = snapshot.last_published(generation.name) + 1
     if generation.planned < first:
         raise NothingToRedo(
             f"Everything that {pipeline.name} has committed is published.",

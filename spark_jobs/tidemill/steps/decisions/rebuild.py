@@ -16,10 +16,10 @@ from tidemill.generations.build import (
     build_of_run,
 )
 from tidemill.increments.exclusions import excluded
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import Recomputation
+from tidemill.journal.recomputation import BatchRange
 from tidemill.journal.takeovers import current
-from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
@@ -27,7 +27,7 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.sources.retention import Part, gone, published_input, unread
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.build_generation import fill_generation
-from tidemill.steps.decisions.recomputed import last_event, leased, note
+from tidemill.steps.decisions.recomputed import describe, leased, note
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal_batches
 from tidemill.steps.parts.unpublished import files_read
@@ -132,12 +132,12 @@ def _missing(
     pipeline: Pipeline, excludes: tuple[InputFile, ...], built: GenerationBuild | None
 ) -> Part:
     """The published input that a new generation has not read; all of it if it does not exist."""
-    layout = pipeline.layout
-    but = excluded(layout)
+    snapshot = Snapshot(pipeline.layout)
+    but = excluded(snapshot)
     published, _ = published_input(
-        layout, current(layout), replace(but, files=but.files.union(excludes))
+        snapshot, snapshot.generation, replace(but, files=but.files.union(excludes))
     )
-    return published if built is None else unread(layout, built.generation, published)
+    return published if built is None else unread(pipeline.layout, built.generation, published)
 
 
 def _seal(run: LeasedRun, request: RunRequest, built: GenerationBuild) -> tuple[int, int]:
@@ -151,24 +151,20 @@ def _seal(run: LeasedRun, request: RunRequest, built: GenerationBuild) -> tuple[
             pipeline=pipeline.name,
         )
     own = read_run_increment(layout.run(run.run_id))
-    recomputation = Recomputation(
-        kind="rebuild",
-        generation=built.generation,
-        first=0,
-        last=batches[-1].batch,
-        seq=last_event(pipeline),
+    snapshot = Snapshot(layout)
+    recomputation = describe(
+        pipeline,
+        request,
+        "rebuild",
+        BatchRange(generation=built.generation, first=0, last=batches[-1].batch),
+        snapshot.last_seq,
         partitions=Partitions(),
-        code_hash=hash_of_file(pipeline.transform_file),
-        spec_hash=hash_of_spec(pipeline.spec),
-        by=request.by,
-        os_user=request.os_user,
-        reason=request.reason,
-        # Nothing of the live generation is superseded before this goes out.
+        # The live generation's increments are superseded only when this one goes out.
         supersedes=() if own is None else (own,),
         excludes=built.excludes,
     )
     building = replace(pipeline, generation=built.generation)
-    number = seal_batches(replace(run, pipeline=building), batches, recomputation)
+    number = seal_batches(replace(run, pipeline=building), snapshot, batches, recomputation)
     note(run, number)
     return number, sum(batch.rows for batch in batches)
 

@@ -1,20 +1,24 @@
-"""Seals recomputed rows as an increment."""
+"""Describes recomputations, and seals their rows as an increment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import Refused
-from tidemill.increments.increments import Increments, Sealed, hash_of_files
-from tidemill.journal.journal import Event, Journal
+from tidemill.increments.increments import Increments
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.partition_set import Partitions
+from tidemill.journal.recomputation import BatchRange, Recomputation, RecomputationKind
+from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
+from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember, remember_instead
-from tidemill.publish.delta.position import lineage
+from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_support import refuse_repeated_keys
 from tidemill.spec.pipeline import Pipeline
-from tidemill.storage import documents
+from tidemill.steps.parts.seal import sealed_set
 from tidemill.storage.run_context import LeasedRun, RunContext
 
 if TYPE_CHECKING:
@@ -40,38 +44,68 @@ def leased(run: RunContext, step: str) -> Iterator[LeasedRun]:
         yield held
 
 
-def last_published(pipeline: Pipeline, generation: str) -> Event:
-    """The event that holds the last published batch of a generation.
+def verify_published(snapshot: Snapshot, generation: str) -> int:
+    """The last published batch of a generation, or of the one that it was forked from.
 
     Raises:
         NothingPublished: there is none.
     """
-    events = Journal(pipeline.layout.journal).events()
-    # For a fork without a publication, it is one of the generations before it.
-    names = lineage(pipeline.layout, generation)
-    each = ([e for e in events if e.generation == name and e.kind != "swap"] for name in names)
-    found = next(filter(None, each), None)
-    if found is None:
+    last, name = snapshot.last_published(generation), snapshot.layout.name
+    if last < 0:
         raise NothingPublished(
-            f"Nothing of {pipeline.name} is published yet, so there is nothing to compute again.",
-            remedy=f"Run it first: tidemill run {pipeline.name}.",
-            pipeline=pipeline.name,
+            f"Nothing of {name} is published yet, so there is nothing to compute again.",
+            remedy=f"Run it first: tidemill run {name}.",
+            pipeline=name,
         )
-    return max(found, key=lambda event: event.last)
+    return last
 
 
-def last_event(pipeline: Pipeline) -> int:
-    """The number of the journal's last event, 0 for none."""
-    folder = pipeline.layout.journal
-    return max((number for number, _ in documents.numbered(folder)), default=0)
+def describe(
+    pipeline: Pipeline,
+    request: RunRequest,
+    kind: RecomputationKind,
+    batches: BatchRange,
+    seq: int,
+    *,
+    partitions: Partitions | None = None,
+    supersedes: Sequence[int] = (),
+    reinstates: Sequence[int] = (),
+    excludes: Sequence[InputFile] = (),
+) -> Recomputation:
+    """Describe a recomputation that a person asked for, with today's spec and code.
+
+    Args:
+        request: Who asked, and why.
+        batches: The live batches that it covers.
+        seq: The last event of the journal when these were decided on.
+        partitions: The partitions that it replaces; None where it replaces nothing.
+        supersedes: The increments that it replaces.
+        reinstates: The rejected increments whose input counts again.
+        excludes: The files that no longer count.
+    """
+    return Recomputation(
+        kind=kind,
+        generation=batches.generation,
+        first=batches.first,
+        last=batches.last,
+        seq=seq,
+        partitions=partitions,
+        code_hash=hash_of_file(pipeline.transform_file),
+        spec_hash=hash_of_spec(pipeline.spec),
+        by=request.by,
+        os_user=request.os_user,
+        reason=request.reason,
+        supersedes=tuple(supersedes),
+        reinstates=tuple(reinstates),
+        excludes=tuple(excludes),
+    )
 
 
 def seal_recomputed(run: LeasedRun, found: Recomputed) -> int:
     """Seal what was computed again, and remember it for the run.
 
     Args:
-        run: That computed it.
-        found: What it computed.
+        found: The rows that the run computed.
         lease: Held by the caller.
 
     Returns:
@@ -81,28 +115,16 @@ def seal_recomputed(run: LeasedRun, found: Recomputed) -> int:
         KeyRepeated: a target with keys could not take the rows.
     """
     layout, place = run.pipeline.layout, found.place
-    increments = Increments(layout.increments)
+    store = Increments(layout.increments)
     lost = read_run_increment(layout.run(run.run_id))
     supersedes = (*found.recomputation.supersedes, *(() if lost is None else (lost,)))
     batches = Ledger(layout, place.generation).batches(place.first, place.last)
-    number = max(increments.numbers(), default=0) + 1
-    sealed = Sealed(
-        increment=number,
-        generation=place.generation,
-        first=place.first,
-        last=place.last,
-        files=sum(len(batch.outputs) for batch in batches),
-        files_hash=hash_of_files(batches),
-        rows=found.rows,
-        rejected=found.rejected,
-        recomputation=found.recomputation.model_copy(update={"supersedes": supersedes}),
-        run_id=run.run_id,
-        sealed=run.clock(),
-        epoch=run.epoch,
-    )
+    recomputation = found.recomputation.model_copy(update={"supersedes": supersedes})
+    number = store.next_number()
+    sealed = sealed_set(run, number, place.generation, batches, recomputation=recomputation)
     refuse_repeated_keys(run.pipeline, sealed)
     run.lease.check()
-    increments.seal(sealed)
+    store.seal(sealed)
     note(run, number)
     return number
 

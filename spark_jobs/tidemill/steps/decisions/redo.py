@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import takeover_of_run
-from tidemill.increments.increments import Increment
-from tidemill.journal.recomputation import Recomputation
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.recomputation import BatchRange
 from tidemill.journal.takeovers import generation_of
-from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
+from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
-from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.fork import fork
-from tidemill.steps.decisions.recomputed import last_event, seal_recomputed
+from tidemill.steps.decisions.recomputed import describe, seal_recomputed
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
@@ -46,22 +43,35 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
         return fork(run, request)
     with run.hold("redo") as held:
         # What no gate has looked at yet was made by the same code.
-        seal(held)
-        tail = unpublished(pipeline)
+        snapshot = Snapshot(pipeline.layout)
+        seal(held, snapshot)
+        tail = unpublished(snapshot)
         if not tail:
             raise NothingToRedo(
                 f"Everything that {pipeline.name} has sealed is published.",
                 remedy="To compute published days again: tidemill backfill.",
                 pipeline=pipeline.name,
             )
-        recomputation = _requested(pipeline, request, tail)
+        first = min(one.sealed.covers.first for one in tail)
+        last = max(one.sealed.covers.last for one in tail)
+        recomputation = describe(
+            pipeline,
+            request,
+            "redo",
+            BatchRange(generation=snapshot.generation, first=first, last=last),
+            snapshot.last_seq,
+            supersedes=[one.number for one in tail],
+            excludes=files_read(pipeline, first, last, request.exclude),
+        )
     from tidemill.engine.recompute.recompute import recompute
     from tidemill.engine.session import open_session
 
     session = open_session(pipeline, "redo")
     recomputed = recompute(session, run, recomputation, None)
     with run.hold("redo") as held:
-        if not {one.number for one in unpublished(pipeline)} >= set(recomputation.supersedes):
+        # Read again: the lease was free while the tail was computed.
+        left = {one.number for one in unpublished(Snapshot(pipeline.layout))}
+        if not left >= set(recomputation.supersedes):
             raise NothingToRedo(
                 "Part of the tail was published while it was computed again.",
                 remedy="Look where it stands, and redo what is left: "
@@ -79,23 +89,4 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
             "supersedes": list(recomputation.supersedes),
             "rows": recomputed.rows,
         },
-    )
-
-
-def _requested(pipeline: Pipeline, request: RunRequest, tail: Sequence[Increment]) -> Recomputation:
-    first = min(one.sealed.covers.first for one in tail)
-    last = max(one.sealed.covers.last for one in tail)
-    return Recomputation(
-        kind="redo",
-        generation=generation_of(pipeline),
-        first=first,
-        last=last,
-        seq=last_event(pipeline),
-        code_hash=hash_of_file(pipeline.transform_file),
-        spec_hash=hash_of_spec(pipeline.spec),
-        by=request.by,
-        os_user=request.os_user,
-        reason=request.reason,
-        supersedes=tuple(one.number for one in tail),
-        excludes=tuple(files_read(pipeline, first, last, request.exclude)),
     )

@@ -8,16 +8,18 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
-from tidemill.increments.increments import Increments, Rejection, State
-from tidemill.journal.journal import Journal
-from tidemill.journal.recomputation import BatchRange, Recomputation
+from tidemill.increments.increment import State
+from tidemill.increments.records import Rejection
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.recomputation import BatchRange
 from tidemill.journal.takeovers import generation_of
-from tidemill.ledger.generation_note import hash_of_file, hash_of_spec, read_note
+from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.run_increment import read_run_increment, remember
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.decisions.recomputed import last_event, leased, seal_recomputed
-from tidemill.steps.decisions.release import PATIENCE_SECONDS, must_say_why, refuse_not_held
+from tidemill.steps.decisions.checks import refuse_missing_reason
+from tidemill.steps.decisions.recomputed import describe, leased, seal_recomputed
+from tidemill.steps.decisions.release import PATIENCE_SECONDS, refuse_not_held
 from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import hold
 from tidemill.storage.run_context import RunContext
@@ -50,11 +52,10 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
         NotRejectable: the pipeline keeps state.
         LeaseHeld: a step is writing to this pipeline.
     """
-    must_say_why("rejection", by=by, reason=reason)
+    refuse_missing_reason("rejection", by=by, reason=reason)
     layout = pipeline.layout
-    increments = Increments(layout.increments)
-    refuse_not_held(pipeline, increments.get(number))
-    recomputation = increments.get(number).sealed.recomputation
+    # Also checked before the lease is held: a wrong number need not wait for a long ingest.
+    recomputation = refuse_not_held(Snapshot(layout), number).sealed.recomputation
     if recomputation is not None and not recomputation.in_order:
         raise NotRejectable(
             f"Increment {number:06d} is of a {recomputation.kind}, whose input is that of all "
@@ -74,8 +75,8 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
             increment=number,
         )
     with hold(layout.lease, step="reject", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
-        increment = increments.get(number)
-        refuse_not_held(pipeline, increment)
+        snapshot = Snapshot(layout)
+        increment = refuse_not_held(snapshot, number)
         decision = Rejection(
             increment=number,
             files_hash=increment.sealed.files_hash,
@@ -86,7 +87,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
             epoch=lease.epoch,
         )
         lease.check()
-        increments.decide(decision)
+        snapshot.decide(decision)
         remember(layout.run(run_id), number)
     return decision
 
@@ -104,24 +105,15 @@ def reinstate(run: RunContext, request: RunRequest, *, lost_race: bool = False) 
         NotRejected: it was not rejected, was reinstated, or was not passed over yet.
     """
     pipeline = run.pipeline
-    must_say_why("reinstatement", by=request.by, reason=request.reason)
+    refuse_missing_reason("reinstatement", by=request.by, reason=request.reason)
     own = read_run_increment(pipeline.layout.run(run.run_id))
     if own is not None and not lost_race:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     number = request.increment or 0
-    place = rejected_batches(pipeline, number)
-    recomputation = Recomputation(
-        kind="reinstate",
-        generation=place.generation,
-        first=place.first,
-        last=place.last,
-        seq=last_event(pipeline),
-        code_hash=hash_of_file(pipeline.transform_file),
-        spec_hash=hash_of_spec(pipeline.spec),
-        by=request.by,
-        os_user=request.os_user,
-        reason=request.reason,
-        reinstates=(number,),
+    snapshot = Snapshot(pipeline.layout)
+    batches = rejected_batches(snapshot, number)
+    recomputation = describe(
+        pipeline, request, "reinstate", batches, snapshot.last_seq, reinstates=[number]
     )
     from tidemill.engine.recompute.recompute import recompute
     from tidemill.engine.session import open_session
@@ -129,7 +121,8 @@ def reinstate(run: RunContext, request: RunRequest, *, lost_race: bool = False) 
     session = open_session(pipeline, "reinstate")
     found = recompute(session, run, recomputation, None)
     with leased(run, "reinstate") as held:
-        rejected_batches(pipeline, number)
+        # Read again: another run may have reinstated it meanwhile.
+        rejected_batches(Snapshot(pipeline.layout), number)
         again = seal_recomputed(held, found)
     return Ended(
         Outcome.DONE,
@@ -139,14 +132,13 @@ def reinstate(run: RunContext, request: RunRequest, *, lost_race: bool = False) 
     )
 
 
-def rejected_batches(pipeline: Pipeline, number: int) -> BatchRange:
+def rejected_batches(snapshot: Snapshot, number: int) -> BatchRange:
     """The batches of a rejected increment that was passed over.
 
     Raises:
         NotRejected: it is not one.
     """
-    increment = Increments(pipeline.layout.increments).get(number)
-    events = Journal(pipeline.layout.journal).events()
+    increment, events = snapshot.get(number), snapshot.events
     back = any(number in event.recomputation.reinstates for event in events if event.recomputation)
     passed_over = any(event.increment == number for event in events if event.kind == "reject")
     if increment.state is State.REJECTED and passed_over and not back:
@@ -156,7 +148,7 @@ def rejected_batches(pipeline: Pipeline, number: int) -> BatchRange:
         how = "is rejected, and the next run has still to pass over it"
     raise NotRejected(
         f"Increment {number:06d} {how}.",
-        remedy=f"Look where it stands: tidemill status {pipeline.name}.",
+        remedy=f"Look where it stands: tidemill status {snapshot.layout.name}.",
         increment=number,
         state=str(increment.state),
     )

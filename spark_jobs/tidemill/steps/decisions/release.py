@@ -6,19 +6,17 @@ from datetime import UTC, datetime
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
-from tidemill.increments.increments import Increment, Increments, Release, State
-from tidemill.journal.journal import Journal
+from tidemill.increments.increment import Increment, State
+from tidemill.increments.records import Release
+from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_increment import remember
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.checks import refuse_missing_reason
 from tidemill.storage.lease import hold
 
 
 class NotHeld(UsageError):
     """There is nothing to release; carries `increment`, `state` and, if published, `version`."""
-
-
-class ReasonMissing(UsageError):
-    """A decision without a reason or a name; carries `field`."""
 
 
 PATIENCE_SECONDS = 30.0
@@ -39,14 +37,13 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
         ReasonMissing: `reason` or `by` is empty.
         LeaseHeld: a step is writing to this pipeline.
     """
-    must_say_why("release", by=by, reason=reason)
+    refuse_missing_reason("release", by=by, reason=reason)
     layout = pipeline.layout
-    increments = Increments(layout.increments)
-    # Looked at before the lease too: a wrong number need not wait for a long ingest.
-    refuse_not_held(pipeline, increments.get(number))
+    # Also checked before the lease is held: a wrong number need not wait for a long ingest.
+    refuse_not_held(Snapshot(layout), number)
     with hold(layout.lease, step="release", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
-        increment = increments.get(number)
-        refuse_not_held(pipeline, increment)
+        snapshot = Snapshot(layout)
+        increment = refuse_not_held(snapshot, number)
         decision = Release(
             increment=number,
             files_hash=increment.sealed.files_hash,
@@ -57,37 +54,20 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
             epoch=lease.epoch,
         )
         lease.check()
-        increments.decide(decision)
+        snapshot.decide(decision)
         remember(layout.run(run_id), number)
     return decision
 
 
-def must_say_why(what: str, *, by: str, reason: str) -> None:
-    """Prove that a decision has somebody who made it, and a reason.
-
-    Raises:
-        ReasonMissing: one of them is empty.
-    """
-    for field, value in (("reason", reason), ("by", by)):
-        if not value.strip():
-            raise ReasonMissing(
-                f"The {what}'s {field} is empty.",
-                remedy="It goes into the table's history: give it with "
-                f"--{field}, in words that still mean something in a year.",
-                field=field,
-            )
-
-
-def refuse_not_held(pipeline: Pipeline, increment: Increment) -> None:
-    """Prove that a person can decide on an increment.
+def refuse_not_held(snapshot: Snapshot, number: int) -> Increment:
+    """The increment, which awaits a person's decision.
 
     Raises:
         NotHeld: it was not judged, or needs no decision any more.
     """
-    number, name = increment.number, pipeline.name
-    journal = Journal(pipeline.layout.journal)
-    event = journal.of_increment(number)
-    applied = journal.published().get(event.seq) if event else None
+    increment, name = snapshot.get(number), snapshot.layout.name
+    event = snapshot.event_of.get(number)
+    applied = snapshot.published.get(event.seq) if event else None
     if applied is not None:
         raise _not_held(
             increment,
@@ -108,6 +88,7 @@ def refuse_not_held(pipeline: Pipeline, increment: Increment) -> None:
         raise _not_held(
             increment, how, f"`tidemill run {name}` publishes it when its turn has come."
         )
+    return increment
 
 
 def _not_held(increment: Increment, how: str, remedy: str, version: int | None = None) -> NotHeld:

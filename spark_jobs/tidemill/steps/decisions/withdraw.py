@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from tidemill.contract.errors import UsageError
-from tidemill.increments.increments import Increments, State, Verdict
-from tidemill.journal.journal import Event, Journal, Withdrawal
+from tidemill.increments.increment import State
+from tidemill.increments.records import Verdict
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.journal import Event, Withdrawal
 from tidemill.publish.registry import targets_of
 from tidemill.publish.withdrawal import target_that_has, withdraw_event
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.decisions.release import PATIENCE_SECONDS, must_say_why
+from tidemill.steps.decisions.checks import refuse_missing_reason
+from tidemill.steps.decisions.release import PATIENCE_SECONDS
 from tidemill.storage.run_context import LeasedRun, RunContext
 
 
@@ -37,14 +40,14 @@ def withdraw(run: RunContext, seq: int, *, by: str, reason: str) -> list[Withdra
         TargetUnreachable: it is unknown whether a target has it.
         LeaseHeld: a step is writing to this pipeline.
     """
-    must_say_why("withdrawal", by=by, reason=reason)
+    refuse_missing_reason("withdrawal", by=by, reason=reason)
     pipeline, layout = run.pipeline, run.layout
-    journal = Journal(layout.journal)
-    # Looked at before the lease too: a wrong number need not wait for a long ingest.
-    _events_from(pipeline, journal, seq)
+    # Also checked before the lease is held: a wrong number need not wait for a long ingest.
+    _events_from(Snapshot(layout), seq)
     with run.hold("withdraw", patience=PATIENCE_SECONDS) as held:
         targets = targets_of(pipeline, held.epoch, run.log)
-        events = _events_from(pipeline, journal, seq)
+        snapshot = Snapshot(layout)
+        events = _events_from(snapshot, seq)
         for event in events:
             having = target_that_has(held, event, targets)
             if having is not None:
@@ -52,6 +55,7 @@ def withdraw(run: RunContext, seq: int, *, by: str, reason: str) -> list[Withdra
         # First, or a run that comes before the rest is done would let it out again.
         _hold_increment(
             held,
+            snapshot,
             events[0],
             f"event {seq} was withdrawn by {by.strip()}: {reason.strip()}",
         )
@@ -68,26 +72,25 @@ def withdraw(run: RunContext, seq: int, *, by: str, reason: str) -> list[Withdra
     return done[::-1]
 
 
-def _events_from(pipeline: Pipeline, journal: Journal, seq: int) -> list[Event]:
+def _events_from(snapshot: Snapshot, seq: int) -> list[Event]:
     """The event and those after it."""
-    events = journal.events(after=seq - 1)
+    events = [event for event in snapshot.events if event.seq >= seq]
     if not events or events[0].seq != seq:
         raise NotWithdrawable(
-            f"The journal of {pipeline.name} has no event {seq} that counts.",
-            remedy=f"`tidemill journal show {pipeline.name}` lists them.",
+            f"The journal of {snapshot.layout.name} has no event {seq} that counts.",
+            remedy=f"`tidemill journal show {snapshot.layout.name}` lists them.",
             seq=seq,
             target=None,
         )
     return events
 
 
-def _hold_increment(run: LeasedRun, event: Event, reason: str) -> None:
+def _hold_increment(run: LeasedRun, snapshot: Snapshot, event: Event, reason: str) -> None:
     """Let an increment wait for a person, where it would go out again at once."""
-    increments = Increments(run.layout.increments)
-    increment = increments.get(event.increment)
+    increment = snapshot.get(event.increment)
     if increment.state is not State.PASSED:
         return
-    increments.judge(
+    snapshot.judge(
         Verdict(
             increment=event.increment,
             outcome="held",

@@ -2,76 +2,71 @@
 
 from __future__ import annotations
 
-from tidemill.increments.increments import Increment, Increments
-from tidemill.journal.journal import Event, EventKind, Journal
+from tidemill.increments.increment import Increment
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.journal import Event, EventKind
 from tidemill.publish import swap_order
 from tidemill.storage.run_context import LeasedRun
 
 
 class Entries:
-    """The journal with what this publish adds to it.
+    """Adds events to the journal, decided on one snapshot of it.
 
-    An event gets the number after the last one that was read. Where another writer has put one
-    there since, that decision was made on too little, and nothing is added.
+    An event gets the number after the last one that was read. If another writer has added an event
+    under that number since, the decision did not know it, and nothing is added.
 
     Args:
-        pipeline: The pipeline of the journal.
+        run: The run that publishes.
+        snapshot: Read under the lease.
     """
 
-    def __init__(self, run: LeasedRun) -> None:
+    def __init__(self, run: LeasedRun, snapshot: Snapshot) -> None:
         self.run = run
-        self.journal = Journal(run.layout.journal)
-        reading = self.journal.read()
-        self.events = [*reading.events]
-        self.last = reading.last
+        self.snapshot = snapshot
 
     def append_passed(self) -> None:
-        """Add every increment that may go out, up to the first that may not.
+        """Add every increment that may go out, in order, up to the first that may not.
 
         Raises:
             AlreadyWritten: another writer has added an event since the journal was read.
             LeaseLost: a newer epoch took over.
         """
-        gone_out = self._gone_out()
-        for increment in Increments(self.run.layout.increments).in_order():
-            if increment.number in gone_out:
-                continue
+        for increment in self.snapshot.waiting():
             if not increment.may_go_out:
                 return
-            self._append(increment)
+            self.append(increment)
 
     def append_recomputed(self, own: int | None) -> Event | None:
-        """Add what was computed again and has passed, unless somebody was faster.
+        """Add each recomputed increment that has passed, unless an event conflicts with it.
 
         Args:
             own: The increment of this run.
 
         Returns:
-            The event that was faster than `own`; of others' their own runs compute again.
+            The event that conflicts with `own`. The runs of other increments compute them again.
 
         Raises:
             AlreadyWritten: another writer has added an event since the journal was read.
             LeaseLost: a newer epoch took over.
         """
-        layout, gone_out = self.run.layout, self._gone_out()
-        lost = None
-        for increment in Increments(layout.increments).all():
+        snapshot, gone_out = self.snapshot, self.snapshot.event_of
+        conflict = None
+        for increment in snapshot.increments:
             recomputation = increment.sealed.recomputation
             if recomputation is None or recomputation.in_order or increment.number in gone_out:
                 continue
             if increment.may_go_out:
-                faster = swap_order.conflicting_event(layout, recomputation, self.events)
-                if faster is None:
-                    self._append(increment)
+                event = swap_order.conflicting_event(
+                    snapshot.layout, recomputation, snapshot.events
+                )
+                if event is None:
+                    self.append(increment)
                 elif increment.number == own:
-                    lost = faster
-        return lost
+                    conflict = event
+        return conflict
 
-    def _gone_out(self) -> set[int]:
-        return {event.increment for event in self.events}
-
-    def _append(self, increment: Increment) -> None:
-        seq = self.last + 1
+    def append(self, increment: Increment) -> None:
+        """Add the event of one increment; a rebuilt generation takes over with it."""
         self.run.lease.check()
         if (
             increment.sealed.recomputation is not None
@@ -79,27 +74,25 @@ class Entries:
         ):
             from tidemill.steps.parts.take_over import take_over
 
-            take_over(self.run, increment, seq)
-        event = _event(increment, seq, self.run)
+            take_over(self.run, self.snapshot, increment)
+        event = _event(increment, self.snapshot.last_seq + 1, self.run)
         self.run.lease.check()
-        self.journal.append(event)
-        self.events.append(event)
-        self.last = seq
+        self.snapshot.append(event)
 
 
 def _event(increment: Increment, seq: int, run: LeasedRun) -> Event:
     sealed, verdict, release = increment.sealed, increment.verdict, increment.release
-    rejection, place = increment.rejection, increment.sealed.covers
+    rejection, covers = increment.rejection, increment.sealed.covers
     said = {} if verdict is None else verdict.model_dump(mode="json", exclude={"judgement"})
-    # Publish takes the hash that was judged or decided on, never one it computes here.
+    # The hash is the one that was judged or decided on, never one computed here.
     decided = rejection or release
     return Event(
         seq=seq,
         kind=_kind(increment),
         increment=sealed.increment,
-        generation=place.generation,
-        first=place.first,
-        last=place.last,
+        generation=covers.generation,
+        first=covers.first,
+        last=covers.last,
         files=None if sealed.recomputation is None else sealed.stored_in,
         recomputation=sealed.recomputation,
         rows=0 if rejection else sealed.rows,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tidemill.generations.verify import Generation
-from tidemill.increments.increments import Increments, State
-from tidemill.journal.journal import Journal
+from tidemill.increments.increment import State
+from tidemill.increments.snapshot import Snapshot
 from tidemill.sources.probe_result import ProbeResult
 
 Kind = Literal["ingest", "finish", "wake", "seal", "judge", "publish", "apply", "judge_again"]
@@ -40,8 +40,7 @@ class Work:
 def find_work(
     generation: Generation,
     found: Sequence[ProbeResult],
-    increments: Increments,
-    journal: Journal,
+    snapshot: Snapshot,
     own: int | None,
     *,
     targets: Sequence[str],
@@ -52,14 +51,11 @@ def find_work(
     Args:
         generation: The live one.
         found: A look at every source.
-        journal: What went out, and what targets made of it.
+        snapshot: The journal and the increments.
         own: The increment that this run sealed at an earlier try.
         targets: The names of those that are published to.
         published: Whether there is a gate; without one nothing is ever sealed.
     """
-    events = journal.events()
-    gone_out: set[int | None] = {event.increment for event in events}
-    waiting = [one for one in increments.in_order() if one.number not in gone_out]
     work = []
     for look in found:
         if look.new is None:
@@ -72,10 +68,10 @@ def find_work(
         work.append(Work("wake", f"a flush by {generation.flush.by} awaits its batch"))
     elif generation.due:
         work.append(Work("wake", "the watermark has passed what an earlier batch kept"))
-    if published and generation.committed > increments.last_sealed(generation.name):
+    if published and generation.committed > snapshot.last_sealed(generation.name):
         work.append(Work("seal", "committed batches await the gate"))
     behind = False
-    for increment in waiting:
+    for increment in snapshot.waiting():
         name = f"increment {increment.number:06d}"
         if increment.state is State.SEALED:
             # Also behind a held one: its run was killed, and no one else would judge it.
@@ -83,15 +79,15 @@ def find_work(
         elif increment.may_go_out and not behind:
             work.append(Work("publish", f"{name} awaits publishing", increment.number))
         behind = behind or not increment.may_go_out
-    for increment in increments.all():
+    for increment in snapshot.increments:
         if not increment.sealed.in_order and increment.state is State.SEALED:
             name = f"increment {increment.number:06d}"
             work.append(Work("judge", f"{name} awaits its verdict", increment.number))
     for target in targets:
-        lag = len(journal.behind(target))
+        lag = len(snapshot.journal.behind(target))
         if lag:
             reason = f"{target} is {lag:,} events behind the journal"
             work.append(Work("apply", reason, target=target))
-    if own is not None and own not in gone_out.union(one.increment for one in work):
+    if own is not None and own not in {*snapshot.event_of, *(one.increment for one in work)}:
         work.append(Work("judge_again", f"increment {own:06d} of this run is judged again", own))
     return work

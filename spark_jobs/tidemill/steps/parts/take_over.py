@@ -8,8 +8,9 @@ from tidemill.generations.build import (
     hash_of_excluded,
 )
 from tidemill.increments.exclusions import excluded
-from tidemill.increments.increments import Increment
-from tidemill.journal.takeovers import Takeover, current, put_takeover
+from tidemill.increments.increment import Increment
+from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.takeovers import Takeover, put_takeover
 from tidemill.steps.parts.unpublished import unpublished
 from tidemill.storage.run_context import LeasedRun
 
@@ -18,30 +19,30 @@ class ExclusionsChanged(Refused):
     """A new generation has read what does not count any more; carries `increment`."""
 
 
-def take_over(run: LeasedRun, increment: Increment, seq: int) -> None:
-    """Write down that a generation takes over with an event of the journal, which comes next.
+def take_over(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> None:
+    """Record that a generation takes over with the next event of the journal.
 
-    Until that event is there nothing has changed; from then on the new generation is live, and what
+    Nothing changes until that event is written; from then on the new generation is live, and what
     the other has not published is superseded.
 
     Args:
+        snapshot: The journal that the event is to be added to.
         increment: The increment of a rebuild.
-        seq: The event's number.
 
     Raises:
         ExclusionsChanged: it holds input that does not count any more, or lacks some that does.
     """
-    pipeline, layout, recomputation = run.pipeline, run.layout, increment.sealed.recomputation
+    layout, recomputation = snapshot.layout, increment.sealed.recomputation
     if recomputation is None:
         return
     built = next(
         one for one in generation_builds(layout) if one.generation == recomputation.generation
     )
-    if built.excluded_hash != hash_of_excluded(excluded(layout)):
+    if built.excluded_hash != hash_of_excluded(excluded(snapshot)):
         raise ExclusionsChanged(
             f"Since increment {increment.number:06d} was computed, a person decided that other "
             "input does not count.",
-            remedy=f"Rebuild again: tidemill rebuild {pipeline.name} --reason TEXT.",
+            remedy=f"Rebuild again: tidemill rebuild {layout.name} --reason TEXT.",
             increment=increment.number,
         )
     put_takeover(
@@ -49,10 +50,10 @@ def take_over(run: LeasedRun, increment: Increment, seq: int) -> None:
         Takeover(
             generation=recomputation.generation,
             kind="rebuild",
-            predecessor=current(layout),
+            predecessor=snapshot.generation,
             first=0,
-            seq=seq,
-            supersedes=tuple(one.number for one in unpublished(pipeline)),
+            seq=snapshot.last_seq + 1,
+            supersedes=tuple(one.number for one in unpublished(snapshot)),
             by=recomputation.by,
             os_user=recomputation.os_user,
             reason=recomputation.reason,

@@ -1,4 +1,4 @@
-"""The unpublished increments, and what they have read."""
+"""The unpublished increments of a pipeline, and the files that their batches read."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
-from tidemill.increments.increments import Increment, Increments
-from tidemill.journal.journal import Journal
+from tidemill.increments.increment import Increment
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import InputFile, Ledger
 from tidemill.spec.pipeline import Pipeline
@@ -21,16 +21,10 @@ class NotRead(Refused):
     """A file that is not to count was read by no batch of the tail; carries `file`."""
 
 
-def unpublished(pipeline: Pipeline) -> list[Increment]:
-    """The increments of the live generation that have still to go out, in their order."""
-    gone_out = {event.increment for event in Journal(pipeline.layout.journal).events()}
-    increments = Increments(pipeline.layout.increments).in_order()
-    generation = generation_of(pipeline)
-    return [
-        one
-        for one in increments
-        if one.number not in gone_out and one.sealed.covers.generation == generation
-    ]
+def unpublished(snapshot: Snapshot) -> list[Increment]:
+    """The increments of the live generation that are not in the journal yet, in their order."""
+    live = snapshot.generation
+    return [one for one in snapshot.waiting() if one.sealed.covers.generation == live]
 
 
 def files_read(pipeline: Pipeline, first: int, last: int, wanted: Sequence[str]) -> list[InputFile]:
