@@ -24,6 +24,7 @@ from tests.oracle.promise import Broken
 from tests.oracle.shipped import Shipped
 from tidemill.engine.recompute import recompute, strategy
 from tidemill.engine.run import ingest
+from tidemill.file_formats.parquet import Parquet
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.snapshot import Snapshot
 from tidemill.publish import swap_order
@@ -125,12 +126,12 @@ def publish_out_of_order(patch: Patch) -> None:
 
 
 def lose_a_rejected_row(patch: Patch) -> None:
-    reject_rows = rejected.reject_rows
+    rejects = Parquet.rejects
 
     def all_but_one(*args: Any) -> pa.StructArray:
-        return reject_rows(*args)[1:]
+        return rejects(*args)[1:]
 
-    patch.setattr(rejected, "reject_rows", all_but_one)
+    patch.setattr(Parquet, "rejects", all_but_one)
 
 
 def keep_the_first_static_side(patch: Patch) -> None:

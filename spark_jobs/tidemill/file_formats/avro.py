@@ -1,12 +1,18 @@
-"""An Avro file's schema, its number of rows, and one of its columns of text."""
+"""Avro files: their schema, their number of rows, and their rejected rows."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+from tidemill.contract.syntax.ddl import DdlType
+from tidemill.file_formats.reader import REJECT, FormatReader, NotWhole
+from tidemill.file_formats.written_format import WriteFormat
+from tidemill.spec.formats.avro import AVRO
+from tidemill.spec.sources.file import FileSource
 
 MAGIC = b"Obj\x01"
 # As the specification of Avro's object container files writes it; `fastavro` has no public one.
@@ -21,8 +27,33 @@ _HEADER = {
 }
 
 
-class NotAvro(ValueError):
+class NotAvro(NotWhole):
     """A file is not a whole Avro file."""
+
+
+class Avro(FormatReader):
+    """Avro, whose rejected rows are JSON in a column of text."""
+
+    rules = AVRO
+
+    def misfits(
+        self, path: Path, source: FileSource, wanted: Mapping[str, DdlType]
+    ) -> Iterator[str]:
+        if source.reader_option("avroSchema") is not None:
+            # Spark then resolves the file's schema against that one.
+            return
+        names = {field["name"].lower() for field in _fields(avro_schema(path))}
+        yield from (f"column {name} is missing" for name in wanted if name.lower() not in names)
+
+    def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
+        return _not_named(avro_schema(path), source.types)
+
+    def _rows(self, path: Path, written: WriteFormat) -> int:
+        return avro_rows(path)
+
+    def _rejects(self, path: Path, written: WriteFormat) -> Iterator[Any]:
+        texts = avro_texts(path, REJECT)
+        return (None if text is None else json.loads(text) for text in texts)
 
 
 def avro_schema(path: Path) -> Any:
@@ -92,3 +123,19 @@ def _schema(content: IO[bytes]) -> Any:
         msg = "it does not begin as one"
         raise NotAvro(msg)
     return json.loads(header["meta"]["avro.schema"])
+
+
+def _fields(schema: Any) -> list[Any]:
+    return schema.get("fields", []) if isinstance(schema, Mapping) else []
+
+
+def _not_named(schema: Any, named: Mapping[str, DdlType], within: str = "") -> Iterator[str]:
+    kinds = {name.lower(): kind for name, kind in named.items()}
+    for field in _fields(schema):
+        kind = kinds.get(field["name"].lower())
+        if kind is None:
+            yield f"{within}{field['name']}"
+        elif kind.name == "struct":
+            one_of = field["type"] if isinstance(field["type"], list) else [field["type"]]
+            for record in one_of:
+                yield from _not_named(record, kind.fields, f"{within}{field['name']}.")

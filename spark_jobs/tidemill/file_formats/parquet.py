@@ -17,22 +17,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.syntax.ddl import DdlType
+from tidemill.file_formats.reader import REJECT, FormatReader, Measured, MissingDataFile
+from tidemill.file_formats.schema_fit import columns_not_named, misfits
+from tidemill.file_formats.written_format import WriteFormat
+from tidemill.spec.formats.parquet import PARQUET
+from tidemill.spec.sources.file import FileSource
 
 
 class TornParquet(Refused):
     """A file is not a whole Parquet file; carries `file`, `size` in bytes and `reason`."""
-
-
-class MissingDataFile(Refused):
-    """A file that a log or ledger names is not there; carries `file`."""
-
-
-def missing(path: Path) -> MissingDataFile:
-    return MissingDataFile(
-        f"{path} is not there, though it was committed.",
-        remedy="Restore it from a backup; nothing of ours deletes a committed file.",
-        file=path,
-    )
 
 
 @dataclass(frozen=True)
@@ -58,6 +52,28 @@ class Footer:
     null_counts: Mapping[str, int | None]
     min_values: Mapping[str, Any]
     max_values: Mapping[str, Any]
+
+
+class Parquet(FormatReader):
+    """Parquet, whose footer tells rows and sizes."""
+
+    rules = PARQUET
+
+    def misfits(
+        self, path: Path, source: FileSource, wanted: Mapping[str, DdlType]
+    ) -> Iterator[str]:
+        return misfits(pq.read_schema(path), wanted)
+
+    def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
+        return columns_not_named(pq.read_schema(path), source.types)
+
+    def measure(self, path: Path, written: WriteFormat) -> Measured:
+        footer = read_footer(path)
+        return Measured(footer.rows, footer.uncompressed_bytes, footer)
+
+    def rejects(self, path: Path, written: WriteFormat) -> pa.StructArray:
+        column = pq.ParquetFile(path).read(columns=[REJECT]).column(REJECT).combine_chunks()
+        return column if isinstance(column, pa.StructArray) else column.chunk(0)
 
 
 def read_footers(paths: Iterable[Path], *, threads: int | None = None) -> tuple[Footer, ...]:
@@ -87,7 +103,7 @@ def read_footer(path: Path) -> Footer:
         metadata = pq.read_metadata(path)
         schema = metadata.schema.to_arrow_schema()
     except FileNotFoundError as error:
-        raise missing(path) from error
+        raise MissingDataFile(path) from error
     except (pa.ArrowException, OSError) as error:
         raise TornParquet(
             f"{path} ({size} bytes) is not a whole Parquet file.",

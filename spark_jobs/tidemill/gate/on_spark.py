@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from tidemill.file_formats.reader import REJECT
 from tidemill.gate import time_bounds
 from tidemill.gate.columns import Column
 from tidemill.gate.judgement import EngineName
@@ -58,7 +59,7 @@ class OnSpark:
         written = files[0].written
         if written.rules.by_position:
             # The last column says why a row was rejected.
-            schema = StructType([*schema.fields]).add("_reject", "string")
+            schema = StructType([*schema.fields]).add(REJECT, "string")
         reader = self._session.read.format(written.format).options(**written.rereading)
         # Below its base path Spark reads partition values from the directories' names.
         reader = reader.schema(schema).option("basePath", str(files[0].sink))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tidemill.contract.document import FrozenModel
-from tidemill.file_formats.parquet import read_footers
-from tidemill.file_formats.row_counts import count_rows
+from tidemill.file_formats.table import measure_all
 from tidemill.file_formats.written_format import PARQUET, WriteFormat
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spark_logs.sink_log import SinkFile
@@ -44,27 +43,18 @@ def output_files(
         TornOutput: a file of another format is not whole.
         MissingDataFile: one of them is not there.
     """
+    measured = measure_all((file.path, written) for file in files)
     outputs = []
-    for file, (rows, uncompressed) in zip(files, _counted(files, written), strict=True):
+    for file, content in zip(files, measured, strict=True):
         values = partition_values(file.path, file.base or sink)
         outputs.append(
             OutputFile(
                 path=str(file.path.relative_to(sink)),
                 size=file.size,
-                rows=rows,
-                uncompressed_bytes=uncompressed,
+                rows=content.rows,
+                uncompressed_bytes=content.uncompressed_bytes,
                 rejected=is_rejected(values),
                 partition={k: v for k, v in values.items() if k != REJECTED},
             )
         )
     return tuple(outputs)
-
-
-def _counted(files: Sequence[SinkFile], written: WriteFormat) -> Iterator[tuple[int, int]]:
-    """Rows and uncompressed bytes of each file."""
-    if written.format == "parquet":
-        for footer in read_footers([file.path for file in files]):
-            yield footer.rows, footer.uncompressed_bytes
-        return
-    for file in files:
-        yield count_rows(file.path, written), file.size

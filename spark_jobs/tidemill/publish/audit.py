@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import Footer, read_footers
-from tidemill.file_formats.row_counts import count_rows
+from tidemill.file_formats.table import measure_all
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.increments.increments import NetFile, hash_of_files
 from tidemill.journal.journal import Event
@@ -107,15 +107,12 @@ def _audited(
     # The size first: of a file that was cut off there is no footer to be read.
     for (_, file), path in zip(listed, paths, strict=True):
         _prove(event, path, "bytes", file.size, path.stat().st_size)
-    ways = [written[number] for number, _ in listed]
-    with_footer = [p for p, way in zip(paths, ways, strict=True) if way.format == "parquet"]
-    footers = iter(read_footers(with_footer))
+    formats = [written[number] for number, _ in listed]
+    measured = measure_all(zip(paths, formats, strict=True))
     audited = []
-    for (number, file), path, way in zip(listed, paths, ways, strict=True):
-        footer = next(footers) if way.format == "parquet" else None
-        rows = count_rows(path, way) if footer is None else footer.rows
-        _prove(event, path, "rows", file.rows, rows)
-        audited.append(Audited(number, file, path, way, footer))
+    for (number, file), path, format, found in zip(listed, paths, formats, measured, strict=True):
+        _prove(event, path, "rows", file.rows, found.rows)
+        audited.append(Audited(number, file, path, format, found.footer))
     return audited
 
 

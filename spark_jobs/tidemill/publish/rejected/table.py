@@ -21,6 +21,7 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.parquet import read_footer
+from tidemill.file_formats.table import READERS
 from tidemill.journal.journal import Event
 from tidemill.publish.audit import Audited
 from tidemill.publish.delta import commit
@@ -33,7 +34,6 @@ from tidemill.publish.delta.position import (
     TakeBackPosition,
 )
 from tidemill.publish.delta.statistics import delta_statistics
-from tidemill.publish.rejected.read import reject_rows
 from tidemill.publish.rejected.remaining import COLUMNS, rest_of, rows_but
 from tidemill.storage.sync import sync
 
@@ -167,7 +167,7 @@ class _Writer:
 
 
 def _rows(one: Audited, event: Event) -> pa.Table:
-    reject = reject_rows(one.path, one.written)
+    reject = READERS[one.written.format].rejects(one.path, one.written)
     rows = len(reject)
     constants = {
         "generation": pa.array([event.generation] * rows, pa.string()),

@@ -6,17 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from pyarrow import orc
-
 from tidemill.contract.errors import Refused
-from tidemill.file_formats.avro import NotAvro, avro_schema
+from tidemill.file_formats.reader import DAMAGED
+from tidemill.file_formats.table import READERS
 from tidemill.sources.files.listing import Found, partition_columns
-from tidemill.sources.files.new_columns import columns_not_named
 from tidemill.sources.files.scan import Scan
-from tidemill.sources.files.schema_check import misfits, missing
-from tidemill.sources.files.truncation import part_read
 from tidemill.sources.probe_result import Problem
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
@@ -136,21 +130,22 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
         files: Which; one that is gone is left out.
     """
     place = f"sources.{name}"
+    reader = READERS[source.format]
     cut: dict[str, str] = {}
     others: dict[str, str] = {}
     left_out: dict[str, list[str]] = {}
     for path in files:
         try:
-            why = part_read(path, source)
+            why = reader.part_read(path, source)
             if why is not None:
                 cut[str(path)] = f"{path} {why},"
             elif misfit := next(_misfits(path, source), None):
                 others[str(path)] = f"{path}: {misfit},"
-            if why is None and (columns := columns_not_named(path, source)):
+            if why is None and (columns := list(reader.new_columns(path, source))):
                 left_out[str(path)] = columns
         except FileNotFoundError:
             continue
-        except (pa.ArrowException, NotAvro, OSError) as error:
+        except DAMAGED as error:
             cut[str(path)] = f"{path} is not a whole {source.format} file ({error}),"
     found = (
         _problem(
@@ -193,14 +188,7 @@ def _misfits(path: Path, source: FileSource) -> Iterator[str]:
     for name in wanted:
         if name.lower() in unread:
             yield f"Spark does not read the partition {name} from the path; set options.basePath"
-    if source.format == "parquet":
-        yield from misfits(pq.read_schema(path), wanted)
-    elif source.format == "orc":
-        yield from misfits(orc.ORCFile(path).schema, wanted)
-    elif source.format == "avro" and source.reader_option("avroSchema") is None:
-        schema = avro_schema(path)
-        fields = schema.get("fields", []) if isinstance(schema, Mapping) else []
-        yield from missing([field["name"] for field in fields], wanted)
+    yield from READERS[source.format].misfits(path, source, wanted)
 
 
 def _problem(

@@ -13,8 +13,9 @@ from pyarrow import orc
 
 from tests.support.avro_file import CODECS, write_avro
 from tidemill.file_formats.avro import NotAvro, avro_texts
+from tidemill.file_formats.reader import REJECT_TYPE
+from tidemill.file_formats.table import READERS
 from tidemill.file_formats.written_format import WriteFormat
-from tidemill.publish.rejected.read import SAID, reject_rows
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -45,7 +46,7 @@ def csv_field(text: str, escape: str) -> str:
 def write(path: Path, way: WriteFormat) -> None:
     typed = pa.array(
         [{**row, "partition": row["partition"] and list(row["partition"].items())} for row in ROWS],
-        SAID,
+        REJECT_TYPE,
     )
     table = pa.table({"id": pa.nulls(2, pa.string()), "_reject": typed})
     separator = way.option("lineSep", "\n")
@@ -83,8 +84,8 @@ def write(path: Path, way: WriteFormat) -> None:
 def test_reasons_and_records_come_back_as_they_were(tmp_path: Path, way: WriteFormat) -> None:
     path = tmp_path / "part"
     write(path, way)
-    found = reject_rows(path, way)
-    assert found.type == SAID or way.format == "parquet"
+    found = READERS[way.format].rejects(path, way)
+    assert found.type == REJECT_TYPE or way.format == "parquet"
     expected = [
         {**row, "partition": row["partition"] and list(row["partition"].items())} for row in ROWS
     ]

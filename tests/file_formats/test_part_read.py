@@ -9,13 +9,17 @@ from typing import Any
 
 import pytest
 
-from tidemill.sources.files.truncation import part_read
+from tidemill.file_formats.table import READERS
 from tidemill.spec.sources.file import FileSource
 
 
 def source(format: str, **options: Any) -> FileSource:
     given = {"format": format, "path": "/in", "schema": "value string", "options": options}
     return FileSource.model_validate(given)
+
+
+def part_read(path: Path, source: FileSource) -> str | None:
+    return READERS[source.format].part_read(path, source)
 
 
 def file(home: Path, name: str, content: bytes) -> Path:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from tidemill.spec.formats.rules import LOSSY
-from tidemill.spec.formats.table import FORMATS, FileFormat
+from tidemill.spec.formats.table import FORMATS
 
 VALUES = {
     "linesep": "\n",
@@ -26,10 +26,6 @@ OBJECTS = {
     "text": "execution.datasources.text.TextOptions",
     "avro": "avro.AvroOptions",
 }
-
-
-def test_the_table_holds_what_a_spec_may_name() -> None:
-    assert tuple(FORMATS) == get_args(FileFormat)
 
 
 @pytest.mark.parametrize("option", ["SEP", "wholeText", "lineSep", "PathGlobFilter", "timezone"])

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import orc
 
 from tidemill.contract.syntax.ddl import column_types
-from tidemill.sources.files.schema_check import misfits
+from tidemill.file_formats.schema_fit import misfits
 
 INT, LONG, TEXT = pa.int32(), pa.int64(), pa.string()
 

@@ -14,12 +14,17 @@ import pytest
 from pyarrow import orc
 
 from tests.support.avro_file import write_avro
-from tidemill.file_formats import text as text_rows
-from tidemill.file_formats.parquet import MissingDataFile
-from tidemill.file_formats.row_counts import TornOutput, count_rows
+from tidemill.file_formats import lines
+from tidemill.file_formats.reader import MissingDataFile, TornOutput
+from tidemill.file_formats.table import measure_all
 from tidemill.file_formats.written_format import WriteFormat
 
 JSON, TEXT, CSV = WriteFormat(format="json"), WriteFormat(format="text"), WriteFormat(format="csv")
+
+
+def count_rows(path: Path, written: WriteFormat) -> int:
+    (measured,) = measure_all([(path, written)])
+    return measured.rows
 
 
 def file(home: Path, name: str, content: bytes) -> Path:
@@ -65,7 +70,7 @@ def test_in_csv_a_line_break_inside_quotes_ends_no_row(
 def test_a_row_may_go_on_in_the_next_chunk(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_rows, "CHUNK_BYTES", size)
+    monkeypatch.setattr(lines, "CHUNK_BYTES", size)
     content = b'1,"a\nb\n\\"c"\n2,"\n"\n3,d\n'
     assert count_rows(file(tmp_path, "part.csv", content), CSV) == 3
     assert count_rows(file(tmp_path, "part.json", content), JSON) == 6

@@ -42,16 +42,29 @@ def misfits(
             yield from _misfits(field.type, kind, f"{within}{name}")
 
 
+def columns_not_named(
+    found: Iterable[pa.Field], named: Mapping[str, DdlType], within: str = ""
+) -> Iterator[str]:
+    """The columns of a file, and the fields of its structs, that a schema does not name.
+
+    Args:
+        found: The file's columns.
+        named: The schema's columns -> their types.
+        within: The struct they are in, for messages.
+    """
+    kinds = {name.lower(): kind for name, kind in named.items()}
+    for field in found:
+        kind = kinds.get(field.name.lower())
+        if kind is None:
+            yield f"{within}{field.name}"
+        elif kind.name == "struct" and pa.types.is_struct(field.type):
+            yield from columns_not_named(field.type.fields, kind.fields, f"{within}{field.name}.")
+
+
 def is_by_position(found: Iterable[pa.Field]) -> bool:
     """Whether Spark reads an ORC file's columns in their order, whatever they are called."""
     fields = list(found)
     return bool(fields) and all(_BY_POSITION.fullmatch(field.name) for field in fields)
-
-
-def missing(found: Iterable[str], wanted: Iterable[str]) -> Iterator[str]:
-    """The same where only the names of a file's columns are known."""
-    names = {name.lower() for name in found}
-    return (f"column {name} is missing" for name in wanted if name.lower() not in names)
 
 
 def _misfits(found: pa.DataType, wanted: DdlType, name: str) -> Iterator[str]:

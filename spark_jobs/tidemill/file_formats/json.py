@@ -1,0 +1,72 @@
+"""JSON files: their first values, and their rows as Spark wrote them."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tidemill.contract.syntax.ddl import DdlType
+from tidemill.file_formats.first_json_value import CHUNK_BYTES, is_followed_by_more
+from tidemill.file_formats.lines import COMPRESSED, LineReader, encoding_of, first_line, lines_of
+from tidemill.file_formats.reader import REJECT
+from tidemill.file_formats.written_format import WriteFormat
+from tidemill.spec.formats.json import JSON
+from tidemill.spec.sources.file import FileSource
+
+_LENIENT = ("allowComments", "allowSingleQuotes", "allowUnquotedFieldNames")
+
+
+class Json(LineReader):
+    """JSON: of a file with `multiLine` Spark reads the first value and nothing after it."""
+
+    rules = JSON
+
+    def part_read(self, path: Path, source: FileSource) -> str | None:
+        lenient = any(source.is_on(option) for option in _LENIENT)
+        if not source.is_on("multiLine") or lenient or path.suffix in COMPRESSED:
+            return super().part_read(path, source)
+        try:
+            if is_followed_by_more(_utf8(path, source)):
+                return "holds more than one JSON value, and multiLine reads the first one only"
+        except (UnicodeError, LookupError):
+            # Spark itself reports an encoding that does not fit.
+            return None
+        return None
+
+    def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
+        line = None if source.is_on("multiLine") else first_line(path, source)
+        try:
+            value = None if line is None else json.loads(line)
+        except (ValueError, RecursionError):
+            # Spark itself reports a line that is not JSON.
+            return iter(())
+        return _not_named(value, source.types)
+
+    def _rejects(self, path: Path, written: WriteFormat) -> Iterator[Any]:
+        return (json.loads(line).get(REJECT) for line in lines_of(path, written))
+
+
+def _not_named(value: Any, named: Mapping[str, DdlType], within: str = "") -> Iterator[str]:
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        # Spark tells the names of JSON fields apart by case.
+        kind = named.get(name)
+        if kind is None:
+            yield f"{within}{name}"
+        elif kind.name == "struct":
+            yield from _not_named(inner, kind.fields, f"{within}{name}.")
+
+
+def _utf8(path: Path, source: FileSource) -> Iterator[bytes]:
+    """The text of a file in pieces, without the mark that may stand at its beginning."""
+    encoding = encoding_of(source) or "utf-8"
+    with path.open("rb") as content:
+        pieces = iter(partial(content.read, CHUNK_BYTES), b"")
+        if encoding.lower().replace("-", "") != "utf8":
+            yield from (piece.encode() for piece in codecs.iterdecode(pieces, encoding))
+            return
+        yield next(pieces, b"").removeprefix(codecs.BOM_UTF8)
+        yield from pieces

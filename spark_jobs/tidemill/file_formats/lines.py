@@ -1,0 +1,123 @@
+"""Files whose rows are lines of text, compressed or not: what CSV, JSON and text have in common."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from tidemill.file_formats.reader import FormatReader
+from tidemill.file_formats.written_format import WriteFormat
+from tidemill.spec.sources.file import FileSource
+
+CHUNK_BYTES = 2**20
+# The longest first line that is looked at.
+MOST_BYTES = 2**16
+# A file cut short fails Spark's query, but for Snappy and LZ4: Hadoop takes their end for the end
+# of the content, and this is not detected.
+COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"})
+
+
+class LineReader(FormatReader):
+    """A format whose rows are lines."""
+
+    def part_read(self, path: Path, source: FileSource) -> str | None:
+        # A plain file may well be empty.
+        return super().part_read(path, source) if path.suffix in COMPRESSED else None
+
+    def _rows(self, path: Path, written: WriteFormat) -> int:
+        return count_lines(path, separator_of(written))
+
+
+def separator_of(written: WriteFormat) -> bytes:
+    """What ends each row that Spark wrote."""
+    return written.option("lineSep", "\n").encode()
+
+
+def encoding_of(source: FileSource) -> str | None:
+    """The encoding that a source names."""
+    return source.reader_option("encoding") or source.reader_option("charset")
+
+
+def first_line(path: Path, source: FileSource) -> str | None:
+    """The first line of a file; None if it is compressed, too long or in another encoding."""
+    if path.suffix in COMPRESSED:
+        return None
+    try:
+        with path.open(encoding=encoding_of(source) or "utf-8-sig", newline=None) as content:
+            line = content.readline(MOST_BYTES)
+    except (UnicodeError, LookupError):
+        return None
+    return line.rstrip("\n") if len(line) < MOST_BYTES else None
+
+
+def lines_of(path: Path, written: WriteFormat) -> Iterator[bytes]:
+    """The rows that Spark wrote, without what ends them.
+
+    Raises:
+        EOFError: as for `whole_lines`.
+    """
+    separator = separator_of(written)
+    for lines in whole_lines(path, separator):
+        yield from lines.removesuffix(separator).split(separator)
+
+
+def whole_lines(path: Path, separator: bytes) -> Iterator[bytes]:
+    """The content in chunks, each of which ends with a separator, as Spark ends every row.
+
+    Raises:
+        EOFError: the last row has no end, or compressed content ends early.
+    """
+    rest = b""
+    for chunk in _content(path):
+        whole, found, rest = (rest + chunk).rpartition(separator)
+        if found:
+            yield whole + found
+    if rest:
+        msg = "the last row has no end"
+        raise EOFError(msg)
+
+
+def count_lines(path: Path, separator: bytes) -> int:
+    """Counts the rows of the content, in constant memory.
+
+    Raises:
+        EOFError: as for `whole_lines`.
+    """
+    lines, end, empty = 0, b"", True
+    for chunk in filter(None, _content(path)):
+        # What was seen of the end is too short to hold a separator that was counted.
+        text = end[len(end) - len(separator) + 1 :] + chunk if len(separator) > 1 else chunk
+        lines += text.count(separator)
+        end, empty = text[-len(separator) :], False
+    if not empty and end != separator:
+        msg = "the last row has no end"
+        raise EOFError(msg)
+    return lines
+
+
+def _content(path: Path) -> Iterator[bytes]:
+    if path.suffix == ".deflate":
+        with path.open("rb") as compressed:
+            yield from _inflated(compressed)
+        return
+    opened: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, Path.open)
+    with opened(path, "rb") as content:
+        while chunk := content.read(CHUNK_BYTES):
+            yield chunk
+
+
+def _inflated(content: IO[bytes]) -> Iterator[bytes]:
+    inflate = zlib.decompressobj()
+    while chunk := content.read(CHUNK_BYTES):
+        # What is packed to a thousandth is unpacked in pieces too.
+        while chunk:
+            yield inflate.decompress(chunk, CHUNK_BYTES)
+            chunk = inflate.unconsumed_tail
+    yield inflate.flush()
+    if not inflate.eof:
+        msg = "the compressed content ends early"
+        raise EOFError(msg)
