@@ -199,6 +199,26 @@ def test_the_bound_of_lateness_decides_what_is_read(tmp_path: Path, spark: Spark
     assert [line for line in said if "batches 4, 5 wrote" in line]
 
 
+def test_rows_in_another_format_than_parquet_are_found_and_compared(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    flow = flow_of(
+        tmp_path,
+        output={"format": "csv", "partition_by": {"day": "to_date(at)"}},
+        publish=[{"kind": "files"}],
+        backfill={"lateness": "1 day"},
+    )
+    arrive(flow, 2, ["over\ntwo lines"])
+    flow.step("ingest", "late")
+    # Nothing but a rejected row says that this one has input of the day.
+    arrive(flow, 2, [None])
+    flow.step("ingest", "later")
+    flow.go("all")
+    found = dry(flow, spark, day(2), day(3))
+    assert (found.rows, found.rejected, found.inputs) == (1, 1, 2)
+    assert (found.added, found.removed, found.changed) == (0, 0, 0)
+
+
 HOURS = """
 from pyspark.sql import functions as F
 

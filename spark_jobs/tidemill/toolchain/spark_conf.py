@@ -105,9 +105,9 @@ def jar_sets(spec: Spec) -> tuple[str, ...]:
     formats = {spec.output.format, *(source.value.format for source in kafka)}
     files = (*sources, *spec.statics.values())
     formats |= {one.format for one in files if isinstance(one, FileSource | FileStatic)}
-    jars = {FORMATS[name].jars for name in formats if name in FORMATS}
-    jars |= {"kafka"} if kafka or isinstance(spec.sink, KafkaSink) else set()
-    return tuple(sorted(filter(None, jars), reverse=True))
+    of_formats = {FORMATS[name].jars for name in formats if name in FORMATS}
+    of_kafka = ["kafka"] if kafka or isinstance(spec.sink, KafkaSink) else []
+    return (*of_kafka, *sorted(filter(None, of_formats)))
 
 
 def driver_java_options(backlog_bytes: int | None) -> str:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.published_input import Read
+from tidemill.file_formats.table import READERS
+from tidemill.file_formats.written_format import WriteFormat
 from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.input_file import InputFile
 
@@ -71,16 +70,15 @@ def _wrote(read: Read, partitions: Partitions) -> bool:
     files = [file for file in read.batch.outputs if file.rows]
     if any(not file.rejected and partitions.hold(file.partition) for file in files):
         return True
-    return any(
-        _would_lie(read.ledger.sink / file.path, partitions) for file in files if file.rejected
-    )
-
-
-def _would_lie(path: Path, partitions: Partitions) -> bool:
-    if path.suffix != ".parquet":
-        # Only Spark can read other formats; the bound is trusted.
+    rejected = [read.ledger.sink / file.path for file in files if file.rejected]
+    if not rejected:
         return False
-    rejects = pq.ParquetFile(path).read(columns=[f"{REJECT}.partition"])[REJECT].to_pylist()
+    written = read.ledger.written([read.batch])[read.batch.batch]
+    return any(_would_lie(path, written, partitions) for path in rejected)
+
+
+def _would_lie(path: Path, written: WriteFormat, partitions: Partitions) -> bool:
+    rejects = READERS[written.format].rejects(path, written).to_pylist()
     found = {tuple(reject["partition"] or ()) for reject in rejects if reject}
     return any(_names(dict(pairs), partitions) for pairs in found)
 

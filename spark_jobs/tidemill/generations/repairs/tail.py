@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tidemill.contract.errors import Refused
-from tidemill.file_formats.parquet import read_footers
+from tidemill.file_formats.table import READERS
+from tidemill.file_formats.written_format import WriteFormat
 from tidemill.generations.repairs.repair import Repair, unknown
 from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.ledger import Ledger
@@ -25,6 +26,7 @@ from tidemill.spark_logs.metadata_log import TornLogEntry, batch_files
 from tidemill.spark_logs.offset_log import read_offsets
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY, read_sink_entry
 from tidemill.spark_logs.source_log import read_source_entry
+from tidemill.spec.formats.table import FORMATS
 
 Log = Literal["offsets", "sink", "commits"]
 # The order in which Spark writes them for a batch.
@@ -105,8 +107,9 @@ class Tail:
             for one in read_sink_entry(file, number, self.ledger.sink):
                 if not one.path.exists() or one.path.stat().st_size != one.size:
                     return f"{one.path} is not as it was committed"
-                if self.note.format == "parquet":
-                    read_footers([one.path])
+                if FORMATS[self.note.format].self_describing:
+                    written = WriteFormat(format=self.note.format)
+                    READERS[written.format].measure(one.path, written)
         except TornLogEntry as error:
             return str(error.reason)
         except Refused as error:
