@@ -1,10 +1,4 @@
-"""Documents that version 0.1 wrote before any key was renamed are read by today's classes.
-
-`documents_of_0_1.json` holds what real runs of that version left, path by path: take-ins, a
-backfill, a rejection and a reinstatement, a release, a redo, a rebuild, a fork, a flush, late rows,
-a withdrawn event. What only Kafka, Airflow or a notification leaves was written by that version's
-own functions. It is never rewritten.
-"""
+"""Documents that version 0.1 wrote before any key was renamed are read by today's classes."""
 
 from __future__ import annotations
 
@@ -17,116 +11,80 @@ import pytest
 
 import tidemill
 import tidemill_airflow
-from tidemill.compatibility.compare import Passed
-from tidemill.compatibility.creation_snapshot import CreationSnapshot
+from tests.support.old_documents import DOCUMENTS, unpack
 from tidemill.contract.document import FORMAT_VERSION, Document
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report
-from tidemill.generations.build import GenerationBuild
 from tidemill.increments.increments import Increments, State
-from tidemill.increments.records import Rejection, Release, Sealed, Verdict
 from tidemill.increments.snapshot import Snapshot
-from tidemill.journal.event import Announced, Applied, Event, Withdrawal
 from tidemill.journal.journal import Journal
-from tidemill.journal.published_files import PublishedFiles, files_now
-from tidemill.journal.takeovers import Takeover, current, read_takeovers
+from tidemill.journal.published_files import files_now
+from tidemill.journal.takeovers import current, read_takeovers
 from tidemill.ledger.approval import Approval, read_approval
-from tidemill.ledger.batch import Batch, Start
-from tidemill.ledger.flushes import Flush, flushes
-from tidemill.ledger.generation_note import GenerationNote, read_note
-from tidemill.ledger.late_rows import LateLog, LateRows
+from tidemill.ledger.flushes import flushes
+from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.late_rows import LateLog
 from tidemill.ledger.ledger import Ledger
-from tidemill.ledger.manifests import Manifest, read_manifest
-from tidemill.ledger.run_increment import RunIncrement
-from tidemill.ledger.run_request import RunRequest, read_request
+from tidemill.ledger.manifests import read_manifest
+from tidemill.ledger.run_request import read_request
 from tidemill.ledger.running_queries import RunningQuery
-from tidemill.ledger.source_record import BoundSource
-from tidemill.sources.files.clean_source import Cleaned, CleanedUpTo, Cleaning
-from tidemill.sources.kafka.accepted_loss import AcceptedLoss, Losses, PassedLoss
-from tidemill.sources.kafka.lag import Arrivals
-from tidemill.sources.kafka.topics import TopicRecord, records_of
+from tidemill.sources.kafka.accepted_loss import Losses
+from tidemill.sources.kafka.topics import records_of
+from tidemill.steps.parts.document_kinds import DOCUMENT_KINDS
 from tidemill.steps.read_only.requalify import Requalification
 from tidemill.storage import documents
-from tidemill.storage.lease import Holder, Released, current_holder
+from tidemill.storage.lease import current_holder
 from tidemill.storage.root_identity import Born, RootIdentity, root_id_of
 from tidemill_airflow.dags.notify import Notice
 
-NUMBER, NAME = r"\d+", r"[^/]+"
-# Where a document is -> what it is.
-KINDS: dict[str, type[Document]] = {
-    r"\.root\.tidemill\.json": RootIdentity,
-    r"root/\.tidemill/root\.json": RootIdentity,
-    rf"root/\.tidemill/pipelines/{NAME}\.json": Born,
-    rf"root/{NAME}/checkpoints/[^/.]+\.json": GenerationNote,
-    rf"root/{NAME}/checkpoints/{NAME}\.plan\.json": CreationSnapshot,
-    rf"root/{NAME}/checkpoints/{NAME}\.plans/{NAME}\.json": Passed,
-    rf"root/{NAME}/generations/{NUMBER}\.json": Takeover,
-    rf"root/{NAME}/generations/live-{NUMBER}\.json": GenerationBuild,
-    rf"root/{NAME}/increments/{NUMBER}/{NUMBER}\.json": Verdict,
-    rf"root/{NAME}/increments/{NUMBER}/rejection\.json": Rejection,
-    rf"root/{NAME}/increments/{NUMBER}/release\.json": Release,
-    rf"root/{NAME}/increments/{NUMBER}/sealed\.json": Sealed,
-    rf"root/{NAME}/journal/{NUMBER}\.announced": Announced,
-    rf"root/{NAME}/journal/{NUMBER}\.cleaned": CleanedUpTo,
-    rf"root/{NAME}/journal/{NUMBER}\.[^/.]+\.json": Applied,
-    rf"root/{NAME}/journal/{NUMBER}\.json": Event,
-    rf"root/{NAME}/journal/{NUMBER}\.withdrawn": Withdrawal,
-    rf"root/{NAME}/(generations/live-{NUMBER}\.)?lease/{NUMBER}\.json": Holder,
-    rf"root/{NAME}/(generations/live-{NUMBER}\.)?lease/{NUMBER}\.released": Released,
-    rf"root/{NAME}/ledger/{NAME}/{NUMBER}\.json": Batch,
-    rf"root/{NAME}/ledger/{NAME}/arrivals/{NAME}/{NUMBER}\.json": Arrivals,
-    rf"root/{NAME}/ledger/{NAME}/cleaned/{NUMBER}\.done": Cleaned,
-    rf"root/{NAME}/ledger/{NAME}/cleaned/{NUMBER}\.json": Cleaning,
-    rf"root/{NAME}/ledger/{NAME}/flushes/{NUMBER}\.json": Flush,
-    rf"root/{NAME}/ledger/{NAME}/late/{NUMBER}\.json": LateRows,
-    rf"root/{NAME}/ledger/{NAME}/losses/{NAME}/{NUMBER}\.json": AcceptedLoss,
-    rf"root/{NAME}/ledger/{NAME}/losses/{NAME}/passed/{NUMBER}\.json": PassedLoss,
-    rf"root/{NAME}/ledger/{NAME}/sources/{NAME}\.json": BoundSource,
-    rf"root/{NAME}/ledger/{NAME}/starts/{NUMBER}\.json": Start,
-    rf"root/{NAME}/ledger/{NAME}/topics/{NAME}\.json": TopicRecord,
-    rf"root/{NAME}/notices/{NAME}\.json": Notice,
-    rf"root/{NAME}/published/{NUMBER}\.json": PublishedFiles,
-    rf"root/{NAME}/runs/{NAME}/(doctor|ingest|gate|publish)\.json": Report,
-    rf"root/{NAME}/runs/{NAME}/approval\.json": Approval,
-    rf"root/{NAME}/runs/{NAME}/increment\.json": RunIncrement,
-    rf"root/{NAME}/runs/{NAME}/requalified\.json": Requalification,
-    rf"root/{NAME}/runs/{NAME}/requests/{NUMBER}\.json": RunRequest,
-    rf"root/{NAME}/streams/{NAME}\.json": RunningQuery,
-    rf"root/{NAME}/table/{NAME}/batch={NUMBER}/_manifest\.json": Manifest,
+# What a later try replaces or takes away, which no upgrade rewrites, by its path.
+INFORMS = {
+    r"\.root\.tidemill\.json|root/\.tidemill/root\.json": RootIdentity,
+    r"root/\.tidemill/pipelines/[^/]+\.json": Born,
+    r"root/[^/]+/notices/[^/]+\.json": Notice,
+    r"root/[^/]+/runs/[^/]+/(doctor|ingest|gate|publish)\.json": Report,
+    r"root/[^/]+/runs/[^/]+/approval\.json": Approval,
+    r"root/[^/]+/runs/[^/]+/requalified\.json": Requalification,
+    r"root/[^/]+/streams/[^/]+\.json": RunningQuery,
 }
-DOCUMENTS: dict[str, dict[str, Any]] = json.loads(
-    Path(__file__).with_name("documents_of_0_1.json").read_text(encoding="utf-8")
-)
 
 
-def kind_of(path: str) -> type[Document]:
-    (kind,) = [kind for where, kind in KINDS.items() if re.fullmatch(where, path)]
+def kind_of(path: Path, root: Path) -> type[Document]:
+    pipelines = [home for home in root.iterdir() if home.name != ".tidemill"]
+    lasting = (
+        kind.model for home in pipelines for kind in DOCUMENT_KINDS if path in kind.paths(home)
+    )
+    name = str(path.relative_to(root.parent))
+    informing = (model for where, model in INFORMS.items() if re.fullmatch(where, name))
+    (kind,) = [*lasting, *informing]
     return kind
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root, with every document in its place."""
-    home = tmp_path_factory.mktemp("home")
-    for name, content in DOCUMENTS.items():
-        path = home / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    return home / "root"
+    return unpack(tmp_path_factory.mktemp("home"))
 
 
-def test_every_document_is_read_and_nothing_of_it_is_lost(root: Path) -> None:
+@pytest.fixture(scope="module")
+def kinds(root: Path) -> dict[str, type[Document]]:
+    """The class of each document, by its path."""
+    return {name: kind_of(root.parent / name, root) for name in DOCUMENTS}
+
+
+def test_every_document_is_read_and_nothing_of_it_is_lost(
+    root: Path, kinds: dict[str, type[Document]]
+) -> None:
     for name, content in DOCUMENTS.items():
-        document = documents.read(root.parent / name, kind_of(name))
+        document = documents.read(root.parent / name, kinds[name])
         assert document is not None, name
         # Keys may have other names; the values are what was written.
         assert _values(json.loads(document.content())) == _values(content), name
         assert document.format_version == FORMAT_VERSION
 
 
-def test_every_kind_of_document_is_there() -> None:
-    assert {kind_of(name) for name in DOCUMENTS} == {*KINDS.values()}
-    assert _classes("Document") == {kind.__name__ for kind in KINDS.values()}
+def test_every_kind_of_document_is_there(kinds: dict[str, type[Document]]) -> None:
+    assert {kind.__name__ for kind in kinds.values()} == _classes("Document")
 
 
 def test_the_journal_says_what_was_published_and_why(root: Path) -> None:

@@ -24,7 +24,16 @@ from tidemill.cli import (
     stream,
     where,
 )
-from tidemill.cli.decisions import accept_loss, checkpoint, flush, lease, release, root, target
+from tidemill.cli.decisions import (
+    accept_loss,
+    checkpoint,
+    flush,
+    lease,
+    release,
+    root,
+    target,
+    upgrade,
+)
 from tidemill.cli.decisions import recompute as asked
 from tidemill.cli.screen import Screen, json_asked_for
 from tidemill.contract.errors import TidemillError
@@ -93,6 +102,7 @@ for command in (
     root.init,
     root.forget,
     flush.flush,
+    upgrade.upgrade,
     stream.stream,
 ):
     app.command()(command)

@@ -1,0 +1,57 @@
+"""`tidemill upgrade`: documents that an older version wrote, in today's format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+from typer import Argument, confirm
+
+from tidemill.cli.decisions.options import Yes
+from tidemill.cli.run import manual_run_id
+from tidemill.cli.screen import Json, Screen
+from tidemill.contract.document import FORMAT_VERSION
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import find, spec_files
+from tidemill.spec.pipeline import root
+from tidemill.steps.decisions.upgrade import old_documents
+from tidemill.steps.decisions.upgrade import upgrade as upgrade_documents
+
+Names = Annotated[
+    list[str] | None, Argument(metavar="[NAME]...", help="The pipelines.", show_default="all")
+]
+
+
+def upgrade(names: Names = None, yes: Yes = False, json: Json = False) -> None:
+    """Show which documents on disk have an older format, and rewrite them in today's."""
+    screen = Screen(json)
+    for name in names or ():
+        find(name)
+    layouts = [Layout(root(), name) for name in names or (path.stem for _, path in spec_files())]
+    counts = {layout: _counts(layout) for layout in layouts}
+    old = [layout for layout in layouts if counts[layout]]
+    lines = [(it.name, kind, n) for it in old for kind, n in sorted(counts[it].items())]
+    if lines:
+        screen.table("", ("pipeline", "document", "of an older format"), lines)
+        if not yes and not json:
+            confirm(f"Rewrite them in format {FORMAT_VERSION}?", abort=True, err=True)
+    else:
+        screen.line(f"every document has format {FORMAT_VERSION}: nothing to rewrite")
+    done: Counter[Layout] = Counter()
+    for layout in old if yes or not json else ():
+        done[layout] = sum(1 for _ in upgrade_documents(layout, manual_run_id("upgrade")))
+        screen.line(f"{layout.name}: {done[layout]:,} documents rewritten")
+    if json:
+        screen.document(
+            {
+                "format_version": FORMAT_VERSION,
+                "pipelines": [
+                    {"pipeline": it.name, "old": counts[it], "rewritten": done[it]}
+                    for it in layouts
+                ],
+            }
+        )
+
+
+def _counts(layout: Layout) -> Counter[str]:
+    return Counter(type(document).__name__ for _, document in old_documents(layout))
