@@ -41,7 +41,9 @@ def report(outcome: Outcome = Outcome.DONE, **changes: object) -> Report:
 
 
 def of(error: TidemillError) -> Report:
-    return reports.of_error(error, pipeline="orders", run_id="r", step="ingest", started=AT)
+    return reports.of_error(
+        error, pipeline="orders", run_id="r", step="ingest", started=AT, finished=AT
+    )
 
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from airflow.sdk import BaseNotifier
 
 from tidemill.contract import report as reports
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.document import Document
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.file_mode import keep_from_others
@@ -138,7 +139,7 @@ class StateNotice:
                 state=state,
                 message=message,
                 run_id=context["run_id"],
-                at=datetime.now(UTC),
+                at=wall_clock(),
             )
         )
 

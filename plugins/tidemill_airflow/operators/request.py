@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from zoneinfo import ZoneInfo
 
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.unicode_text import NotUnicode, refuse_no_unicode
 from tidemill.ledger.run_request import LIVE, RunRequest
@@ -60,7 +61,7 @@ def request_of(spec: Spec, context: Context) -> RunRequest:
         dry_run=bool(params.get("dry_run")),
         by=starter(context),
         reason=(params.get("reason") or "").strip(),
-        asked=datetime.now(UTC),
+        asked=wall_clock(),
     )
 
 
@@ -95,7 +96,7 @@ def resolution_of(context: Context, by: str | None = None) -> RunRequest:
         accept_loss=accept_loss,
         by=by or starter(context),
         reason=reason,
-        asked=datetime.now(UTC),
+        asked=wall_clock(),
     )
 
 

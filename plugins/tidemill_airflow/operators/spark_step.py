@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -21,6 +20,7 @@ from airflow.sdk.exceptions import (
 from airflow.sdk.log import mask_secret
 
 from tidemill.contract import report as reports
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Outcome, Report, Step
@@ -227,7 +227,7 @@ class IngestOperator(SparkStepOperator):
         role = read_request(pipeline.layout.run(context["run_id"])).role
         if role not in DECIDED:
             return self.submit(pipeline, context)
-        now = datetime.now(UTC)
+        now = wall_clock()
         # A driver would take seconds to say so.
         report = Report(
             pipeline=pipeline.name,

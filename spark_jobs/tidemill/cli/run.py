@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from traceback import format_exc
 from typing import Annotated, Any, get_args
 
 from typer import Argument, Exit, Option
 
 from tidemill.cli.screen import Json, Screen
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.log import Log
 from tidemill.contract.report import Outcome, Report, Step, read
@@ -118,4 +118,4 @@ def _show(report: Report, screen: Screen, name: str) -> None:
 
 def manual_run_id(kind: str = "manual") -> str:
     """A run id like Airflow's own, such as `manual__2026-03-01T06:00:00+00:00`."""
-    return f"{kind}__{datetime.now(UTC).isoformat()}"
+    return f"{kind}__{wall_clock().isoformat()}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -121,7 +121,13 @@ def backlog_bytes(run_folders: Iterable[Path]) -> int | None:
 
 
 def of_error(
-    error: TidemillError, *, pipeline: str, run_id: str, step: Step, started: datetime
+    error: TidemillError,
+    *,
+    pipeline: str,
+    run_id: str,
+    step: Step,
+    started: datetime,
+    finished: datetime,
 ) -> Report:
     """The report of a step that ended with an error."""
     outcome = Outcome.FAILED
@@ -136,6 +142,6 @@ def of_error(
         outcome=outcome,
         reason=error.what,
         started=started,
-        finished=datetime.now(UTC),
+        finished=finished,
         error=error.as_dict(),
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.gate.engine_choice import Engine
 from tidemill.gate.judgement import ExpectationOutcome, Judgement
 from tidemill.gate.mask import refuse_unknown
@@ -28,6 +28,7 @@ def judge(
     results: Path,
     samples: int,
     mask: Collection[str] = (),
+    clock: Clock = wall_clock,
 ) -> Judgement:
     """Judge the files of an increment.
 
@@ -66,7 +67,7 @@ def judge(
     from tidemill.gate import data_docs, validation
 
     validated = validation.validate(sample, frame, suite, engine, samples=samples, mask=mask)
-    run = data_docs.run_identifier(quote(run_name, safe="+:"), datetime.now(UTC))
+    run = data_docs.run_identifier(quote(run_name, safe="+:"), clock())
     result = validation.merged(suite, validated, {"run_id": run, "validation_time": run.run_time})
     outcomes = tuple(map(_outcome, suite.expectations, validated.results))
     failed = any(not o.success and o.severity == "critical" for o in outcomes)

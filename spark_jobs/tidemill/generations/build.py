@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from pydantic import AliasChoices, Field
 
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.document import Document
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.increments.exclusions import Excluded, excluded
@@ -108,7 +109,7 @@ def begin_build(
             spec_hash=hash_of_spec(pipeline.spec),
             code_hash=hash_of_file(pipeline.transform_file),
             excluded_hash=hash_of_excluded(excluded(Snapshot(layout))),
-            began=datetime.now(UTC),
+            began=wall_clock(),
             epoch=epoch,
         )
         documents.put_if_absent(layout.generations / f"{began.generation}.json", began)

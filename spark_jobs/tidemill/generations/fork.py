@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tidemill.compatibility.creation_snapshot import inherit_fingerprint
+from tidemill.contract.clock import wall_clock
 from tidemill.generations.verify import Generation, GenerationUnbound
 from tidemill.ledger.flushes import Flush, flushes
 from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
@@ -72,7 +72,7 @@ def build_fork(pipeline: Pipeline, generation: Generation, name: str, first: int
             "sink": layout.sink(name),
             "spec_hash": hash_of_spec(pipeline.spec),
             "code_hash": hash_of_file(pipeline.transform_file),
-            "born": datetime.now(UTC),
+            "born": wall_clock(),
         }
     )
     documents.put_if_absent(layout.note(name), born)
@@ -137,7 +137,7 @@ def _begin_sink(generation: Generation, note: GenerationNote, to: Path, first: i
             offsets=last.offsets,
             files=(),
             rows_in=last.rows_in,
-            written=datetime.now(UTC),
+            written=wall_clock(),
         )
         put_manifest(to, manifest)
 

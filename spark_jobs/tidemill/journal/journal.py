@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.journal.event import Announced, Applied, Event, EventKind, Withdrawal
 from tidemill.storage import documents
 
@@ -149,9 +149,9 @@ class Journal:
             if event.seq in published and not self._announcement(event.seq).exists()
         )
 
-    def announce(self, seq: int) -> None:
+    def announce(self, seq: int, clock: Clock = wall_clock) -> None:
         """Write down that consumers were told of an event, once."""
-        documents.put_if_absent(self._announcement(seq), Announced(at=datetime.now(UTC)))
+        documents.put_if_absent(self._announcement(seq), Announced(at=clock()))
 
     def withdraw(self, withdrawal: Withdrawal) -> Withdrawal:
         """Write down that an event does not count, once; what is written down now."""

@@ -8,10 +8,10 @@ after it was committed and before the next query starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
@@ -56,10 +56,17 @@ class Ledger:
         inspect: Gets what a batch has read before it is written down, and refuses what may not be.
     """
 
-    def __init__(self, layout: Layout, generation: str, inspect: Inspect | None = None) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        generation: str,
+        inspect: Inspect | None = None,
+        clock: Clock = wall_clock,
+    ) -> None:
         self.layout = layout
         self.generation = generation
         self._inspect = inspect
+        self._clock = clock
         self.folder = layout.ledger(generation)
         self.sink = layout.sink(generation)
         self.checkpoint = layout.checkpoint(generation)
@@ -227,7 +234,7 @@ class Ledger:
             run_id=made_by.run_id,
             spec_hash=made_by.spec_hash,
             code_hash=made_by.code_hash,
-            committed=datetime.now(UTC),
+            committed=self._clock(),
         )
 
     def _named(self, epoch: Batch) -> Batch:

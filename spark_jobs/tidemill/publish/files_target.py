@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from deltalake import Schema
 
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.published_files import PublishedFile, PublishedFiles, files_now
@@ -37,6 +37,7 @@ class FilesTarget:
     layout: Layout
     epoch: int
     name: str = "files"
+    clock: Clock = wall_clock
 
     def find(self, event: Event) -> int | None:
         there = self._read(event.seq)
@@ -91,7 +92,7 @@ class FilesTarget:
             files=tuple(self._file(file) for file in payload.files),
             epoch=self.epoch,
             run_id=event.run_id,
-            at=datetime.now(UTC),
+            at=self.clock(),
         )
 
     def _removes(self, event: Event) -> Iterator[str]:

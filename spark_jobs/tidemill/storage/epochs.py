@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import errno
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import LeaseLost
 from tidemill.storage import documents
 from tidemill.storage.lease import TIME_LIMIT_SECONDS, Holder, acquire, release
@@ -59,7 +59,7 @@ def _holder(epoch: int, run_id: str) -> Holder:
         run_id=run_id,
         process=this_process(),
         launcher=launcher(),
-        since=datetime.now(UTC),
+        since=wall_clock(),
     )
 
 

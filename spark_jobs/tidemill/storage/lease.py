@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.document import Document
 from tidemill.contract.errors import ExitCode, LeaseHeld, LeaseLost
 from tidemill.storage import documents
@@ -140,6 +141,7 @@ def hold(
     patience: float = PATIENCE_SECONDS,
     time_limit: float = TIME_LIMIT_SECONDS,
     on_loss: Callable[[LeaseLost], None] | None = None,
+    clock: Clock = wall_clock,
 ) -> Iterator[Lease]:
     """Hold the lease while a step writes.
 
@@ -160,7 +162,9 @@ def hold(
     Raises:
         LeaseHeld: a live holder did not end in time; transient.
     """
-    epoch = acquire(folder, step=step, run_id=run_id, patience=patience, time_limit=time_limit)
+    epoch = acquire(
+        folder, step=step, run_id=run_id, patience=patience, time_limit=time_limit, clock=clock
+    )
     heartbeat = Heartbeat(folder, epoch, time_limit, on_loss or _on_loss)
     try:
         with heartbeat:
@@ -168,19 +172,27 @@ def hold(
     except BaseException:
         # What went wrong is to be told, also where the disk that it was about takes no document.
         with suppress(OSError):
-            release(folder, epoch, heartbeat.failed)
+            release(folder, epoch, heartbeat.failed, clock)
         raise
-    release(folder, epoch, heartbeat.failed)
+    release(folder, epoch, heartbeat.failed, clock)
 
 
-def release(folder: Path, epoch: int, failed_beats: int = 0) -> None:
+def release(folder: Path, epoch: int, failed_beats: int = 0, clock: Clock = wall_clock) -> None:
     """Close an epoch, so that no other run waits for it; nothing where the lease is gone."""
     if documents.exists(folder, epoch):
-        end = Released(at=datetime.now(UTC), failed_beats=failed_beats)
+        end = Released(at=clock(), failed_beats=failed_beats)
         documents.put_if_absent(folder / f"{epoch:06d}.released", end)
 
 
-def acquire(folder: Path, *, step: str, run_id: str, patience: float, time_limit: float) -> int:
+def acquire(
+    folder: Path,
+    *,
+    step: str,
+    run_id: str,
+    patience: float,
+    time_limit: float,
+    clock: Clock = wall_clock,
+) -> int:
     """Take the next epoch, as `hold` does, without a heartbeat."""
     began = time.monotonic()
     watch = _Watch(folder, time_limit)
@@ -195,7 +207,7 @@ def acquire(folder: Path, *, step: str, run_id: str, patience: float, time_limit
                 run_id=run_id,
                 process=this_process(),
                 launcher=launcher(),
-                since=datetime.now(UTC),
+                since=clock(),
             )
             if documents.put_if_absent(folder / f"{mine.epoch:06d}.json", mine) == mine:
                 return mine.epoch

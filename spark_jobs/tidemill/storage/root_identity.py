@@ -12,11 +12,12 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
@@ -181,10 +182,10 @@ def root_id_of(root: Path) -> str | None:
     return found.id if found else None
 
 
-def register(layout: Layout) -> None:
+def register(layout: Layout, clock: Clock = wall_clock) -> None:
     """List a pipeline as born in its root."""
     if not _register(layout).exists():
-        born = Born(pipeline=layout.name, seen=datetime.now(UTC))
+        born = Born(pipeline=layout.name, seen=clock())
         documents.put_if_absent(_register(layout), born)
 
 
@@ -215,7 +216,7 @@ def _known(root: Path, environ: Mapping[str, str]) -> str | None:
 
 
 def _new(root_id: str | None) -> RootIdentity:
-    return RootIdentity(id=root_id or uuid.uuid4().hex[:12], created=datetime.now(UTC))
+    return RootIdentity(id=root_id or uuid.uuid4().hex[:12], created=wall_clock())
 
 
 def _remember(root: Path, own: RootIdentity) -> str | None:

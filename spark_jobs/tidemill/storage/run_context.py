@@ -55,7 +55,12 @@ class RunContext:
             LeaseHeld: a live holder did not end in time; transient.
         """
         with hold(
-            self.layout.lease, step=step, run_id=self.run_id, patience=patience, on_loss=on_loss
+            self.layout.lease,
+            step=step,
+            run_id=self.run_id,
+            patience=patience,
+            on_loss=on_loss,
+            clock=self.clock,
         ) as lease:
             yield self.holding(lease)
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from tests.support.history_builder import History
+from tests.support.history_builder import History, rows
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TransientError
 from tidemill.contract.report import Outcome
 from tidemill.steps.parts.run import Ended, perform
+from tidemill.steps.publish import publish
+from tidemill.storage import documents
+from tidemill.storage.lease import Holder
 from tidemill.storage.run_context import RunContext
 
 
@@ -135,3 +140,17 @@ def test_an_exception_whose_text_is_no_utf8_leaves_a_report(tmp_path: Path) -> N
     left = reports.read(run.pipeline.layout.run("r1"), "gate")
     assert left is not None
     assert left.reason == "ValueError: bad\\udcff"
+
+
+def test_what_a_run_records_has_the_time_of_its_clock(tmp_path: Path) -> None:
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    history = History(tmp_path)
+    history.increment(rows(1))
+
+    report = perform("publish", publish, replace(history.run("r1"), clock=lambda: noon))
+
+    (event,) = history.journal.events()
+    holder = documents.read(history.layout.lease / f"{event.epoch:06d}.json", Holder)
+    assert holder is not None
+    assert {report.started, report.finished, event.at, holder.since} == {noon}
+    assert history.journal.published()[event.seq].at == noon

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, get_args
 from zoneinfo import ZoneInfo
 
@@ -12,6 +12,7 @@ from typer import BadParameter, Exit, Option
 from tidemill.cli.decisions.options import By, HistoryReason, Increment, decider
 from tidemill.cli.run import manual_run_id, perform_shown
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
@@ -47,7 +48,7 @@ def backfill(
         dry_run=dry_run,
         by=decider(by),
         reason=reason,
-        asked=datetime.now(UTC),
+        asked=wall_clock(),
     )
     _perform(pipeline, request, json)
 
@@ -145,13 +146,13 @@ def ask_for_partitions(
         partitions=tuple(partitions) or ({},),
         by=decider(by),
         reason=reason,
-        asked=datetime.now(UTC),
+        asked=wall_clock(),
     )
     _perform(pipeline, request, json)
 
 
 def _decide(name: str, request: RunRequest, by: str | None, json: bool) -> None:
-    asked = request.model_copy(update={"by": decider(by), "asked": datetime.now(UTC)})
+    asked = request.model_copy(update={"by": decider(by), "asked": wall_clock()})
     _perform(open_pipeline(name), asked, json)
 
 

@@ -69,7 +69,7 @@ def bind(
             born=run.clock(),
             root=root_id_of(layout.root),
         )
-        register(layout)
+        register(layout, run.clock)
         note = documents.put_if_absent(layout.note(generation.name), note)
     put_fingerprint(pipeline, note)
     conf.set(STATE_ENCODING, planned.state_encoding)

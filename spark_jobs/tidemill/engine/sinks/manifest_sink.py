@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -138,7 +137,7 @@ class Attempts:
             offsets=dict(planned.sources),
             files=files,
             rows_in=self._rows_read(),
-            written=datetime.now(UTC),
+            written=self.run.clock(),
         )
 
     def _rows_read(self) -> int | None:

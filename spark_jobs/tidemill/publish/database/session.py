@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import Refused
 from tidemill.publish.database.storable import Storable
 
@@ -181,7 +181,7 @@ class Session(ABC):
         self.execute(
             f"UPDATE {self.heads} SET pipeline = %s, generation = %s, last_batch = %s, seq = %s, "
             "epoch = %s, files_hash = %s, run_id = %s, applied_at = %s WHERE table_name = %s",
-            (*astuple(head), self._now(), self.table),
+            (*astuple(head), wall_clock(), self.table),
         )
 
     def has_rows(self) -> bool:
@@ -237,7 +237,7 @@ class Session(ABC):
             f"INSERT INTO {self.heads} (pipeline, generation, last_batch, seq, epoch, "
             "files_hash, run_id, applied_at, table_name) "
             "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) " + self.unless_there,
-            (*astuple(head), self._now(), self.table),
+            (*astuple(head), wall_clock(), self.table),
         )
 
     def _head(self, locking: str = "") -> Head | None:
@@ -247,6 +247,3 @@ class Session(ABC):
             (self.table,),
         )
         return Head(*found[0]) if found else None
-
-    def _now(self) -> datetime:
-        return datetime.now(UTC)

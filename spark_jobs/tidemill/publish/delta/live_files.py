@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.transaction import RemoveAction
 
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.file_formats.keyed_rows import KeyedFile
 
 
@@ -27,13 +27,13 @@ class LiveFile(KeyedFile):
     name: str
     size: int
 
-    def removal(self) -> RemoveAction:
+    def removal(self, clock: Clock = wall_clock) -> RemoveAction:
         """The action that takes it out of the table."""
         return RemoveAction(
             # delta-rs encodes it once more: with the log's own spelling nothing would be removed.
             path=unquote(self.name),
             data_change=True,
-            deletion_timestamp=int(time.time() * 1000),
+            deletion_timestamp=int(clock().timestamp() * 1000),
             size=self.size,
             partition_values=dict(self.partition),
         )

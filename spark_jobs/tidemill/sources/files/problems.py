@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.reader import DAMAGED
 from tidemill.file_formats.table import READERS
@@ -206,5 +207,5 @@ def _paths(files: Iterable[Found]) -> dict[str, str]:
 
 
 def _ahead(files: Iterable[Found]) -> list[Found]:
-    limit = (datetime.now(UTC) + A_MOMENT).timestamp() * 1000
+    limit = (wall_clock() + A_MOMENT).timestamp() * 1000
     return [file for file in files if file.modified_ms > limit]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
 from tidemill.journal.takeovers import generation_of
@@ -105,7 +106,7 @@ def look(
     unread = between(_furthest(start, begin), ends)
     waiting = Losses(layout, generation, name).waiting()
     accepted = waiting if waiting is not None and gone and waiting.ranges == gone else None
-    now = datetime.now(UTC)
+    now = wall_clock()
     seen = Arrivals(at=now, ends=ends, position=_furthest(start, begin))
     first = sample(kafka, _firsts(unread), reads_committed=source.reads_committed)
     oldest = _time(first.oldest_ms)

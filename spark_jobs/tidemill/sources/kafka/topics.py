@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
@@ -146,7 +147,13 @@ def unprotected(
     )
 
 
-def record_topics(layout: Layout, generation: str, name: str, today: Mapping[str, Topic]) -> None:
+def record_topics(
+    layout: Layout,
+    generation: str,
+    name: str,
+    today: Mapping[str, Topic],
+    clock: Clock = wall_clock,
+) -> None:
     """Write down what the topics are that a query is about to read; under the lease."""
     for topic in today.values():
         record = TopicRecord(
@@ -155,7 +162,7 @@ def record_topics(layout: Layout, generation: str, name: str, today: Mapping[str
             id=topic.id,
             cleanup_policy=topic.cleanup_policy,
             partitions=len(topic.partitions),
-            recorded=datetime.now(UTC),
+            recorded=clock(),
         )
         documents.put_if_absent(_folder(layout, generation) / f"{name}.{topic.name}.json", record)
 

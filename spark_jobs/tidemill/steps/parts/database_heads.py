@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from datetime import datetime
 from pathlib import Path
 
 from tidemill.contract.errors import TransientError, UsageError
@@ -30,7 +30,7 @@ def verify_databases(run: RunContext, *, due: bool) -> None:
     """
     for target in run.pipeline.spec.publish:
         looked = _looked(run.pipeline.layout, target.name)
-        if not isinstance(target, DatabaseTarget) or not (due or _is_old(looked)):
+        if not isinstance(target, DatabaseTarget) or not (due or _is_old(looked, run.clock())):
             continue
         try:
             verify_target(run.pipeline, target.name)
@@ -46,5 +46,5 @@ def _looked(layout: Layout, target: str) -> Path:
     return layout.home / "looked" / target
 
 
-def _is_old(looked: Path) -> bool:
-    return not looked.exists() or time.time() - looked.stat().st_mtime > IDLE_SECONDS
+def _is_old(looked: Path, now: datetime) -> bool:
+    return not looked.exists() or now.timestamp() - looked.stat().st_mtime > IDLE_SECONDS

@@ -53,6 +53,7 @@ def judge_increment(
             results=path_of(layout.run(run.run_id), "gate").parent,
             samples=spec.gate.samples,
             mask=spec.gate.mask,
+            clock=run.clock,
         )
 
 

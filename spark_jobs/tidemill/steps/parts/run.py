@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from tidemill.contract import report as reports
@@ -51,7 +50,7 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
         DiskFull: the step is done, and its report cannot be written.
         NotPermitted: the same.
     """
-    started = datetime.now(UTC)
+    started = run.clock()
     name = run.pipeline.name
     folder = run.pipeline.layout.run(run.run_id)
     # Whether the root can be written to is for the step to say.
@@ -65,7 +64,12 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
         if isinstance(error, TransientError):
             refused = named(error, run.pipeline.layout.home)
         report = reports.of_error(
-            refused or error, pipeline=name, run_id=run.run_id, step=step, started=started
+            refused or error,
+            pipeline=name,
+            run_id=run.run_id,
+            step=step,
+            started=started,
+            finished=run.clock(),
         )
     except Exception as error:
         refused = named(error, run.pipeline.layout.home) or _jvm_gone(error)
@@ -75,6 +79,7 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
             run_id=run.run_id,
             step=step,
             started=started,
+            finished=run.clock(),
         )
         if refused is None:
             _leave(report, run)
@@ -87,7 +92,7 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
             outcome=ended.outcome,
             reason=ended.reason,
             started=started,
-            finished=datetime.now(UTC),
+            finished=run.clock(),
             facts=ended.facts,
         )
     _leave(report, run)

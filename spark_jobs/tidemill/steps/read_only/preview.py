@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.log import Log
@@ -192,7 +192,7 @@ def _first(frame: DataFrame, limit: int, mask: Collection[str]) -> tuple[dict[st
 def _write_down(pipeline: Pipeline, plan: Plan, rows_in: int) -> Batch:
     """Enter the written files into the scratch root's ledger, for the gate to find."""
     ledger = Ledger(pipeline.layout, FIRST_GENERATION)
-    now = datetime.now(UTC)
+    now = wall_clock()
     found = sorted(ledger.sink.rglob("*.parquet"))
     files = output_files([SinkFile(path, path.stat().st_size, 0) for path in found], ledger.sink)
     start = Start(

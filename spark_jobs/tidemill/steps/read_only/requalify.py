@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -115,7 +115,7 @@ def requalify(run: RunContext) -> Requalification:
         version=table.version(),
         suite=suite.name,
         suite_hash=suite.hash,
-        judged=datetime.now(UTC),
+        judged=run.clock(),
         found=tuple(found),
     )
     documents.put_if_absent(layout.run(run.run_id) / "requalified.json", report)
@@ -172,6 +172,7 @@ def _judged(run: RunContext, suite: Suite, columns: str, part: _Part) -> Requali
         results=results,
         samples=spec.gate.samples,
         mask=spec.gate.mask,
+        clock=run.clock,
     )
     reasons = tuple(outcome.sentence for outcome in judgement.failed_critical)
     return Requalified(
