@@ -12,7 +12,6 @@ from tests.support.history_builder import History, rows
 from tests.support.spark_log_builder import write_commit
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.run.empty_batch import plan_due
-from tidemill.generations.verify import open_generation
 from tidemill.sources.probe_result import ProbeResult
 
 NOON_MS = 1_772_366_400_000
@@ -37,7 +36,7 @@ def planned(history: History, batch: int) -> dict[str, Any]:
 
 
 def test_a_batch_is_planned_with_the_watermark_that_the_last_one_made(history: History) -> None:
-    assert plan_due(open_generation(history.pipeline), NOTHING_NEW) == NOON_MS
+    assert plan_due(history.run(), NOTHING_NEW) == NOON_MS
     assert planned(history, 1)["batchWatermarkMs"] == NOON_MS
     sources = [
         (history.checkpoint / "offsets" / str(batch)).read_text().split("\n")[2:]
@@ -48,17 +47,17 @@ def test_a_batch_is_planned_with_the_watermark_that_the_last_one_made(history: H
 
 def test_what_is_new_brings_the_batch_by_itself(history: History) -> None:
     new = [ProbeResult("orders", 1, "files")]
-    assert plan_due(open_generation(history.pipeline), new) is None
+    assert plan_due(history.run(), new) is None
     assert not (history.checkpoint / "offsets" / "1").exists()
 
 
 def test_a_batch_that_was_planned_comes_first(history: History) -> None:
-    plan_due(open_generation(history.pipeline), NOTHING_NEW)
-    assert plan_due(open_generation(history.pipeline), NOTHING_NEW) is None
+    plan_due(history.run(), NOTHING_NEW)
+    assert plan_due(history.run(), NOTHING_NEW) is None
     assert not (history.checkpoint / "offsets" / "2").exists()
 
 
 def test_nothing_is_due_where_the_watermark_stood_still(tmp_path: Path) -> None:
     history = History(tmp_path)
     history.batch(rows(1))
-    assert plan_due(open_generation(history.pipeline), NOTHING_NEW) is None
+    assert plan_due(history.run(), NOTHING_NEW) is None
