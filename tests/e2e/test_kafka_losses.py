@@ -15,7 +15,7 @@ from tidemill.cli.app import app
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.ledger import Ledger
-from tidemill.sources.kafka.accepted_loss import Losses
+from tidemill.ledger.losses import Losses
 from tidemill.spark_logs.offset_ranges import Range
 from tidemill.steps.decisions.accept_loss import LossChanged, accept_losses, find_losses
 

@@ -45,7 +45,7 @@ def again(flow: Flow, spark: SparkSession) -> list[tuple[Any, ...]]:
 def test_files_in_partitions_are_read_with_these_also_from_the_archive(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    from tidemill.engine.sources.reread import InputGone
+    from tidemill.engine.sources.input_gone import InputGone
 
     archive = tmp_path / "put away"
     cleaned = {"cleanSource": "archive", "sourceArchiveDir": str(archive)}

@@ -120,7 +120,7 @@ def arrive(flow: Flow, number: int, words: list[str | None]) -> Path:
 
 def test_row_by_row(tmp_path: Path, spark: SparkSession) -> None:
     from tidemill.engine.recompute.recompute import OutsidePrefix
-    from tidemill.engine.sources.reread import InputGone
+    from tidemill.engine.sources.input_gone import InputGone
 
     flow = flow_of(tmp_path)
     arrive(flow, 1, ["x"])
@@ -308,7 +308,7 @@ def test_rows_that_are_read_otherwise_by_now_move_or_are_refused(
 def test_records_are_read_again_while_the_topic_has_them(
     tmp_path: Path, broker: Broker, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tidemill.engine.recompute.kafka_prefix import RecordsGone, RecordsReplaced, verify_records
+    from tidemill.sources.kafka.held_records import RecordsGone, RecordsReplaced, verify_records
 
     mill = KafkaMill(tmp_path, broker, partitions=2, source={"maxOffsetsPerTrigger": 5})
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", mill.environ["AIRFLOW_CONN_TIDEMILL_KAFKA"])

@@ -15,7 +15,7 @@ from tidemill.engine.query.refusals import (
 )
 from tidemill.engine.query.reject import good, tag
 from tidemill.engine.session import open_session
-from tidemill.engine.sources.read import read_stream
+from tidemill.engine.sources.kinds import read_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

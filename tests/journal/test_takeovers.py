@@ -13,7 +13,8 @@ from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Rejection
 from tidemill.journal.journal import Event
 from tidemill.journal.takeovers import Takeover, current, put_takeover, read_takeovers
-from tidemill.sources.retention import Part, gone, published_input, unread
+from tidemill.sources.input_part import InputPart
+from tidemill.sources.retention import gone, published_input, unread
 from tidemill.spark_logs.offset_ranges import Range
 
 NEW = "live-0002"
@@ -116,15 +117,15 @@ def test_what_was_published_is_known_by_file_and_so_is_what_is_gone(published: H
     read[0].on_disk.unlink()
     read[1].on_disk.write_text("id,at\n7,2026-03-01\n")
     assert list(gone(published.pipeline, found).files) == read
-    assert list(found.without(Part(files=(read[0],))).files) == [read[1]]
+    assert list(found.without(InputPart(files=(read[0],))).files) == [read[1]]
 
 
 def test_of_a_range_that_lost_its_beginning_the_rest_is_left() -> None:
     def records(first: int, until: int) -> Range:
         return Range(topic="t", partition=0, first=first, until=until)
 
-    wanted = Part(ranges={"orders": (records(10, 50),)})
-    assert wanted.without(Part(ranges={"orders": (records(10, 30),)})) == Part(
+    wanted = InputPart(ranges={"orders": (records(10, 50),)})
+    assert wanted.without(InputPart(ranges={"orders": (records(10, 30),)})) == InputPart(
         ranges={"orders": (records(30, 50),)}
     )
     assert not wanted.without(wanted)

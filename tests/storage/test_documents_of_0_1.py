@@ -25,10 +25,10 @@ from tidemill.ledger.flushes import flushes
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.late_rows import LateLog
 from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.losses import Losses
 from tidemill.ledger.manifests import read_manifest
 from tidemill.ledger.run_request import read_request
 from tidemill.ledger.running_queries import RunningQuery
-from tidemill.sources.kafka.accepted_loss import Losses
 from tidemill.sources.kafka.topics import records_of
 from tidemill.steps.parts.document_kinds import DOCUMENT_KINDS
 from tidemill.steps.read_only.requalify import Requalification

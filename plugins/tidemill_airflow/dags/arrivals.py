@@ -155,7 +155,7 @@ class ArrivalTrigger(BaseEventTrigger):
         # Imported here, because they cost what a DAG file must not.
         from tidemill.journal.takeovers import current
         from tidemill.ledger.ledger import Ledger
-        from tidemill.sources.probe import probe_source
+        from tidemill.sources.kinds import open_source
 
         spec = pipeline.spec
         names = spec.wake.sources_of(self.kind, spec.sources) if spec.wake else ()
@@ -166,10 +166,7 @@ class ArrivalTrigger(BaseEventTrigger):
             self._generation, self._batches = ledger.generation, []
         # A batch, once written down, never changes.
         self._batches += ledger.batches(first=len(self._batches))
-        probes = [
-            probe_source(name, spec.sources[name], pipeline, self._batches, environ)
-            for name in names
-        ]
+        probes = [open_source(pipeline, name, environ).probe(self._batches) for name in names]
         return Seen(
             new={look.source: look.new for look in probes if look.new != 0},
             committed=len(self._batches),

@@ -16,9 +16,9 @@ from tidemill.contract.clock import wall_clock
 from tidemill.generations.verify import Generation, GenerationUnbound
 from tidemill.ledger.flushes import Flush, flushes
 from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
+from tidemill.ledger.kafka_records import kafka_sources
+from tidemill.ledger.losses import PassedLoss
 from tidemill.ledger.manifests import Manifest, put_manifest
-from tidemill.ledger.source_record import kafka_sources
-from tidemill.sources.kafka.accepted_loss import PassedLoss
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone, cut, link
 from tidemill.spark_logs.compactible_log import COMPACT, compactible_log
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY

@@ -25,7 +25,7 @@ from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.manifests import AttemptLog
 from tidemill.ledger.sink_reader import read_committed
-from tidemill.sources.files.probe import inspect
+from tidemill.sources.probe import inspect
 from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
 from tidemill.spark_logs.sink_contents import Committed
 from tidemill.spec.pipeline import Pipeline
@@ -165,7 +165,7 @@ def _read(pipeline: Pipeline, name: str) -> Generation:
         )
     if note is not None:
         verify_born_here(layout, note.root, layout.note(name))
-    ledger = Ledger(layout, name, partial(inspect, pipeline.spec))
+    ledger = Ledger(layout, name, partial(inspect, pipeline))
     return Generation(name, note, checkpoint, read_committed(note, sink), ledger)
 
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from tidemill.contract.layout import Layout
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.recomputation import Recomputation
-from tidemill.ledger.ledger import Batch, InputFile, Ledger
-from tidemill.ledger.source_record import kafka_sources
-from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, read_initial_offsets
-from tidemill.spark_logs.offset_ranges import Range, as_offsets, between
+from tidemill.ledger.kafka_records import KafkaRecords
+from tidemill.ledger.ledger import InputFile, Ledger
+from tidemill.spark_logs.offset_ranges import Range
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,10 @@ def excluded(snapshot: Snapshot, but: Iterable[int] = ()) -> Excluded:
         ledger = Ledger(snapshot.layout, covered.generation)
         batches = ledger.batches(max(0, covered.first - 1), covered.last)
         before = batches.pop(0) if covered.first else None
+        records = KafkaRecords(ledger)
         for batch in batches:
             files.update(batch.inputs)
-            for source, read in _ranges(ledger, batch, before).items():
+            for source, read in records.read_by(batch, before).items():
                 ranges.setdefault(source, []).extend(read)
             before = batch
     return Excluded(frozenset(files), {name: tuple(read) for name, read in ranges.items()})
@@ -80,18 +80,3 @@ def without(layout: Layout, recomputation: Recomputation) -> Excluded:
     """
     known = excluded(Snapshot(layout), recomputation.reinstates)
     return Excluded(known.files | {*recomputation.excludes}, known.ranges)
-
-
-def _ranges(ledger: Ledger, batch: Batch, before: Batch | None) -> dict[str, tuple[Range, ...]]:
-    """Source -> the records that a batch read of it, for those whose positions are offsets."""
-    found = {}
-    kafka = kafka_sources(ledger.layout, ledger.generation)
-    for name, offset in batch.offsets.items():
-        if name not in kafka:
-            continue
-        then = as_offsets(before.offsets.get(name)) if before is not None else {}
-        noted = read_initial_offsets(initial_offsets_file(ledger.layout, ledger.generation, name))
-        read = between(then or noted or {}, as_offsets(offset))
-        if read:
-            found[name] = read
-    return found

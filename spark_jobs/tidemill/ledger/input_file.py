@@ -9,8 +9,6 @@ from pathlib import Path
 
 from tidemill.contract.document import FrozenModel
 from tidemill.spark_logs.source_log import SourceFile
-from tidemill.spec.sources.base import Rating
-from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
 
@@ -86,11 +84,7 @@ def taken_in(source: str, file: SourceFile, since: datetime, *, hashed: bool) ->
 
 def hashed_sources(spec: Spec) -> tuple[str, ...]:
     """The sources whose files are compared by their content."""
-    return tuple(
-        name
-        for name, source in spec.sources.items()
-        if isinstance(source, FileSource) and source.same_content is not Rating.IGNORE
-    )
+    return tuple(name for name, source in spec.sources.items() if source.hashes_content)
 
 
 def sha256_of(path: Path) -> str:

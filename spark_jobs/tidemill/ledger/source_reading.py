@@ -10,14 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from tidemill.spec.event_time import EventTime
-from tidemill.spec.sources.file import FileSource
-from tidemill.spec.sources.kafka import KafkaSource
-from tidemill.spec.sources.kafka_value import KafkaValue
 from tidemill.spec.spec import Source, Spec
 
 Reading = dict[str, Any]
-OF_FILES = {"format", "schema_", "options"}
-OF_RECORDS = {"value", "include", "key_format", "options"}
 RULES = "row_rules"
 
 
@@ -42,11 +37,10 @@ def spec_as_read(spec: Spec, readings: dict[str, Reading]) -> Spec:
 
 
 def _reading(spec: Spec, name: str, source: Source) -> Reading:
-    wanted = OF_FILES if isinstance(source, FileSource) else OF_RECORDS
     time = spec.event_time_of(name)
     return {
         "kind": source.kind,
-        **source.model_dump(mode="json", include=wanted),
+        **source.model_dump(mode="json", include={*source.HOW_READ}),
         "event_time": time.column if time else None,
         RULES: spec.row_rules_of(name),
     }
@@ -55,10 +49,8 @@ def _reading(spec: Spec, name: str, source: Source) -> Reading:
 def _as_read(source: Source, reading: Reading) -> Source:
     if reading["kind"] != source.kind:
         return source
-    wanted = OF_FILES if isinstance(source, FileSource) else OF_RECORDS
-    found = {name: reading[name] for name in wanted if name in reading}
-    if isinstance(source, KafkaSource):
-        found["value"] = KafkaValue.model_validate(found["value"])
+    fields = {name: reading[name] for name in source.HOW_READ if name in reading}
     time = reading["event_time"]
-    found["event_time"] = EventTime(column=time) if time else None
-    return source.model_copy(update={**found, RULES: reading[RULES]})
+    event_time = EventTime(column=time) if time else None
+    update = {"event_time": event_time, RULES: reading[RULES]}
+    return source.as_read(fields).model_copy(update=update)

@@ -32,13 +32,6 @@ def bind_sources(layout: Layout, generation: str, spec: Spec) -> None:
         documents.put_if_absent(path, source_today(spec, name))
 
 
-def kafka_sources(layout: Layout, generation: str) -> set[str]:
-    """The sources whose positions are offsets of topics."""
-    paths = sorted((layout.ledger(generation) / "sources").glob("*.json"))
-    found = (documents.read(path, BoundSource) for path in paths)
-    return {one.name for one in found if one is not None and one.kind == "kafka"}
-
-
 def source_as_born(layout: Layout, generation: str, name: str) -> BoundSource | None:
     return documents.read(layout.ledger(generation) / "sources" / f"{name}.json", BoundSource)
 

@@ -1,50 +1,56 @@
-"""Probes each source of a pipeline for new input."""
+"""Probes each source of a pipeline for new input, and reports on what was read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 
-from tidemill.ledger.ledger import Batch
-from tidemill.sources.files import probe as file_probe
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.input_file import InputFile
+from tidemill.sources.kinds import open_sources
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.sources.file import FileSource
-from tidemill.spec.sources.kafka import KafkaSource
-from tidemill.spec.spec import Source
+from tidemill.storage.run_context import RunContext
 
 
 def probe_sources(
     pipeline: Pipeline, batches: Sequence[Batch], environ: Mapping[str, str] = os.environ
 ) -> list[ProbeResult]:
-    """A look at every source of a pipeline.
+    """Probe every source of a pipeline.
 
     Args:
         batches: All batches of the live generation, in order.
-        environ: For the connections.
+        environ: The environment, for connections.
 
     Raises:
         Refused: what a source holds cannot be read without loss.
         TransientError: a source cannot be reached.
     """
-    sources = pipeline.spec.sources
-    return [
-        probe_source(name, source, pipeline, batches, environ) for name, source in sources.items()
-    ]
+    return [source.probe(batches) for source in open_sources(pipeline, environ)]
 
 
-def probe_source(
-    name: str,
-    source: Source,
-    pipeline: Pipeline,
-    batches: Sequence[Batch],
-    environ: Mapping[str, str],
-) -> ProbeResult:
-    """A look at one source."""
-    if isinstance(source, FileSource):
-        return file_probe.look(name, source, batches, pipeline.layout)
-    if isinstance(source, KafkaSource):
-        from tidemill.sources.kafka import probe as kafka_probe
+def inspect(pipeline: Pipeline, files: Sequence[InputFile]) -> None:
+    """Check the files that a batch has read: they may have arrived after the last probe.
 
-        return kafka_probe.look(name, source, pipeline, batches, environ)
-    return ProbeResult(name, new=None, unit="rows")
+    Raises:
+        Refused: Spark misread a file, and the spec rates that `hold`.
+    """
+    for source in open_sources(pipeline):
+        source.inspect([file for file in files if file.source == source.name])
+
+
+def report_sources(
+    run: RunContext, before: Sequence[Batch], written: Sequence[Batch]
+) -> list[ProbeResult]:
+    """After a query: the input that it read, as far as the ledger tells, and what remains.
+
+    Args:
+        run: The run; its log gets a line for each problem that the spec rates `warn`.
+        before: The batches before the run.
+        written: The batches of the run.
+
+    Raises:
+        Refused: what was read has changed since, and the spec rates that `hold`.
+    """
+    reports = [source.report(before, written, run.log) for source in open_sources(run.pipeline)]
+    return [report for report in reports if report is not None]

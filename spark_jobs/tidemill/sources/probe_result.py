@@ -47,6 +47,11 @@ class ProbeResult:
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def passes_over_loss(self) -> bool:
+        """Whether the next query has to pass over input that is gone, as a person accepted."""
+        return False
+
+    @property
     def held(self) -> Refused | None:
         """The error of the first problem that the spec rates `hold`; None where there is none."""
         return first_held(self.problems)

@@ -62,6 +62,22 @@ def _cut(one: Range, other: Range) -> Iterator[Range]:
             yield one.model_copy(update={"first": first, "until": until})
 
 
+def joined(ranges: Iterable[Range]) -> list[Range]:
+    """Ranges with those put together that follow each other."""
+    found: list[Range] = []
+    for one in sorted(ranges, key=lambda r: (r.topic, r.partition, r.first)):
+        last = found[-1] if found else None
+        if last and (last.topic, last.partition, last.until) == (
+            one.topic,
+            one.partition,
+            one.first,
+        ):
+            found[-1] = last.model_copy(update={"until": one.until})
+        else:
+            found.append(one)
+    return found
+
+
 def records_in(ranges: Iterable[Range]) -> int:
     """The most records that some ranges can hold."""
     return sum(one.records for one in ranges)
@@ -70,6 +86,14 @@ def records_in(ranges: Iterable[Range]) -> int:
 def merged(under: Offsets, over: Offsets) -> Offsets:
     """One position with the partitions of another put over it."""
     return {topic: under.get(topic, {}) | over.get(topic, {}) for topic in sorted({*under, *over})}
+
+
+def ends_of(ranges: Iterable[Range]) -> Offsets:
+    """The position after ranges, of the last of each partition."""
+    ends: dict[str, dict[int, int]] = {}
+    for one in ranges:
+        ends.setdefault(one.topic, {})[one.partition] = one.until
+    return ends
 
 
 def as_offsets(found: object) -> Offsets:

@@ -8,7 +8,6 @@ from tidemill.spec.model import Disagreement, doubled_in
 from tidemill.spec.output import OutputMode
 from tidemill.spec.settings import Trigger
 from tidemill.spec.sources.base import BaseSource
-from tidemill.spec.sources.file import FileSource
 from tidemill.spec.targets import DatabaseTarget
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def _trigger_agrees(spec: Spec, name: str, source: BaseSource) -> None:
 def _budget_agrees(spec: Spec) -> None:
     if spec.budget is None or spec.budget.max_bytes is None:
         return
-    other = next((n for n, s in spec.sources.items() if not isinstance(s, FileSource)), None)
+    other = next((n for n, s in spec.sources.items() if not s.LISTS_FILES), None)
     if other is not None:
         kind = spec.sources[other].kind
         msg = f"bytes are counted of files only, and source '{other}' is {kind}; bound the batches"

@@ -8,7 +8,7 @@ never move a row to another interval.
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -28,6 +28,7 @@ from tidemill.spec.output import Output
 from tidemill.spec.secret_setting import SECRET, is_secret
 from tidemill.spec.settings import Backfill, Budget, Listener, Metrics, State, Trigger
 from tidemill.spec.sinks import Sink
+from tidemill.spec.sources.base import BaseSource
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.sources.python import PythonSource
@@ -40,6 +41,7 @@ Source = Annotated[
     FileSource | KafkaSource | PythonSource | RateSource | RateMicroBatchSource | SocketSource,
     Field(discriminator="kind"),
 ]
+SourceOfKind = TypeVar("SourceOfKind", bound=BaseSource)
 
 
 def _zone(name: str) -> str:
@@ -165,6 +167,10 @@ class Spec(Model):
     def published(self) -> bool:
         """Whether a gate stands between the query and its readers; not with a sink of Spark's."""
         return self.sink is None
+
+    def sources_of(self, kind: type[SourceOfKind]) -> dict[str, SourceOfKind]:
+        """The sources of one kind, by name."""
+        return {name: source for name, source in self.sources.items() if isinstance(source, kind)}
 
     def event_time_of(self, source: str) -> EventTime | None:
         """The event time of one source's rows."""

@@ -31,6 +31,26 @@ class BaseStatic(Model):
     broadcast: bool = False
     persist: bool = False
 
+    @property
+    def jar_sets(self) -> frozenset[str]:
+        """The sets of jars that reading it needs beside Spark's own."""
+        return frozenset()
+
+    @property
+    def ddl(self) -> str | None:
+        """The columns as Spark DDL; None where the spec does not name them."""
+        return None
+
+    @property
+    def as_source(self) -> FileSource | None:
+        """The files as a source, which is listed in the same way; None where they are none."""
+        return None
+
+    @property
+    def reads_pipeline(self) -> str | None:
+        """The pipeline whose published table it is; None where it is no such table."""
+        return None
+
 
 class FileStatic(BaseStatic):
     """Files that are read whole; a list of them, with sizes and times, is the pin.
@@ -77,8 +97,15 @@ class FileStatic(BaseStatic):
         return self
 
     @property
+    def jar_sets(self) -> frozenset[str]:
+        return self.as_source.jar_sets
+
+    @property
+    def ddl(self) -> str:
+        return self.schema_
+
+    @property
     def as_source(self) -> FileSource:
-        """The same files as a source, which is listed in the same way."""
         return FileSource(
             format=self.format, path=self.path, schema=self.schema_, options=self.options
         )
@@ -94,6 +121,10 @@ class TableStatic(BaseStatic):
     kind: Literal["table"]
     pipeline: Name
 
+    @property
+    def reads_pipeline(self) -> str:
+        return self.pipeline
+
 
 class DatabaseStatic(BaseStatic):
     """The rows of a query to a database; the copy of them that a run makes is the pin.
@@ -107,6 +138,10 @@ class DatabaseStatic(BaseStatic):
     conn_id: PlainName
     query: Annotated[str, StringConstraints(min_length=1)]
     schema_: Ddl = Field(alias="schema")
+
+    @property
+    def ddl(self) -> str:
+        return self.schema_
 
     @field_validator("schema_")
     @classmethod

@@ -173,14 +173,9 @@ def _against_continuous(_trigger: StreamTrigger, spec: Spec) -> Iterator[tuple[s
         yield "sources", "Continuous processing does not support Union operations"
     if spec.statics:
         yield "statics", "Continuous processing does not support Join operations"
-    reasons = {
-        "file": "Continuous processing does not support StreamingRelation operations",
-        "python": "a Python data source does not support continuous processing",
-        "rate-micro-batch": "Data source rate-micro-batch does not support continuous processing",
-    }
     for name, source in spec.sources.items():
-        if source.kind in reasons:
-            yield f"sources.{name}", reasons[source.kind]
+        if source.NOT_CONTINUOUS is not None:
+            yield f"sources.{name}", source.NOT_CONTINUOUS
         time = spec.event_time_of(name)
         if time is not None and time.watermark is not None:
             reason = "Continuous processing does not support EventTimeWatermark operations"
@@ -198,7 +193,7 @@ def _against_real_time(trigger: StreamTrigger, spec: Spec) -> Iterator[tuple[str
         at = "publish" if kind is None else "sink"
         yield at, "the sink is not in the sink allowlist for Real-Time Mode"
     for name, source in spec.sources.items():
-        if source.kind != "kafka":
+        if not source.REAL_TIME:
             reason = f"the input stream of {source.kind} is not supported in Real-time Mode"
             yield f"sources.{name}", reason
     if spec.output.mode is not OutputMode.UPDATE:

@@ -10,12 +10,9 @@ import os
 from collections.abc import Mapping
 
 from tidemill.contract.file_mode import HADOOP_UMASK
-from tidemill.spec.formats.table import FORMATS
+from tidemill.spec.formats.table import jars_of_format
 from tidemill.spec.sinks import KafkaSink
-from tidemill.spec.sources.file import FileSource
-from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Spec
-from tidemill.spec.static_inputs import FileStatic
 from tidemill.toolchain.jars import jars_of
 
 JARS = "spark.jars"
@@ -100,14 +97,11 @@ def session_conf(spec: Spec, environ: Mapping[str, str] = os.environ) -> Mapping
 
 def jar_sets(spec: Spec) -> tuple[str, ...]:
     """The sets of jars that a pipeline needs beside Spark's own."""
-    sources = spec.sources.values()
-    kafka = [source for source in sources if isinstance(source, KafkaSource)]
-    formats = {spec.output.format, *(source.value.format for source in kafka)}
-    files = (*sources, *spec.statics.values())
-    formats |= {one.format for one in files if isinstance(one, FileSource | FileStatic)}
-    of_formats = {FORMATS[name].jars for name in formats if name in FORMATS}
-    of_kafka = ["kafka"] if kafka or isinstance(spec.sink, KafkaSink) else []
-    return (*of_kafka, *sorted(filter(None, of_formats)))
+    inputs = (*spec.sources.values(), *spec.statics.values())
+    needed = {name for one in inputs for name in one.jar_sets}
+    needed |= jars_of_format(spec.output.format)
+    needed |= {"kafka"} if isinstance(spec.sink, KafkaSink) else set()
+    return tuple(sorted(needed, reverse=True))
 
 
 def driver_java_options(backlog_bytes: int | None) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.file import stream
-from tidemill.engine.sources.read import CORRUPT, ORIGIN
 from tidemill.sources.files.listing import list_source
 from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.spark_logs.partition_paths import disk_path

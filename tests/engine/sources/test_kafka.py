@@ -14,8 +14,8 @@ import pytest
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.support.spec_text import minimal, parse
+from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.kafka import read_batch, stream
-from tidemill.engine.sources.read import CORRUPT, ORIGIN
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Spec
 from tidemill.toolchain.spark_conf import engine_conf

@@ -16,24 +16,17 @@ from tests.support.avro_file import write_avro
 from tests.support.history_builder import History, rows
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
-from tidemill.sources.files.probe import inspect, look
-from tidemill.sources.files.report import report
+from tidemill.sources.kinds import open_source
+from tidemill.sources.probe import inspect, report_sources
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.sources.base import Rating
-from tidemill.spec.sources.file import FileSource
 
 NOW = datetime.now(UTC)
 DAY = timedelta(days=1)
 
 
-def source_of(history: History) -> FileSource:
-    source = history.pipeline.spec.sources["orders"]
-    assert isinstance(source, FileSource)
-    return source
-
-
 def looked(history: History) -> ProbeResult:
-    return look("orders", source_of(history), history.ledger.batches(), history.layout)
+    return open_source(history.pipeline, "orders").probe(history.ledger.batches())
 
 
 def problems(found: ProbeResult) -> dict[str, tuple[Rating, Any]]:
@@ -259,7 +252,7 @@ def test_after_a_run_the_report_says_what_it_read(tmp_path: Path) -> None:
     history.batch(rows(1), inputs=[copy, history.arrive("b.csv", "id,at\n22,\n")])
     waits = history.arrive("c.csv", "id,at\n333,\n")
     run: list[Batch] = history.ledger.batches(first=1)
-    found = report("orders", source_of(history), history.layout, before, run)
+    (found,) = report_sources(history.run(), before, run)
     assert (found.new, found.backlog_bytes) == (1, waits.stat().st_size)
     assert (found.facts["seen"], found.facts["read"]) == (4, 2)
     assert found.facts["read_twice"] == [str(copy)]
@@ -273,7 +266,7 @@ def test_what_arrived_after_the_look_is_inspected_before_it_is_written_down(
     history.batch(rows(1), inputs=[late])
     (batch,) = history.ledger.batches()
     with pytest.raises(Refused) as refused:
-        inspect(history.pipeline.spec, batch.inputs)
+        inspect(history.pipeline, batch.inputs)
     assert (refused.value.code, refused.value.files) == ("InputOfOtherSchema", [str(late)])
     late.unlink()
-    inspect(history.pipeline.spec, batch.inputs)
+    inspect(history.pipeline, batch.inputs)

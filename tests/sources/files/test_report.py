@@ -13,8 +13,8 @@ from tests.support.history_builder import History, rows
 from tests.support.spark_log_builder import write_commit
 from tidemill.generations.verify import open_generation
 from tidemill.sources.files.problems import InputChanged, InputOfOtherSchema, InputRedelivered
-from tidemill.sources.files.report import refuse_held_files, report_files
-from tidemill.sources.probe import probe_sources
+from tidemill.sources.probe import probe_sources, report_sources
+from tidemill.sources.probe_result import refuse_held
 
 
 def history_of(home: Path, source: str = "") -> History:
@@ -37,7 +37,7 @@ def test_a_file_that_grew_while_it_was_read_stops_the_run_before_the_gate(tmp_pa
     history = history_of(tmp_path)
     file = growing(history)
     with pytest.raises(InputChanged) as refused:
-        report_files(history.run(), [], history.ledger.batches())
+        report_sources(history.run(), [], history.ledger.batches())
     assert refused.value.files == [str(file)]
 
 
@@ -47,14 +47,14 @@ def test_one_that_was_replaced_stops_it_too(tmp_path: Path) -> None:
     history.batch(rows(1), inputs=[file])
     history.arrive("draft.tmp", "id,at\n22,\n").rename(file)
     with pytest.raises(InputRedelivered):
-        report_files(history.run(), [], history.ledger.batches())
+        report_sources(history.run(), [], history.ledger.batches())
 
 
 def test_where_the_spec_lets_it_pass_it_is_said(tmp_path: Path) -> None:
     history = history_of(tmp_path, ", changed: warn")
     file = growing(history)
     said: list[str] = []
-    (found,) = report_files(replace(history.run(), log=said.append), [], history.ledger.batches())
+    (found,) = report_sources(replace(history.run(), log=said.append), [], history.ledger.batches())
     assert [str(file) in line for line in said] == [True]
     assert (found.facts["read"], found.facts["changed"]) == (1, 1)
 
@@ -75,7 +75,7 @@ def of_parquet(home: Path, source: str = "") -> History:
 def test_what_is_wrong_with_new_files_is_for_the_next_run(tmp_path: Path) -> None:
     history = of_parquet(tmp_path)
     parquet(history, "new.parquet", {"id": [1]})
-    (found,) = report_files(history.run(), [], [])
+    (found,) = report_sources(history.run(), [], [])
     assert [problem.error.code for problem in found.problems] == ["InputOfOtherSchema"]
 
 
@@ -84,7 +84,7 @@ def test_before_a_query_they_stop_it(tmp_path: Path) -> None:
     lacking = parquet(history, "new.parquet", {"id": [1]})
     pipeline = history.pipeline
     with pytest.raises(InputOfOtherSchema) as refused:
-        refuse_held_files(pipeline.spec, probe_sources(pipeline, []))
+        refuse_held(probe_sources(pipeline, [])[0].problems)
     assert refused.value.files == [str(lacking)]
 
 

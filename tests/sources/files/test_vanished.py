@@ -8,17 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.history_builder import History, rows
-from tidemill.sources.files.probe import look
+from tidemill.sources.kinds import open_source
 from tidemill.spec.sources.base import Rating
-from tidemill.spec.sources.file import FileSource
 
 RECURSIVE = ", options: {recursiveFileLookup: true}"
 
 
 def problems(history: History) -> list[tuple[str, Rating, Path]]:
-    source = history.pipeline.spec.sources["orders"]
-    assert isinstance(source, FileSource)
-    found = look("orders", source, history.ledger.batches(), history.layout).problems
+    found = open_source(history.pipeline, "orders").probe(history.ledger.batches()).problems
     return [(one.error.code, one.rating, one.error.data.get("folder")) for one in found]
 
 

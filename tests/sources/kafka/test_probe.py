@@ -22,12 +22,14 @@ from tidemill.sources.kafka import probe as kafka_look
 from tidemill.sources.kafka.broker import Topic
 from tidemill.sources.kafka.client import BrokerRefuses, BrokerUnreachable
 from tidemill.sources.kafka.lag import RUNS, Arrivals, record_arrivals
-from tidemill.sources.kafka.probe import KafkaLook, look
-from tidemill.sources.kafka.query_guard import record
 from tidemill.sources.kafka.starting_offsets import StartingOffsetsMisfit
 from tidemill.sources.kafka.topics import TopicDropped, TopicMissing, TopicRecreated
+from tidemill.sources.kinds import open_source
+from tidemill.sources.open_source import OpenSource
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
+from tidemill.storage.run_context import RunContext
 
 # The broker is a Java process.
 pytestmark = pytest.mark.jvm
@@ -44,11 +46,12 @@ def mill(tmp_path: Path, broker: Broker) -> Make:
     return make
 
 
-def probe_source(mill: KafkaMill) -> KafkaLook:
-    pipeline = mill.pipeline
-    source = pipeline.spec.sources["orders"]
-    assert isinstance(source, KafkaSource)
-    return look("orders", source, pipeline, [], mill.environ)
+def opened(mill: KafkaMill) -> OpenSource[KafkaSource]:
+    return open_source(mill.pipeline, "orders", mill.environ)
+
+
+def probe_source(mill: KafkaMill) -> ProbeResult:
+    return opened(mill).probe([])
 
 
 def read_up_to(mill: KafkaMill, *ends: int, batch: int = 0, topic: str | None = None) -> None:
@@ -62,7 +65,7 @@ def read_up_to(mill: KafkaMill, *ends: int, batch: int = 0, topic: str | None = 
     write_metadata(mill.checkpoint)
 
 
-def codes(found: KafkaLook) -> list[tuple[str, Rating]]:
+def codes(found: ProbeResult) -> list[tuple[str, Rating]]:
     return [(problem.error.code, problem.rating) for problem in found.problems]
 
 
@@ -181,7 +184,8 @@ def test_a_topic_made_anew_is_refused_even_where_its_offsets_fit(mill: Make) -> 
     orders = mill(partitions=1)
     orders.produce_orders(0, 4)
     found = probe_source(orders)
-    record(orders.pipeline, FIRST_GENERATION, [found], epoch=1)
+    with RunContext(orders.pipeline, "first", lambda _: None).hold("ingest") as run:
+        opened(orders).record_query(run, found)
     read_up_to(orders, 4)
     orders.broker.delete_topic(orders.topic)
     orders.broker.create_topic(orders.topic, 1)

@@ -35,8 +35,9 @@ from tidemill.engine.late.operators import (
 from tidemill.engine.query.reject import good, tag
 from tidemill.engine.query.transform import TransformRefused, apply, load_transform
 from tidemill.engine.sources.exclusions import leave_out
-from tidemill.engine.sources.read import read_stream
-from tidemill.engine.sources.reread import InputGone, read_again
+from tidemill.engine.sources.input_gone import InputGone
+from tidemill.engine.sources.kinds import read_stream
+from tidemill.engine.sources.reread import read_again
 from tidemill.engine.sources.static_inputs import Statics, read_statics
 from tidemill.engine.spark_errors import of_spark
 from tidemill.engine.spark_internals.catalyst import Catalyst

@@ -21,7 +21,7 @@ from tidemill.engine.query.reject import committed, good, tag, two_passes
 from tidemill.engine.query.single_pass import one_pass
 from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.sources.exclusions import leave_out
-from tidemill.engine.sources.read import read_stream
+from tidemill.engine.sources.kinds import read_stream
 from tidemill.engine.sources.static_inputs import Statics
 from tidemill.generations.build import left_out
 from tidemill.spec.pipeline import Pipeline

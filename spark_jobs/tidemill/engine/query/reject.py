@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidemill.engine.query.partition_columns import of_sources
-from tidemill.engine.sources.read import CORRUPT, ORIGIN
+from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.output import REJECTED
 from tidemill.spec.spec import Spec

@@ -21,7 +21,7 @@ from tidemill.engine.recompute.instants import (
     on_the_wall,
     partitions_between,
 )
-from tidemill.engine.sources.read import read_stream
+from tidemill.engine.sources.kinds import read_stream
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import Ledger

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,23 +11,17 @@ from pyspark.sql import DataFrame, SparkSession
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.syntax.quantities import sum_if_known
-from tidemill.engine.sources.read import read_stream
-from tidemill.engine.sources.reread import InputGone, of_files
+from tidemill.engine.sources.input_gone import files_gone
+from tidemill.engine.sources.kinds import spark_source
 from tidemill.increments.exclusions import Excluded
 from tidemill.journal.takeovers import lineage
+from tidemill.ledger.kafka_records import KafkaRecords
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.sources.files.clean_source import located
-from tidemill.sources.kafka.accepted_loss import Losses
-from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file, read_initial_offsets
-from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, outside
+from tidemill.spark_logs.offset_ranges import Range, outside
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.sources.file import FileSource
-from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.spec import Source
-
-MOST_NAMED = 20
-LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 
 
 class NotReplayable(Refused):
@@ -72,37 +65,24 @@ def reads_of(
     found = []
     before: Batch | None = None
     ledgers = [(first, Ledger(layout, name)) for name, first in lineage(layout, generation).items()]
+    records: dict[str, KafkaRecords] = {}
     for number in range(max(0, first - 1), last + 1):
         ledger = next(ledger for since, ledger in ledgers if since <= number)
         (batch,) = ledger.batches(number, number)
         if number >= first:
-            found.append(_read(ledger, batch, before, without))
+            of_ledger = records.setdefault(ledger.generation, KafkaRecords(ledger))
+            found.append(_read(ledger, batch, of_ledger.read_by(batch, before), without))
         before = batch
     return found
 
 
-def _read(ledger: Ledger, batch: Batch, before: Batch | None, without: Excluded) -> Read:
+def _read(
+    ledger: Ledger, batch: Batch, read: Mapping[str, tuple[Range, ...]], without: Excluded
+) -> Read:
     files = tuple(file for file in batch.inputs if not without.holds(file))
-    read = dict(_ranges(ledger, batch, before))
     out = without.ranges or {}
     ranges = {name: outside(own, out.get(name, ())) for name, own in read.items()}
     return Read(batch, ledger, files, ranges, len(files) == len(batch.inputs) and ranges == read)
-
-
-def _ranges(
-    ledger: Ledger, batch: Batch, before: Batch | None
-) -> Iterator[tuple[str, tuple[Range, ...]]]:
-    for name, offset in batch.offsets.items():
-        # Only Kafka's offsets map topics to partitions. A custom source may store anything.
-        if not isinstance(offset, dict) or not all(isinstance(v, dict) for v in offset.values()):
-            continue
-        then = as_offsets(before.offsets.get(name)) if before is not None else {}
-        noted = read_initial_offsets(initial_offsets_file(ledger.layout, ledger.generation, name))
-        found = between(then or noted or {}, as_offsets(offset))
-        if found:
-            # What had expired before it was read, a batch without rows has passed over.
-            losses = Losses(ledger.layout, ledger.generation, name).all()
-            yield name, outside(found, [one for loss in losses for one in loss.ranges])
 
 
 @dataclass(frozen=True)
@@ -116,6 +96,10 @@ class Inputs:
 
     reads: Sequence[Read]
     places: Mapping[str, Sequence[tuple[Path, InputFile]]]
+
+    def ranges_of(self, name: str) -> list[Range]:
+        """The records of a source, in the order in which they were read."""
+        return [one for read in self.reads for one in read.ranges.get(name, ())]
 
     @property
     def count(self) -> int:
@@ -155,7 +139,7 @@ class Inputs:
         """
         lost = [file for files in self.places.values() for at, file in files if not file.is_at(at)]
         if lost:
-            raise _gone(lost)
+            raise files_gone(lost)
 
     def of(self, reads: Sequence[Read]) -> Inputs:
         """The inputs of some of the batches."""
@@ -187,10 +171,10 @@ def inputs_of(pipeline: Pipeline, reads: Sequence[Read]) -> Inputs:
             else:
                 places.setdefault(file.source, []).append((at, file))
     if lost:
-        raise _gone(lost)
+        raise files_gone(lost)
     for name, source in pipeline.spec.sources.items():
         took = any(name in read.batch.offsets for read in reads)
-        if took and not isinstance(source, FileSource | KafkaSource):
+        if took and not source.READS_AGAIN:
             raise NotReplayable(
                 f"sources.{name} is of kind {source.kind}, which cannot be asked for what batches "
                 "of the past have read.",
@@ -218,59 +202,22 @@ def read_prefix(session: SparkSession, pipeline: Pipeline, inputs: Inputs) -> di
         InputGone: Spark lists other files than the ledger has.
         Refused: records are gone.
     """
-    sources = pipeline.spec.sources.items()
-    return {name: read_source(session, pipeline, inputs, name, source) for name, source in sources}
+    names = pipeline.spec.sources
+    return {name: read_source(session, pipeline, inputs, name) for name in names}
 
 
 def read_source(
-    session: SparkSession, pipeline: Pipeline, inputs: Inputs, name: str, source: Source
+    session: SparkSession,
+    pipeline: Pipeline,
+    inputs: Inputs,
+    name: str,
+    source: Source | None = None,
 ) -> DataFrame:
     """The rows of one source; as `read_prefix`.
 
     Args:
-        session: To read with.
         inputs: From `inputs_of`.
-        name: The source's.
         source: How it is read, where that is not as the spec says today.
     """
-    if isinstance(source, FileSource):
-        files = inputs.places.get(name, ())
-        if files:
-            with _listed_here(session):
-                rows = of_files(session, source, [at for at, _ in files])
-            listed = len(rows.inputFiles())
-            if listed != len({at for at, _ in files}):
-                raise _gone([file for _, file in files], listed=listed)
-            return rows
-    elif isinstance(source, KafkaSource):
-        from tidemill.engine.recompute.kafka_prefix import read_ranges
-
-        ranges = [one for read in inputs.reads for one in read.ranges.get(name, ())]
-        if ranges:
-            return read_ranges(session, source, name, ranges)
-    return session.createDataFrame([], read_stream(session, pipeline, name).schema)
-
-
-@contextmanager
-def _listed_here(session: SparkSession) -> Iterator[None]:
-    """Let the driver list given files by itself: a job with a task for each takes far longer."""
-    before = session.conf.get(LISTING)
-    session.conf.set(LISTING, str(2**31 - 1))
-    try:
-        yield
-    finally:
-        session.conf.set(LISTING, str(before))
-
-
-def _gone(files: Sequence[InputFile], listed: int | None = None) -> InputGone:
-    names = [file.path for file in files]
-    first = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    why = "gone, or are other files" if listed is None else f"not all found: Spark has {listed}"
-    return InputGone(
-        f"{len(names)} files that batches have read are {why}: {first}.",
-        remedy="Put them back as they were, or reject the increment that read them.",
-        source=files[0].source,
-        files=names[:MOST_NAMED],
-        lost=len(names),
-        why=why,
-    )
+    files = inputs.places.get(name, ())
+    return spark_source(session, pipeline, name, source).read_part(files, inputs.ranges_of(name))

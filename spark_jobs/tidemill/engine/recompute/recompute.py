@@ -32,8 +32,8 @@ from tidemill.increments.exclusions import without
 from tidemill.journal.journal import Journal
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger, OutputFile
+from tidemill.sources.kinds import open_sources
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.storage.run_context import RunContext
 
 
@@ -162,7 +162,8 @@ def _compute(
     if by_batch and extent is not None:
         reads, skipped = _within_bound(run, planned, reads, extent)
     inputs = inputs_of(pipeline, reads)
-    _prove_records(pipeline, recomputation.generation, inputs)
+    for source in open_sources(pipeline):
+        source.verify_held(recomputation.generation, inputs.ranges_of(source.name))
     boundless = by_batch and extent is not None and pipeline.spec.backfill.lateness is None
     run.log(_what_is_read(inputs, skipped, boundless=boundless))
     replaces_rejects_of = None if extent is None else moved(session, pipeline, inputs, extent)
@@ -210,16 +211,6 @@ def _what_is_read(inputs: Inputs, skipped: int, *, boundless: bool) -> str:
     elif boundless:
         left = "all that counts; backfill.lateness would bound it"
     return f"reading {inputs.count:,} inputs of {inputs.bytes:,} bytes: {left}"
-
-
-def _prove_records(pipeline: Pipeline, generation: str, inputs: Inputs) -> None:
-    """Ask the brokers whether they still hold what batches read."""
-    for name, source in pipeline.spec.sources.items():
-        ranges = [one for read in inputs.reads for one in read.ranges.get(name, ())]
-        if ranges and isinstance(source, KafkaSource):
-            from tidemill.engine.recompute.kafka_prefix import verify_records
-
-            verify_records(pipeline.layout, generation, name, source, ranges)
 
 
 def _refuse_outside(pipeline: Pipeline, extent: Extent) -> None:

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from tidemill.engine.recompute.published_input import inputs_of, read_prefix
 from tidemill.engine.recompute.replay_segments import Step
 from tidemill.engine.sources.file import ANY_AGE
-from tidemill.engine.sources.read import read_stream
+from tidemill.engine.sources.kinds import read_stream
 from tidemill.spec.pipeline import Pipeline
 
 # Otherwise Spark (4.1 on) makes one partition of a union whose sides have one each.

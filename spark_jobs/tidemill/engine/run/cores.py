@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from pyspark.sql import SparkSession
 
-from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import UsageError
+from tidemill.sources.kinds import open_sources
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.sources.kafka import KafkaSource
-from tidemill.spec.sources.testing import RateSource
-from tidemill.spec.spec import Source
 from tidemill.spec.stream_trigger import StreamTrigger
 
 
@@ -34,9 +29,9 @@ def refuse_few_cores(session: SparkSession, pipeline: Pipeline, trigger: StreamT
         TransientError: the broker cannot be reached.
     """
     cores = session.sparkContext.defaultParallelism
-    for name, source in pipeline.spec.sources.items():
-        partitions = _partitions(name, source, cores)
-        if partitions > cores:
+    for source in open_sources(pipeline):
+        name, partitions = source.name, source.partitions()
+        if partitions is not None and partitions > cores:
             raise TooFewCores(
                 f"sources.{name} has {partitions} partitions and Spark {cores} cores: the trigger "
                 f"{trigger} needs a core for each partition, at all times.",
@@ -46,16 +41,3 @@ def refuse_few_cores(session: SparkSession, pipeline: Pipeline, trigger: StreamT
                 cores=cores,
                 partitions=partitions,
             )
-
-
-def _partitions(name: str, source: Source, cores: int) -> int:
-    if isinstance(source, KafkaSource):
-        # Imported where it is used: a pipeline without Kafka needs no client.
-        from tidemill.sources.kafka.broker import Broker
-        from tidemill.sources.kafka.topics import topics_today
-
-        topics = topics_today(name, source, Broker(connection(source.conn_id, os.environ)))
-        return sum(len(topic.partitions) for topic in topics.values())
-    if isinstance(source, RateSource):
-        return source.numPartitions or cores
-    return cores

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from tidemill.engine.query.ungated import starts_over
+from tidemill.engine.run.around_query import make_ready, verify_unchanged
 from tidemill.engine.run.bind import forget
 from tidemill.engine.run.empty_batch import plan_due
-from tidemill.engine.run.kafka_ready import make_ready, verify_unchanged
 from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.query_run import QueryRun
 from tidemill.engine.run.run_records import Ingested, RunRecords

@@ -23,12 +23,12 @@ from tidemill.engine.sources.static_inputs import Statics
 from tidemill.engine.spark_errors import of_spark, query_error
 from tidemill.generations.verify import Generation, open_generation
 from tidemill.journal.takeovers import generation_of
-from tidemill.ledger.ledger import Ledger
-from tidemill.sources.kafka.accepted_loss import Losses, PassedLoss
-from tidemill.sources.kafka.probe import KafkaLook
+from tidemill.ledger.losses import Losses, PassedLoss
+from tidemill.sources.kafka.probe import KafkaProbeResult
+from tidemill.sources.probe_result import ProbeResult
 from tidemill.spark_logs.kafka_initial_offsets import initial_offsets_file
 from tidemill.spark_logs.metadata_log import read_log_file
-from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, merged
+from tidemill.spark_logs.offset_ranges import ends_of, merged
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.storage.run_context import LeasedRun
@@ -36,54 +36,29 @@ from tidemill.storage.sync import put_whole
 
 
 def pass_over(
-    session: SparkSession, run: LeasedRun, probes: Sequence[KafkaLook], statics: Statics
-) -> bool:
+    session: SparkSession, run: LeasedRun, probes: Sequence[ProbeResult], statics: Statics
+) -> None:
     """Pass over the accepted losses of all sources, each exactly.
 
     Args:
         session: To run the batch with.
         run: The run, whose start of this epoch is in the ledger already.
-        looks: At its Kafka sources, taken under the lease.
+        probes: The probe of every source, under the lease.
         statics: Static input -> its rows.
-
-    Returns:
-        Whether anything was passed over: what the caller knows of the sources is then out of date.
     """
-    for look in probes:
-        _note_late(run, look)
-    accepted = [look for look in probes if look.accepted is not None]
-    for look in accepted:
-        _pass_over(session, run, look, statics)
-    return bool(accepted)
+    for result in probes:
+        if isinstance(result, KafkaProbeResult):
+            _pass_over(session, run, result, statics)
 
 
-def _note_late(run: LeasedRun, look: KafkaLook) -> None:
-    """Note the loss for a driver that died between batch and note."""
-    generation = generation_of(run.pipeline)
-    losses = Losses(run.layout, generation, look.source)
-    loss = losses.waiting()
-    if loss is None or look.read is None or between(look.read.offsets, _ends(loss.ranges)):
-        return
-    after = _ends(loss.ranges)
-    batch = next(
-        (
-            batch.batch
-            for batch in Ledger(run.layout, generation).batches()
-            if not between(as_offsets(batch.offsets.get(look.source)), after)
-        ),
-        None,
-    )
-    losses.passed_over(
-        PassedLoss(number=loss.number, batch=batch, run_id=run.run_id, passed=run.clock())
-    )
-
-
-def _pass_over(session: SparkSession, run: LeasedRun, look: KafkaLook, statics: Statics) -> None:
+def _pass_over(
+    session: SparkSession, run: LeasedRun, look: KafkaProbeResult, statics: Statics
+) -> None:
     generation = open_generation(run.pipeline)
     layout, loss = run.layout, look.accepted
     if loss is None or look.read is None:
         return
-    after = merged(look.read.offsets, _ends(look.gone))
+    after = merged(look.read.offsets, ends_of(look.gone))
     run.lease.check()
     if look.read.batch is None:
         # No batch has read this source: then it is its beginning that is in the ranges.
@@ -133,8 +108,7 @@ def _plan_batch(generation: Generation, source: str, after: Offsets, now: dateti
 def _run_once(session: SparkSession, run: LeasedRun, name: str, statics: Statics) -> None:
     """Let Spark run the one batch that is planned."""
     pipeline = run.pipeline
-    source = pipeline.spec.sources[name]
-    assert isinstance(source, KafkaSource)  # noqa: S101 (for mypy)
+    source = pipeline.spec.sources_of(KafkaSource)[name]
     lenient = source.model_copy(update={"failOnDataLoss": False})
     spec = pipeline.spec.model_copy(update={"sources": {**pipeline.spec.sources, name: lenient}})
     passing = replace(pipeline, spec=spec)
@@ -148,13 +122,6 @@ def _run_once(session: SparkSession, run: LeasedRun, name: str, statics: Statics
     failure = query_error(query)
     if failure is not None:
         raise failure
-
-
-def _ends(gone: Sequence[Range]) -> Offsets:
-    ends: Offsets = {}
-    for one in gone:
-        ends.setdefault(one.topic, {})[one.partition] = one.until
-    return ends
 
 
 def _json(offsets: Offsets) -> str:

@@ -14,8 +14,8 @@ from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.planned_query import Plan, Watch
 from tidemill.engine.query.refusals import refuse_endless
+from tidemill.engine.run.around_query import explained
 from tidemill.engine.run.follow import Following
-from tidemill.engine.run.kafka_ready import explained
 from tidemill.engine.run.listeners import listening
 from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.progress import Progress

@@ -21,8 +21,7 @@ from tidemill.ledger.late_rows import LateRows
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.source_record import bind_sources
 from tidemill.ledger.static_pins import keep_copies
-from tidemill.sources.files.report import report_files
-from tidemill.sources.probe import probe_sources
+from tidemill.sources.probe import probe_sources, report_sources
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spark_logs.checkpoint import first_write_leftovers
 from tidemill.spec.pipeline import Pipeline
@@ -126,7 +125,7 @@ class RunRecords:
         written = [*self._earlier, *ran.batches]
         numbers = {batch.batch for batch in written}
         before = [batch for batch in self.batches if batch.batch not in numbers]
-        files = report_files(run, before, written)
+        files = report_sources(run, before, written)
         if run.pipeline.generation is None:
             # While another generation is built, a live run may have copied what no batch names yet.
             _forget_copies(generation, self._pins, [*before, *written])

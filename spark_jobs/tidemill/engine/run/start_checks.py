@@ -11,9 +11,8 @@ from tidemill.engine.run.query_run import QueryRun
 from tidemill.engine.shape.birth_comparison import refuse_changed_plan
 from tidemill.generations.execution import verify_execution
 from tidemill.ledger.batch import Batch
-from tidemill.sources.files.report import refuse_held_files
 from tidemill.sources.probe import probe_sources
-from tidemill.sources.probe_result import ProbeResult
+from tidemill.sources.probe_result import ProbeResult, refuse_held
 
 
 @dataclass(frozen=True)
@@ -58,5 +57,5 @@ class StartChecks:
         pipeline = self.query.context.pipeline
         verify_sources(pipeline.layout, self.query.generation.name, pipeline.spec, batches)
         probes = probe_sources(pipeline, batches)
-        refuse_held_files(pipeline.spec, probes)
+        refuse_held(problem for probe in probes for problem in probe.problems)
         return probes

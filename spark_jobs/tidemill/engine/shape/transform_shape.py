@@ -24,7 +24,8 @@ from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.shape.expressions import INPUT, Texts
 from tidemill.engine.shape.function_hash import hash_of_function
 from tidemill.engine.shape.operators import operator_of
-from tidemill.engine.sources.read import read_stream, schema_of
+from tidemill.engine.sources.columns import schema_of
+from tidemill.engine.sources.kinds import spark_source
 from tidemill.engine.spark_internals.catalyst import Catalyst
 from tidemill.engine.spark_internals.empty_frame import empty_frame
 from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, optimised
@@ -33,9 +34,6 @@ from tidemill.file_formats.delta_log import has_table
 from tidemill.sources.static_files import StaticMissing
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.sources.file import FileSource
-from tidemill.spec.sources.python import PythonSource
-from tidemill.spec.static_inputs import TableStatic
 
 # What a node of theirs does stands in the columns that they give.
 SILENT = frozenset(
@@ -78,11 +76,7 @@ def shape_today(session: SparkSession, pipeline: Pipeline) -> PlanShape:
 def _source(session: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
     """A source as the transform sees it, without its rows."""
     spec = pipeline.spec
-    source = spec.sources[name]
-    if isinstance(source, (FileSource, PythonSource)):
-        schema = schema_of(source.schema_, f"sources.{name}.schema")
-    else:
-        schema = read_stream(session, pipeline, name).select(*source.columns).schema
+    schema = spark_source(session, pipeline, name).schema()
     cut = (F.expr(sql).alias(column) for column, sql in of_sources(spec).items())
     rows = bare(session, name, schema).select("*", *cut)
     time = spec.event_time_of(name)
@@ -162,14 +156,14 @@ def _functions(plan: Any, session: SparkSession) -> Iterator[tuple[str, str]]:
 
 def _static_schema(pipeline: Pipeline, name: str) -> StructType:
     static = pipeline.spec.statics[name]
-    if not isinstance(static, TableStatic):
-        return schema_of(static.schema_, f"statics.{name}.schema")
-    table = Layout(pipeline.layout.root, static.pipeline).table
+    if static.reads_pipeline is None:
+        return schema_of(str(static.ddl), f"statics.{name}.schema")
+    table = Layout(pipeline.layout.root, static.reads_pipeline).table
     schema = table_schema(table)
     if schema is None:
         raise StaticMissing(
-            f"statics.{name}: pipeline '{static.pipeline}' has published nothing yet.",
-            remedy=f"Run it first: tidemill run {static.pipeline}",
+            f"statics.{name}: pipeline '{static.reads_pipeline}' has published nothing yet.",
+            remedy=f"Run it first: tidemill run {static.reads_pipeline}",
             static=name,
             path=table,
         )

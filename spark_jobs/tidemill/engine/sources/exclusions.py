@@ -13,7 +13,7 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tidemill.engine.sources.read import ORIGIN
+from tidemill.engine.sources.columns import ORIGIN
 from tidemill.engine.spark_internals.encoded_path import encoded_path
 from tidemill.increments.exclusions import Excluded
 from tidemill.spark_logs.offset_ranges import Range

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -9,7 +14,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
 from pyspark.sql.types import StringType
 
-from tidemill.engine.sources.read import CORRUPT, ORIGIN, schema_of
+from tidemill.engine.sources.columns import CORRUPT, ORIGIN, schema_of
+from tidemill.engine.sources.input_gone import batch_gone, files_gone
+from tidemill.engine.sources.spark_source import SparkSource
+from tidemill.engine.spark_internals.encoded_path import encoded_path
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.ledger import Ledger
+from tidemill.sources.files.clean_source import located
+from tidemill.spark_logs.offset_ranges import Range
 from tidemill.spec.settings import Trigger
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
@@ -19,8 +32,39 @@ from tidemill.spec.spec import Spec
 ANY_AGE = "36500d"
 # In one batch of all files, a first run over years of them would not end.
 FILES_PER_BATCH = 1000
+LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
+
+
+@dataclass(frozen=True)
+class SparkFileSource(SparkSource[FileSource]):
+    """Files."""
+
+    def stream(self, *, continuous: bool = False) -> DataFrame:
+        return stream(self.session, self.name, self.spec, self.pipeline.spec)
+
+    def read_again(self, ledger: Ledger, batch: Batch, before: Batch | None) -> DataFrame:
+        files = [file for file in batch.inputs if file.source == self.name]
+        places = []
+        for file in files:
+            place = located(ledger, batch.batch, file)
+            if place is None:
+                raise batch_gone(self.name, batch, f"{file.path} is gone, or is another file")
+            places.append(place)
+        return _read_files(self.session, self.spec, places) if places else self.empty()
+
+    def read_part(
+        self, files: Sequence[tuple[Path, InputFile]], ranges: Sequence[Range]
+    ) -> DataFrame:
+        if not files:
+            return self.empty()
+        with _listed_here(self.session):
+            rows = _read_files(self.session, self.spec, [at for at, _ in files])
+        listed = len(rows.inputFiles())
+        if listed != len({at for at, _ in files}):
+            raise files_gone([file for _, file in files], listed=listed)
+        return rows
 
 
 def stream(session: SparkSession, name: str, source: FileSource, spec: Spec) -> DataFrame:
@@ -73,3 +117,44 @@ def _with_origin(frame: DataFrame, source: FileSource) -> DataFrame:
     if not source.rules.malformed_rows:
         frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
     return frame.withColumn(ORIGIN, F.col("_metadata.file_path"))
+
+
+def _read_files(session: SparkSession, source: FileSource, places: list[Path]) -> DataFrame:
+    """The rows of files that are where they were read, or in the archive, with their partitions.
+
+    Args:
+        session: To read with.
+        source: The source that the files belong to.
+        places: Where they are now.
+    """
+    if source.path != str(source.directory):
+        # With a glob Spark takes no partition columns from the names of directories.
+        return read_batch(session, source, [str(place) for place in places])
+    by_base: dict[Path, list[str]] = {}
+    for place in places:
+        base = source.directory
+        if not place.is_relative_to(base):
+            base = Path(source.sourceArchiveDir or "/", base.relative_to("/"))
+        by_base.setdefault(base, []).append(str(place))
+    parts = []
+    for base, files in by_base.items():
+        rows = read_batch(session, source, files, str(base))
+        parts.append(rows if base == source.directory else _from(rows, base, source.directory))
+    return reduce(DataFrame.unionAll, parts)
+
+
+def _from(rows: DataFrame, archive: Path, directory: Path) -> DataFrame:
+    """Rows of archived files with the names that these had when they were read."""
+    now, then = (encoded_path(rows.sparkSession, place) for place in (archive, directory))
+    return rows.withColumn(ORIGIN, F.replace(ORIGIN, F.lit(now), F.lit(then)))
+
+
+@contextmanager
+def _listed_here(session: SparkSession) -> Iterator[None]:
+    """Let the driver list given files by itself: a job with a task for each takes far longer."""
+    before = session.conf.get(LISTING)
+    session.conf.set(LISTING, str(2**31 - 1))
+    try:
+        yield
+    finally:
+        session.conf.set(LISTING, str(before))

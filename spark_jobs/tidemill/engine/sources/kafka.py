@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
 from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -18,8 +21,14 @@ from pyspark.sql.streaming import DataStreamReader
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.kafka import spark_options
+from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.kafka_value import fits, parse, raw
-from tidemill.engine.sources.read import CORRUPT, ORIGIN
+from tidemill.engine.sources.spark_source import SparkSource
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.kafka_records import KafkaRecords
+from tidemill.ledger.ledger import Ledger
+from tidemill.spark_logs.offset_ranges import Range, joined
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.spec.spec import Spec
 
@@ -28,6 +37,24 @@ PARSED = "_parsed"
 OF_A_STREAM = ("assign", "subscribe", "starting", "max", "min")
 
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
+
+
+@dataclass(frozen=True)
+class SparkKafkaSource(SparkSource[KafkaSource]):
+    """Records of topics."""
+
+    def stream(self, *, continuous: bool = False) -> DataFrame:
+        spec = self.pipeline.spec
+        return stream(self.session, self.name, self.spec, spec, continuous=continuous)
+
+    def read_again(self, ledger: Ledger, batch: Batch, before: Batch | None) -> DataFrame:
+        return self.read_part((), KafkaRecords(ledger).read_by(batch, before).get(self.name, ()))
+
+    def read_part(
+        self, files: Sequence[tuple[Path, InputFile]], ranges: Sequence[Range]
+    ) -> DataFrame:
+        reads = [read_batch(self.session, self.spec, *span) for span in _spans(ranges)]
+        return reduce(DataFrame.unionAll, reads) if reads else self.empty()
 
 
 def stream(
@@ -140,3 +167,25 @@ def _record_column(kind: str, source: KafkaSource) -> Column:
     if kind == "key" and source.key_format == "text":
         return F.col("key").cast("string")
     return F.col(kind)
+
+
+def _spans(ranges: Iterable[Range]) -> list[tuple[Offsets, Offsets]]:
+    """As few reads as can be: each takes one range of every partition."""
+    rounds: list[dict[tuple[str, int], Range]] = []
+    for one in joined(ranges):
+        place = (one.topic, one.partition)
+        free = next((each for each in rounds if place not in each), None)
+        if free is None:
+            rounds.append(free := {})
+        free[place] = one
+    return [
+        (_offsets(each.values(), first=True), _offsets(each.values(), first=False))
+        for each in rounds
+    ]
+
+
+def _offsets(ranges: Iterable[Range], *, first: bool) -> Offsets:
+    found: dict[str, dict[int, int]] = {}
+    for one in ranges:
+        found.setdefault(one.topic, {})[one.partition] = one.first if first else one.until
+    return found

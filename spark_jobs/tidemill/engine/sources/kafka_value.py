@@ -13,7 +13,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from tidemill.engine.sources.read import CORRUPT, schema_of
+from tidemill.engine.sources.columns import CORRUPT, schema_of
 from tidemill.spec.sources.kafka_value import READER_SCHEMA, KafkaValue
 
 # What is seldom within one object in a record; text and pretty print may hold it.

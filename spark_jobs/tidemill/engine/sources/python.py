@@ -8,45 +8,45 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pyspark import cloudpickle
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource
 
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import REPOSITORY, Project
-from tidemill.engine.sources.read import CORRUPT, ORIGIN, schema_of
+from tidemill.engine.sources.columns import CORRUPT, ORIGIN
+from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.spec.sources.python import PythonSource
 
 
-def stream(session: SparkSession, name: str, source: PythonSource, project: Project) -> DataFrame:
-    """The new rows of a Python data source; what it gives is typed, and never malformed.
+@dataclass(frozen=True)
+class SparkPythonSource(SparkSource[PythonSource]):
+    """Rows of a `DataSource` class; what it gives is typed, and never malformed."""
 
-    Args:
-        session: Gets the class registered.
-        name: The source's, in the spec.
-        source: The source with class and options.
-        project: Where the class may have its file.
+    def stream(self, *, continuous: bool = False) -> DataFrame:
+        """The new rows.
 
-    Raises:
-        SpecError: there is no such class, or it is not a data source.
-    """
-    field = f"sources.{name}.data_source"
-    kind = _renamed(load_data_source(source.data_source, project, field), name)
-    session.dataSource.register(kind)
-    schema = schema_of(source.schema_, f"sources.{name}.schema")
-    reader = session.readStream.name(name).format(kind.name()).schema(schema)
-    rows = reader.options(**source.reader_options).load()
-    return rows.select(
-        *source.columns,
-        F.lit(None).cast("string").alias(CORRUPT),
-        F.lit(f"python:{name}").alias(ORIGIN),
-    )
+        Raises:
+            SpecError: there is no such class, or it is not a data source.
+        """
+        field = f"sources.{self.name}.data_source"
+        data_source = load_data_source(self.spec.data_source, self.pipeline.project, field)
+        kind = _renamed(data_source, self.name)
+        self.session.dataSource.register(kind)
+        reader = self.session.readStream.name(self.name).format(kind.name()).schema(self.schema())
+        rows = reader.options(**self.spec.reader_options).load()
+        return rows.select(
+            *self.spec.columns,
+            F.lit(None).cast("string").alias(CORRUPT),
+            F.lit(f"python:{self.name}").alias(ORIGIN),
+        )
 
 
 def load_data_source(named: str, project: Project, field: str) -> type[DataSource]:

@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from tidemill.contract.connections import mariadb, postgres
 from tidemill.contract.connections.airflow import Connection, connection
 from tidemill.contract.errors import Refused, TransientError
-from tidemill.engine.sources.read import schema_of
+from tidemill.engine.sources.columns import schema_of
 from tidemill.ledger.input_file import sha256_of
 from tidemill.ledger.static_pins import (
     IDENTITY_LETTERS,

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from tidemill.contract.errors import SpecError
-from tidemill.engine.sources.read import schema_of
+from tidemill.engine.sources.columns import schema_of
 from tidemill.ledger.static_pins import StaticLost, StaticPin
 from tidemill.sources.static_files import pin_files, pin_table
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.static_inputs import FileStatic, Static, TableStatic
+from tidemill.spec.static_inputs import DatabaseStatic, FileStatic, Static, TableStatic
 
 Pins = Mapping[str, StaticPin]
 Statics = Mapping[str, DataFrame]
@@ -88,22 +88,24 @@ def kept(pipeline: Pipeline, statics: Statics) -> Iterator[None]:
 
 
 def _pin(pipeline: Pipeline, name: str, static: Static, place: Path, root: Path) -> StaticPin:
-    if isinstance(static, FileStatic):
-        return pin_files(name, static, place / name)
-    if isinstance(static, TableStatic):
-        if static.pipeline == pipeline.name:
-            raise StaticOfItself(
-                f"{pipeline.spec_file}: statics.{name} is the table of this very pipeline.",
-                remedy="Join the stream with itself by a window, or keep state of your own.",
-                path=pipeline.spec_file,
-                field=f"statics.{name}.pipeline",
-                static=name,
-            )
-        return pin_table(name, static, root, place / name)
-    # A pipeline without a database needs no driver of one.
-    from tidemill.engine.sources.static_database import pin_query
+    if static.reads_pipeline == pipeline.name:
+        raise StaticOfItself(
+            f"{pipeline.spec_file}: statics.{name} is the table of this very pipeline.",
+            remedy="Join the stream with itself by a window, or keep state of your own.",
+            path=pipeline.spec_file,
+            field=f"statics.{name}.pipeline",
+            static=name,
+        )
+    match static:
+        case FileStatic():
+            return pin_files(name, static, place / name)
+        case TableStatic():
+            return pin_table(name, static, root, place / name)
+        case DatabaseStatic():
+            # A pipeline without a database needs no driver of one.
+            from tidemill.engine.sources.static_database import pin_query
 
-    return pin_query(name, static, place / name)
+            return pin_query(name, static, place / name)
 
 
 def _read(
@@ -119,8 +121,8 @@ def _read(
             file=folder / missing,
         )
     files = [str(folder / file.path) for file in pin.files]
-    if isinstance(static, FileStatic):
-        source = static.as_source
+    source = static.as_source
+    if source is not None:
         reader = session.read.format(source.format).options(**source.reader_options)
         if source.rules.malformed_rows:
             reader = reader.option("mode", "FAILFAST")
@@ -133,6 +135,6 @@ def _read(
 
 
 def _schema_of_copy(name: str, static: Static, pin: StaticPin) -> StructType:
-    if isinstance(static, TableStatic):
+    if static.ddl is None:
         return StructType.fromJson(dict(pin.table_schema or {}))
-    return schema_of(static.schema_, f"statics.{name}.schema")
+    return schema_of(static.ddl, f"statics.{name}.schema")

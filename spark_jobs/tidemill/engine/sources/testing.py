@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidemill.engine.sources.read import CORRUPT, ORIGIN
+from tidemill.engine.sources.columns import CORRUPT, ORIGIN
+from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.spec.sources.testing import TrialSource
 
 
-def stream(session: SparkSession, name: str, source: TrialSource) -> DataFrame:
-    """The rows of a trial source; none of them can be malformed."""
-    reader = session.readStream.name(name).format(source.kind)
-    rows = reader.options(**source.reader_options).load()
-    return rows.select(
-        *source.columns,
-        F.lit(None).cast("string").alias(CORRUPT),
-        F.lit(source.origin).alias(ORIGIN),
-    )
+@dataclass(frozen=True)
+class SparkTrialSource(SparkSource[TrialSource]):
+    """Rows of a trial source; none of them can be malformed."""
+
+    def stream(self, *, continuous: bool = False) -> DataFrame:
+        reader = self.session.readStream.name(self.name).format(self.spec.kind)
+        rows = reader.options(**self.spec.reader_options).load()
+        return rows.select(
+            *self.spec.columns,
+            F.lit(None).cast("string").alias(CORRUPT),
+            F.lit(self.spec.origin).alias(ORIGIN),
+        )

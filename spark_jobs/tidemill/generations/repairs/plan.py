@@ -11,7 +11,6 @@ from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.sources.file import FileSource
 
 
 class NothingBound(Refused):
@@ -38,7 +37,7 @@ def planned_repairs(pipeline: Pipeline) -> list[Repair]:
             note=layout.note(name),
         )
     ledger = Ledger(layout, name)
-    files = [n for n, source in pipeline.spec.sources.items() if isinstance(source, FileSource)]
+    files = [n for n, source in pipeline.spec.sources.items() if source.LISTS_FILES]
     return [
         *file_repairs(ledger, note),
         *KnownBatches(ledger, note).repairs(),

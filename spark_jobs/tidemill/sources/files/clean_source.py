@@ -77,11 +77,7 @@ class CleanedUpTo(Document):
 
 def cleaned_sources(spec: Spec) -> tuple[str, ...]:
     """The sources whose files are put away once they are published."""
-    return tuple(
-        name
-        for name, source in spec.sources.items()
-        if isinstance(source, FileSource) and source.cleanSource != "off"
-    )
+    return tuple(name for name, source in spec.sources.items() if source.cleans)
 
 
 def clean_sources(run: LeasedRun) -> dict[str, int]:
@@ -240,19 +236,16 @@ def _clean(run: LeasedRun, ledger: Ledger, batch: int, files: dict[str, InputFil
 
 
 def _plan(spec: Spec, file: InputFile) -> PutAway:
-    source = spec.sources[file.source]
-    to = None
-    if isinstance(source, FileSource) and source.sourceArchiveDir is not None:
-        # As Spark does: the whole path, below the archive.
-        to = str(Path(source.sourceArchiveDir, file.on_disk.relative_to("/")))
-    return PutAway(path=file.path, to=to)
+    archive_dir = spec.sources_of(FileSource)[file.source].sourceArchiveDir
+    # As Spark does: the whole path, below the archive.
+    to = Path(archive_dir, file.on_disk.relative_to("/")) if archive_dir is not None else None
+    return PutAway(path=file.path, to=None if to is None else str(to))
 
 
 def _put_away(
     spec: Spec, file: InputFile, planned: PutAway, lease: Lease
 ) -> Literal["archived", "deleted"]:
-    source = spec.sources[file.source]
-    within = source.directory if isinstance(source, FileSource) else file.on_disk.parent
+    within = spec.sources_of(FileSource)[file.source].directory
     if planned.to is None:
         delete(file, within, lease.check)
         return "deleted"

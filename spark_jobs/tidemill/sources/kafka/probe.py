@@ -16,7 +16,7 @@ from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.batch import Batch
-from tidemill.sources.kafka.accepted_loss import AcceptedLoss, Losses, expired
+from tidemill.ledger.losses import AcceptedLoss, Losses, expired
 from tidemill.sources.kafka.broker import Broker, Topic
 from tidemill.sources.kafka.lag import Arrivals, behind, falls_behind, last_arrivals
 from tidemill.sources.kafka.position import Position, position_of
@@ -46,7 +46,7 @@ class RecordsNearExpiry(Refused):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KafkaLook(ProbeResult):
+class KafkaProbeResult(ProbeResult):
     """A Kafka source as it is now.
 
     Args:
@@ -63,15 +63,19 @@ class KafkaLook(ProbeResult):
     accepted: AcceptedLoss | None
     seen: Arrivals
 
+    @property
+    def passes_over_loss(self) -> bool:
+        return self.accepted is not None
 
-def look(
+
+def probe(
     name: str,
     source: KafkaSource,
     pipeline: Pipeline,
     batches: Sequence[Batch],
     environ: Mapping[str, str],
-) -> KafkaLook:
-    """Hold a source's topics against what was read of them.
+) -> KafkaProbeResult:
+    """Compare a source's topics with what was read of them.
 
     Args:
         name: The source's, in the spec.
@@ -120,7 +124,7 @@ def look(
         _near_expiry(name, today, oldest, now),
     ]
     new = records_in(unread)
-    return KafkaLook(
+    return KafkaProbeResult(
         source=name,
         # A beginning that moves is noted by the first query, which must not wait for records.
         new=None if moves else new,

@@ -17,3 +17,9 @@ FileFormat = Literal["csv", "json", "parquet", "orc", "text", "avro"]
 FORMATS: Mapping[str, FormatRules] = {
     rules.name: rules for rules in (CSV, JSON, PARQUET, ORC, TEXT, AVRO)
 }
+
+
+def jars_of_format(name: str) -> frozenset[str]:
+    """The sets of jars that a format needs beside Spark's own; none for a name that is not here."""
+    jars = FORMATS[name].jars if name in FORMATS else None
+    return frozenset() if jars is None else frozenset({jars})

@@ -1,10 +1,10 @@
-"""The fields that every source of a spec has."""
+"""What a spec says of a source: the questions that every kind of source answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, StringConstraints, model_validator
 
@@ -42,7 +42,18 @@ class BaseSource(Model):
         options: Further options of Spark's reader, by Spark's names.
         event_time: Where it differs from the spec's.
         row_rules: In addition to the spec's.
+        HOW_READ: The fields that decide which rows Spark makes of the input.
+        LISTS_FILES: Whether Spark lists the input as files, whose bytes can be counted.
+        READS_AGAIN: Whether what a committed batch has read can be read again.
+        REAL_TIME: Whether Spark reads it in real-time mode.
+        NOT_CONTINUOUS: Why Spark refuses it under a continuous trigger; None where it does not.
     """
+
+    HOW_READ: ClassVar[frozenset[str]] = frozenset({"options"})
+    LISTS_FILES: ClassVar[bool] = False
+    READS_AGAIN: ClassVar[bool] = False
+    REAL_TIME: ClassVar[bool] = False
+    NOT_CONTINUOUS: ClassVar[str | None] = None
 
     options: Options = {}
     event_time: EventTime | None = None
@@ -52,6 +63,31 @@ class BaseSource(Model):
     def columns(self) -> tuple[str, ...]:
         """The columns that the transform sees, without the engine's own."""
         raise NotImplementedError
+
+    @property
+    def ddl(self) -> str | None:
+        """The columns as Spark DDL; None where the spec does not name them with their types."""
+        return None
+
+    @property
+    def partitions(self) -> int | None:
+        """How many tasks read it at the same time; None where the spec does not say."""
+        return None
+
+    @property
+    def jar_sets(self) -> frozenset[str]:
+        """The sets of jars that reading it needs beside Spark's own."""
+        return frozenset()
+
+    @property
+    def hashes_content(self) -> bool:
+        """Whether input files are compared by their content."""
+        return False
+
+    @property
+    def cleans(self) -> bool:
+        """Whether input files are put away once their rows are published."""
+        return False
 
     @property
     def replayable(self) -> bool:
@@ -72,6 +108,14 @@ class BaseSource(Model):
     def reader_options(self) -> dict[str, str]:
         """The options for Spark's reader, as text."""
         return {name: as_text(value) for name, value in self.options.items()}
+
+    def as_read(self, fields: Mapping[str, Any]) -> Self:
+        """The source with other values of `HOW_READ`.
+
+        Args:
+            fields: Field -> value, as `model_dump(mode="json")` gives it.
+        """
+        return self.model_copy(update=fields)
 
     @model_validator(mode="after")
     def _event_time_is_a_column(self) -> Self:

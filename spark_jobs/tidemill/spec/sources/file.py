@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
@@ -12,7 +12,7 @@ from tidemill.contract.syntax.ddl import DdlType, column_names, column_types
 from tidemill.contract.syntax.hadoop_glob import fixed_part, python_globs
 from tidemill.contract.syntax.quantities import Duration, Size
 from tidemill.spec.formats.rules import LOSSY, FormatRules, with_defaults
-from tidemill.spec.formats.table import FORMATS, FileFormat
+from tidemill.spec.formats.table import FORMATS, FileFormat, jars_of_format
 from tidemill.spec.model import Disagreement
 from tidemill.spec.sources.base import BaseSource, Ddl, OptionValue, Rating, checked_columns
 
@@ -53,6 +53,11 @@ class FileSource(BaseSource):
         cleanSource: What becomes of a file whose rows are published.
         sourceArchiveDir: Where `archive` puts it, under its whole path, as Spark does.
     """
+
+    HOW_READ: ClassVar = frozenset({"format", "schema_", "options"})
+    LISTS_FILES: ClassVar = True
+    READS_AGAIN: ClassVar = True
+    NOT_CONTINUOUS: ClassVar = "Continuous processing does not support StreamingRelation operations"
 
     kind: Literal["file"] = "file"
     format: FileFormat
@@ -127,6 +132,22 @@ class FileSource(BaseSource):
     @property
     def columns(self) -> tuple[str, ...]:
         return column_names(self.schema_)
+
+    @property
+    def ddl(self) -> str:
+        return self.schema_
+
+    @property
+    def jar_sets(self) -> frozenset[str]:
+        return jars_of_format(self.format)
+
+    @property
+    def hashes_content(self) -> bool:
+        return self.same_content is not Rating.IGNORE
+
+    @property
+    def cleans(self) -> bool:
+        return self.cleanSource != "off"
 
     @property
     def types(self) -> Mapping[str, DdlType]:

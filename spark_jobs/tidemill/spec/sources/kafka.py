@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, Self, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
     BeforeValidator,
@@ -15,6 +16,7 @@ from pydantic import (
 
 from tidemill.contract.syntax.java_regex import as_python
 from tidemill.contract.syntax.quantities import Duration
+from tidemill.spec.formats.table import jars_of_format
 from tidemill.spec.model import Column, PlainName, Topic, doubled_in
 from tidemill.spec.sources.base import BaseSource, Rating
 from tidemill.spec.sources.kafka_options import ISOLATION_LEVEL, check_options
@@ -94,6 +96,10 @@ class KafkaSource(BaseSource):
         falling_behind: What to do when more arrives than is processed over several runs.
     """
 
+    HOW_READ: ClassVar = frozenset({"value", "include", "key_format", "options"})
+    READS_AGAIN: ClassVar = True
+    REAL_TIME: ClassVar = True
+
     kind: Literal["kafka"]
     conn_id: PlainName = "tidemill_kafka"
     subscribe: Topics | None = None
@@ -123,6 +129,10 @@ class KafkaSource(BaseSource):
     @property
     def columns(self) -> tuple[str, ...]:
         return (*self.value.columns, *self.include.values())
+
+    @property
+    def jar_sets(self) -> frozenset[str]:
+        return jars_of_format(self.value.format) | {"kafka"}
 
     @property
     def topics(self) -> tuple[str, ...] | None:
@@ -178,6 +188,10 @@ class KafkaSource(BaseSource):
         if self.startingTimestamp is not None:
             return strategy
         return {"startingOffsets": start if isinstance(start, str) else json.dumps(start)}
+
+    def as_read(self, fields: Mapping[str, Any]) -> Self:
+        value = KafkaValue.model_validate(fields.get("value", self.value))
+        return super().as_read({**fields, "value": value})
 
     @field_validator("options")
     @classmethod

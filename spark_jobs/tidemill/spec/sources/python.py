@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints, field_validator
 
@@ -19,6 +19,8 @@ class PythonSource(BaseSource):
         schema_: The columns, as Spark DDL.
     """
 
+    NOT_CONTINUOUS: ClassVar = "a Python data source does not support continuous processing"
+
     kind: Literal["python"]
     data_source: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
     schema_: Ddl = Field(alias="schema")
@@ -31,3 +33,7 @@ class PythonSource(BaseSource):
     @property
     def columns(self) -> tuple[str, ...]:
         return column_names(self.schema_)
+
+    @property
+    def ddl(self) -> str:
+        return self.schema_

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -57,12 +57,18 @@ class RateSource(TrialSource):
     numPartitions: Annotated[int, Field(gt=0)] = 1
 
     @property
+    def partitions(self) -> int:
+        return self.numPartitions
+
+    @property
     def columns(self) -> tuple[str, ...]:
         return ("timestamp", "value")
 
 
 class RateMicroBatchSource(TrialSource):
     """Rows that Spark makes up by the batch: `timestamp`, `value`."""
+
+    NOT_CONTINUOUS: ClassVar = "Data source rate-micro-batch does not support continuous processing"
 
     kind: Literal["rate-micro-batch"]
     rowsPerBatch: Annotated[int, Field(gt=0)]

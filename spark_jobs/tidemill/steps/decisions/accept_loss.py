@@ -10,8 +10,8 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.ledger import Ledger
-from tidemill.sources.kafka.accepted_loss import AcceptedLoss, Losses
-from tidemill.sources.kafka.probe import KafkaLook, look
+from tidemill.ledger.losses import AcceptedLoss, Losses
+from tidemill.sources.kafka.probe import KafkaProbeResult, probe
 from tidemill.spark_logs.offset_ranges import records_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.kafka import KafkaSource
@@ -28,7 +28,9 @@ class LossChanged(UsageError):
     """The loss differs from what was shown; carries `source`, `shown` and `gone`."""
 
 
-def find_losses(pipeline: Pipeline, environ: Mapping[str, str] = os.environ) -> list[KafkaLook]:
+def find_losses(
+    pipeline: Pipeline, environ: Mapping[str, str] = os.environ
+) -> list[KafkaProbeResult]:
     """Probe each Kafka source that has lost unread records without an accepted loss.
 
     Raises:
@@ -37,11 +39,8 @@ def find_losses(pipeline: Pipeline, environ: Mapping[str, str] = os.environ) -> 
         BrokerUnreachable: no answer in time.
     """
     batches = Ledger(pipeline.layout, generation_of(pipeline)).batches()
-    probes = [
-        look(name, source, pipeline, batches, environ)
-        for name, source in pipeline.spec.sources.items()
-        if isinstance(source, KafkaSource)
-    ]
+    sources = pipeline.spec.sources_of(KafkaSource)
+    probes = [probe(name, source, pipeline, batches, environ) for name, source in sources.items()]
     found = [one for one in probes if one.gone and one.accepted is None]
     if not found:
         raise NothingLost(
@@ -54,7 +53,7 @@ def find_losses(pipeline: Pipeline, environ: Mapping[str, str] = os.environ) -> 
 
 def accept_losses(
     pipeline: Pipeline,
-    shown: Sequence[KafkaLook],
+    shown: Sequence[KafkaProbeResult],
     *,
     by: str,
     reason: str,
@@ -83,7 +82,7 @@ def accept_losses(
         return [_accept(pipeline, one, by.strip(), reason.strip()) for one in shown]
 
 
-def _accept(pipeline: Pipeline, seen: KafkaLook, by: str, reason: str) -> AcceptedLoss:
+def _accept(pipeline: Pipeline, seen: KafkaProbeResult, by: str, reason: str) -> AcceptedLoss:
     losses = Losses(pipeline.layout, generation_of(pipeline), seen.source)
     loss = AcceptedLoss(
         source=seen.source,
@@ -99,7 +98,7 @@ def _accept(pipeline: Pipeline, seen: KafkaLook, by: str, reason: str) -> Accept
     return loss
 
 
-def _must_be_the_same(shown: KafkaLook, now: KafkaLook | None) -> None:
+def _must_be_the_same(shown: KafkaProbeResult, now: KafkaProbeResult | None) -> None:
     gone = now.gone if now is not None else ()
     if shown.gone != gone:
         raise LossChanged(

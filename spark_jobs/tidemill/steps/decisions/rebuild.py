@@ -24,7 +24,8 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
-from tidemill.sources.retention import Part, gone, published_input, unread
+from tidemill.sources.input_part import InputPart
+from tidemill.sources.retention import gone, published_input, unread
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.build_generation import fill_generation
 from tidemill.steps.decisions.recomputed import describe, leased, note
@@ -90,7 +91,7 @@ def rebuild(run: RunContext, request: RunRequest, *, lost_race: bool = False) ->
         return Ended(Outcome.DONE, reason, {**facts, "lost": lost.as_dict()})
 
 
-def _built(run: RunContext, request: RunRequest) -> tuple[GenerationBuild, Part]:
+def _built(run: RunContext, request: RunRequest) -> tuple[GenerationBuild, InputPart]:
     """The run's generation, after it has taken in what is there, and what is there no longer."""
     pipeline = run.pipeline
     built = build_of_run(pipeline, "rebuild", run.run_id)
@@ -104,7 +105,7 @@ def _built(run: RunContext, request: RunRequest) -> tuple[GenerationBuild, Part]
     return built, lost
 
 
-def _prove_covered(run: RunContext, request: RunRequest, built: GenerationBuild) -> Part:
+def _prove_covered(run: RunContext, request: RunRequest, built: GenerationBuild) -> InputPart:
     """Prove under the lease that it has read what was published; what of that is gone."""
     pipeline = run.pipeline
     missing = _missing(pipeline, built.excludes, built)
@@ -130,7 +131,7 @@ def _excludes(pipeline: Pipeline, request: RunRequest) -> tuple[InputFile, ...]:
 
 def _missing(
     pipeline: Pipeline, excludes: tuple[InputFile, ...], built: GenerationBuild | None
-) -> Part:
+) -> InputPart:
     """The published input that a new generation has not read; all of it if it does not exist."""
     snapshot = Snapshot(pipeline.layout)
     but = excluded(snapshot)
@@ -169,7 +170,7 @@ def _seal(run: LeasedRun, request: RunRequest, built: GenerationBuild) -> tuple[
     return number, sum(batch.rows for batch in batches)
 
 
-def _accepted(pipeline: Pipeline, request: RunRequest, lost: Part) -> None:
+def _accepted(pipeline: Pipeline, request: RunRequest, lost: InputPart) -> None:
     """Stop where input is lost whose loss no person accepted."""
     if not lost or request.accept_loss:
         return

@@ -23,12 +23,12 @@ from tidemill.ledger.batch import Batch, Start
 from tidemill.ledger.flushes import Flush
 from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.late_rows import LateRows
+from tidemill.ledger.losses import AcceptedLoss, PassedLoss
 from tidemill.ledger.manifests import Manifest
 from tidemill.ledger.run_increment import RunIncrement
 from tidemill.ledger.run_request import RunRequest
 from tidemill.ledger.source_record import BoundSource
 from tidemill.sources.files.clean_source import Cleaned, CleanedUpTo, Cleaning
-from tidemill.sources.kafka.accepted_loss import AcceptedLoss, PassedLoss
 from tidemill.sources.kafka.lag import Arrivals
 from tidemill.sources.kafka.topics import TopicRecord
 from tidemill.storage.lease import Holder, Released

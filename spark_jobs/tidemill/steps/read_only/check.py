@@ -19,7 +19,6 @@ from tidemill.spec import json_schema as schema
 from tidemill.spec.load import Location, lines_of, load_spec
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
-from tidemill.spec.static_inputs import TableStatic
 from tidemill.steps.read_only.check_sql import problems_of_sql
 
 
@@ -118,15 +117,15 @@ def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
 def _of_statics(spec: Spec, path: Path, environ: Mapping[str, str]) -> Iterator[Problem]:
     lines = lines_of(path.read_text(encoding="utf-8"), path)
     for name, static in spec.statics.items():
-        if not isinstance(static, TableStatic):
+        if static.reads_pipeline is None:
             continue
         line = lines.get(("statics", name, "pipeline"))
-        if static.pipeline == path.stem:
+        if static.reads_pipeline == path.stem:
             what = f"statics.{name} is the table of this very pipeline"
             yield Problem(path, line, what, "Name another pipeline.")
             continue
         try:
-            find(static.pipeline, environ)
+            find(static.reads_pipeline, environ)
         except UsageError as error:
             yield Problem(path, line, f"statics.{name}: {error.what[:-1]}", error.remedy)
 

@@ -93,7 +93,7 @@ def _inferred(
 
 
 def _source_of(pipeline: Pipeline, name: str | None) -> FileSource:
-    sources = {n: s for n, s in pipeline.spec.sources.items() if isinstance(s, FileSource)}
+    sources = pipeline.spec.sources_of(FileSource)
     wanted = [name] if name is not None else list(sources)
     if len(wanted) != 1 or wanted[0] not in sources:
         raise NothingToInferFrom(

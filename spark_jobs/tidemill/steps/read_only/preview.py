@@ -26,7 +26,6 @@ from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.pipeline import root as root_of
 from tidemill.spec.sources.file import FileSource
-from tidemill.spec.static_inputs import TableStatic
 from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
 from tidemill.storage import documents
@@ -89,7 +88,7 @@ def preview(
         pipeline = open_pipeline(name, {**environ, "TIDEMILL_ROOT": root})
         samples = {source: _readable(pipeline, source, sample) for source in pipeline.spec.sources}
         # The samples stand for the sources; static inputs are those of a run of today.
-        tables = any(isinstance(one, TableStatic) for one in pipeline.spec.statics.values())
+        tables = any(one.reads_pipeline for one in pipeline.spec.statics.values())
         return _preview(pipeline, samples, limit, log, root_of(environ) if tables else None)
 
 
@@ -146,10 +145,11 @@ def file_source(pipeline: Pipeline, name: str) -> FileSource:
     Raises:
         NoSample: it reads no files.
     """
-    source = pipeline.spec.sources[name]
-    if not isinstance(source, FileSource):
+    source = pipeline.spec.sources_of(FileSource).get(name)
+    if source is None:
         raise NoSample(
-            f"sources.{name} is of kind {source.kind}, and a sample is made of files.",
+            f"sources.{name} is of kind {pipeline.spec.sources[name].kind}, and a sample is made "
+            "of files.",
             remedy=f"Try it with: tidemill stream {pipeline.name} --show",
             source=name,
         )

@@ -1,20 +1,16 @@
-"""Reads again what batches read from Kafka, if the topics still hold every record."""
+"""Whether topics still hold the records that batches have read of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-
-from pyspark.sql import DataFrame, SparkSession
+from collections.abc import Mapping, Sequence
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
-from tidemill.engine.sources import kafka as kafka_source
 from tidemill.sources.kafka.broker import Broker
 from tidemill.sources.kafka.topics import records_of, verify_topics
-from tidemill.spark_logs.offset_ranges import Range
+from tidemill.spark_logs.offset_ranges import Range, joined
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 
 
@@ -91,55 +87,3 @@ def _gone(name: str, ranges: Sequence[Range]) -> RecordsGone:
         source=name,
         ranges=[str(one) for one in ranges],
     )
-
-
-def read_ranges(
-    session: SparkSession, source: KafkaSource, name: str, ranges: Sequence[Range]
-) -> DataFrame:
-    """The records of ranges, each once.
-
-    Args:
-        session: With the Kafka jars.
-        name: The name of the source.
-        ranges: In the order in which they were read.
-    """
-    reads = [kafka_source.read_batch(session, source, *span) for span in _spans(ranges)]
-    return reduce(DataFrame.unionAll, reads)
-
-
-def joined(ranges: Iterable[Range]) -> list[Range]:
-    """Ranges with those put together that follow each other."""
-    found: list[Range] = []
-    for one in sorted(ranges, key=lambda r: (r.topic, r.partition, r.first)):
-        last = found[-1] if found else None
-        if last and (last.topic, last.partition, last.until) == (
-            one.topic,
-            one.partition,
-            one.first,
-        ):
-            found[-1] = last.model_copy(update={"until": one.until})
-        else:
-            found.append(one)
-    return found
-
-
-def _spans(ranges: Iterable[Range]) -> list[tuple[Offsets, Offsets]]:
-    """Joins offsets into as few reads as possible, each with one range per partition."""
-    rounds: list[dict[tuple[str, int], Range]] = []
-    for one in joined(ranges):
-        place = (one.topic, one.partition)
-        free = next((each for each in rounds if place not in each), None)
-        if free is None:
-            rounds.append(free := {})
-        free[place] = one
-    return [
-        (_offsets(each.values(), first=True), _offsets(each.values(), first=False))
-        for each in rounds
-    ]
-
-
-def _offsets(ranges: Iterable[Range], *, first: bool) -> Offsets:
-    found: dict[str, dict[int, int]] = {}
-    for one in ranges:
-        found.setdefault(one.topic, {})[one.partition] = one.first if first else one.until
-    return found

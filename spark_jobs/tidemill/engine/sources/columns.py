@@ -1,0 +1,32 @@
+"""The columns of a source: those of the spec's schema, and the two that the engine adds."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pyspark.sql.types import StructType
+
+from tidemill.contract.errors import SpecError
+
+CORRUPT = "_corrupt"
+ORIGIN = "_origin"
+
+
+def schema_of(ddl: str, field: str) -> StructType:
+    """A schema of the spec as Spark types.
+
+    Args:
+        ddl: Spark DDL.
+        field: The field of the spec, for the message.
+
+    Raises:
+        SpecError: Spark cannot parse it.
+    """
+    try:
+        return cast(StructType, StructType.fromDDL(ddl))
+    except Exception as error:
+        raise SpecError(
+            f"{field} is not Spark DDL: {str(error).splitlines()[0]}",
+            remedy='Write e.g. "id string, at timestamp, price decimal(10,2)".',
+            field=field,
+        ) from error

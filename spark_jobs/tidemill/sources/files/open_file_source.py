@@ -1,0 +1,108 @@
+"""A file source without a JVM: what waits there, and what Spark would pass over or misread.
+
+Spark passes over late files, files that grew and files delivered again under an old name, without a
+word (failure-modes rows 16 to 19). Here they become problems of a probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tidemill.contract.log import Log
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.input_file import InputFile
+from tidemill.sources.files.listing import Found, list_source
+from tidemill.sources.files.problems import (
+    InputChanged,
+    InputRedelivered,
+    problems_of_content,
+    problems_of_scan,
+)
+from tidemill.sources.files.scan import Scan, scan
+from tidemill.sources.files.vanished import problems_of_vanished
+from tidemill.sources.input_part import InputPart
+from tidemill.sources.open_source import OpenSource
+from tidemill.sources.probe_result import ProbeResult, refuse_held
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.file import FileSource
+
+# Paths of a kind that a report names; the numbers count all.
+NAMED = 10
+
+
+@dataclass(frozen=True)
+class OpenFileSource(OpenSource[FileSource]):
+    """A directory, or a glob, of files."""
+
+    def probe(self, batches: Sequence[Batch]) -> ProbeResult:
+        found = scan(self.name, self.spec, batches)
+        problems = problems_of_vanished(self.name, self.spec, found, self.pipeline.layout)
+        problems += problems_of_scan(self.name, self.spec, found)
+        problems += problems_of_content(self.name, self.spec, [file.path for file in found.new])
+        return ProbeResult(
+            self.name,
+            new=len(found.new),
+            unit="files",
+            backlog_bytes=found.backlog_bytes,
+            last_arrival=found.last_arrival,
+            problems=tuple(problems),
+            facts=_counts(found),
+        )
+
+    def lost(self, part: InputPart) -> InputPart:
+        listed = list_source(self.spec, f"sources.{self.name}.path").files
+        there = {str(file.path): file for file in listed}
+        files = (file for file in part.files if not _is_at(file, there.get(file.path)))
+        return replace(part, files=tuple(files))
+
+    def inspect(self, files: Sequence[InputFile]) -> None:
+        refuse_held(problems_of_content(self.name, self.spec, [file.on_disk for file in files]))
+
+    def report(self, before: Sequence[Batch], written: Sequence[Batch], log: Log) -> ProbeResult:
+        after = self.probe([*before, *written])
+        for problem in after.problems:
+            if problem.rating is Rating.WARN:
+                log(f"warning: {problem.error}")
+        # What is wrong with files that were not read is for the next run.
+        of_read = (InputChanged, InputRedelivered)
+        refuse_held(problem for problem in after.problems if isinstance(problem.error, of_read))
+        known = {file.sha256: file.path for file in self._files_of(before) if file.sha256}
+        read = self._files_of(written)
+        read_twice = _copies(read, known)[:NAMED]
+        return replace(after, facts={**after.facts, "read": len(read), "read_twice": read_twice})
+
+    def _files_of(self, batches: Sequence[Batch]) -> list[InputFile]:
+        return [file for batch in batches for file in batch.inputs if file.source == self.name]
+
+
+def _is_at(file: InputFile, now: Found | None) -> bool:
+    return now is not None and (now.size, now.modified_ms) == (file.size, file.modified_ms)
+
+
+def _copies(read: Sequence[InputFile], known: dict[str, str]) -> list[str]:
+    copies = []
+    for file in read:
+        if file.sha256 is not None and known.setdefault(file.sha256, file.path) != file.path:
+            copies.append(file.path)
+    return copies
+
+
+def _counts(found: Scan) -> dict[str, Any]:
+    kinds: Mapping[str, Sequence[Any]] = {
+        "changed": found.changed,
+        "redelivered": found.redelivered,
+        "same_content": tuple(found.same_content),
+        "too_old": found.too_old,
+        "overlooked": found.overlooked,
+        "not_utf8": found.not_utf8,
+    }
+    named = {
+        kind: [str(file.path) for file in files[:NAMED]] for kind, files in kinds.items() if files
+    }
+    return {
+        "seen": found.seen,
+        **{kind: len(files) for kind, files in kinds.items()},
+        "files": named,
+    }

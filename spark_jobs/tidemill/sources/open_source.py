@@ -1,0 +1,131 @@
+"""An open source: the questions about what it holds that every kind answers without a JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tidemill.contract.errors import TidemillError
+from tidemill.contract.log import Log
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.input_file import InputFile
+from tidemill.sources.input_part import InputPart
+from tidemill.sources.probe_result import ProbeResult
+from tidemill.spark_logs.offset_ranges import Range
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.base import BaseSource
+from tidemill.spec.sources.kafka import Offsets
+from tidemill.storage.run_context import LeasedRun
+
+SourceSpec = TypeVar("SourceSpec", bound=BaseSource)
+
+
+@dataclass(frozen=True)
+class OpenSource(Generic[SourceSpec]):
+    """A source of a pipeline.
+
+    The answers here are those of a source that only a query can read, and that gives nothing twice.
+
+    Args:
+        name: The source's name in the spec.
+        spec: What the spec says of it.
+        environ: The environment, for connections.
+    """
+
+    name: str
+    spec: SourceSpec
+    pipeline: Pipeline
+    environ: Mapping[str, str]
+
+    def probe(self, batches: Sequence[Batch]) -> ProbeResult:
+        """What waits at the source, and what Spark would pass over there.
+
+        Args:
+            batches: All batches of the live generation, in order.
+
+        Raises:
+            Refused: what the source holds cannot be read without loss.
+            TransientError: the source cannot be reached.
+        """
+        return ProbeResult(self.name, new=None, unit="rows")
+
+    def partitions(self) -> int | None:
+        """How many tasks read it at the same time; None where Spark decides."""
+        return self.spec.partitions
+
+    def lost(self, part: InputPart) -> InputPart:
+        """What the source no longer holds, or holds otherwise, of a part of its input.
+
+        Raises:
+            TransientError: the source cannot be reached.
+        """
+        return part
+
+    def verify_held(self, generation: str, ranges: Sequence[Range]) -> None:
+        """Verify that the source still holds records that batches have read.
+
+        Args:
+            generation: The generation whose batches they are.
+
+        Raises:
+            Refused: it does not, or holds others in their place.
+            TransientError: the source cannot be reached.
+        """
+
+    def beginning(self, began: Offsets) -> Offsets | None:
+        """The offsets from which a generation reads all of the published input that is there.
+
+        Args:
+            began: Topic -> partition -> the offset at which the published input begins.
+
+        Returns:
+            None where no offsets say where a source begins.
+        """
+        return None
+
+    def inspect(self, files: Sequence[InputFile]) -> None:
+        """Check what a batch has read: it may have arrived after the last probe.
+
+        Raises:
+            Refused: Spark misread a file, and the spec rates that `hold`.
+        """
+
+    def record_query(self, run: LeasedRun, result: ProbeResult) -> None:
+        """Write down what a query is about to read.
+
+        Args:
+            result: The result of a probe under the lease.
+        """
+
+    def verify_query(self, generation: str) -> None:
+        """After a query: verify that the source is still the one that the query began with.
+
+        No gate judges what a query has committed for as long as this raises.
+
+        Raises:
+            Refused: it is another one, or gone.
+            TransientError: the source cannot be reached.
+        """
+
+    def report(
+        self, before: Sequence[Batch], written: Sequence[Batch], log: Log
+    ) -> ProbeResult | None:
+        """After a query: what it read of the source, and what is there now.
+
+        Args:
+            before: The batches before the run.
+            written: The batches of the run.
+            log: Gets a line for each problem that the spec rates `warn`.
+
+        Returns:
+            None where a ledger does not say what a batch has read.
+
+        Raises:
+            Refused: what was read has changed since, and the spec rates that `hold`.
+        """
+        return None
+
+    def explain(self, failure: TidemillError) -> TidemillError | None:
+        """What is wrong with the source, if that may be why a query failed; else None."""
+        return None
