@@ -14,9 +14,8 @@ RUN    := $(VENV)/bin/python -m
 UV     := $(VENV)/bin/uv --quiet
 DONE   := $(VENV)/.done
 
-# Half of a test's time is waiting. A file stays with one process, for the sake of its fixtures, and
-# those that take longest come first.
-PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+# `tests/support/tiers.py` groups the tests that share fixtures, and puts the longest first.
+PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 
 # An Airflow, a Spark or an environment of the caller's own must not leak into ours.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONSAFEPATH PIP_USER PIP_TARGET PIP_PREFIX UV_SYSTEM_PYTHON
@@ -44,8 +43,20 @@ up: setup ## Start Airflow with its UI on what the demo left
 	@$(RUN) tidemill_airflow.local.up
 
 .PHONY: test
-test: setup jars browser ## Run every test
-	@$(RUN) pytest $(PARALLEL)
+test: setup jars browser ## Run the unit tests and the most telling of the others, in at most 20 minutes
+	@$(RUN) pytest $(PARALLEL) --tier first
+
+.PHONY: test-rest
+test-rest: setup jars browser ## Run the tests that `make test` leaves out
+	@$(RUN) pytest $(PARALLEL) --tier rest --durations 30
+
+.PHONY: test-all
+test-all: setup jars browser ## Run every test, and print the slowest 30
+	@$(RUN) pytest $(PARALLEL) --durations 30
+
+.PHONY: durations
+durations: setup jars browser ## Run every test on a quiet machine, and write tests/durations.json
+	@$(RUN) pytest $(PARALLEL) --record
 
 .PHONY: test-long
 test-long: setup jars ## Hold every shipped pipeline against its oracle over 200 histories; takes hours
@@ -73,9 +84,9 @@ types: $(DONE)-project
 imports: $(DONE)-project
 	@$(VENV)/bin/lint-imports --no-logo
 
-# With a JAVA_HOME that does not exist, a test that starts a JVM without the mark for it fails here.
+# With a JAVA_HOME that does not exist, a test that starts a JVM without a fixture for it fails here.
 unit: $(DONE)-project
-	@JAVA_HOME=/no-jvm-in-make-check $(RUN) pytest -q -n 2 -m 'not jvm and not airflow and not slow'
+	@JAVA_HOME=/no-jvm-in-make-check $(RUN) pytest -q $(PARALLEL) -m 'not jvm and not server and not airflow and not browser'
 
 .PHONY: bench
 bench: setup jars ## Measure ingest, a whole increment and an idle run against hand-written glue

@@ -13,12 +13,14 @@ import pytest
 from tests.support.checkout import Demo, make_demo
 from tests.support.history_builder import History, reject, rows
 from tests.support.spec_text import minimal, parse
+from tests.support.tiers import Recorder, first_tier, marks_of, recorded, units_of
 from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
 from tidemill.toolchain.jars import jars_of
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.spark_conf import QUICK_START, engine_conf
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
 
     from tests.servers.kafka import Broker
@@ -29,9 +31,41 @@ if TYPE_CHECKING:
 SHARED = pytest.StashKey[tuple["SparkSession", dict[str, str | None]]]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tidemill")
+    group.addoption("--tier", choices=("first", "rest"), help="what `make test` runs, or the rest")
+    group.addoption("--record", action="store_true", help="write tests/durations.json")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--record") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(), "recorder")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each test its marks and its group, and sort the longest to the front."""
+    units = units_of(items, recorded())
+    tier = config.getoption("--tier")
+    first = {unit.name for unit in first_tier(units)} if tier else set()
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for unit in units:
+        runs = not tier or (unit.name in first) == (tier == "first")
+        (kept if runs else left_out).extend(unit.items)
+        for item in unit.items:
+            item.user_properties.append(("unit", unit.name))
+            for mark in sorted(marks_of(item)):
+                item.add_marker(mark)
+            if len(unit.items) > 1:
+                item.add_marker(pytest.mark.xdist_group(unit.name))
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
+
+
 @pytest.fixture(scope="session")
 def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
-    """One small Spark for all tests marked `jvm`."""
+    """One small Spark for all tests."""
     from pyspark.sql import SparkSession
 
     # Spark's Python workers would else take the PATH's `python3`, and its launcher the PATH's Java.
@@ -60,6 +94,27 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
     yield session
     del pytestconfig.stash[SHARED]
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def child_jvm() -> Path:
+    """The Java home, for tests that start a JVM in a process of its own."""
+    return java_home(os.environ)
+
+
+@pytest.fixture(scope="session")
+def child_airflow(child_jvm: Path) -> Path:
+    """The Java home, for tests that start an Airflow in processes of its own."""
+    return child_jvm
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; its driver occupies the event loop, so it ends with the module."""
+    from tests.browser.chromium import chromium
+
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(autouse=True)

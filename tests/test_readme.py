@@ -43,6 +43,9 @@ SHIPPED = {path.stem for path in (REPOSITORY / "dags" / "specs").glob("*.yaml")}
 # Commands that run for ever, ask a person, or need a container engine; each has tests of its own.
 ELSEWHERE = {
     "make test",
+    "make test-rest",
+    "make test-all",
+    "make durations",
     "make test-long",
     "make chaos",
     "make help",
@@ -69,15 +72,9 @@ Test = Callable[..., None]
 
 
 def shows(*names: str) -> Callable[[Test], Test]:
-    """Says which blocks a test is about; all of them need the demo."""
+    """Names the blocks that a test runs."""
     TESTED.update(names)
-
-    def mark(test: Test) -> Test:
-        for one in (pytest.mark.jvm, pytest.mark.airflow, pytest.mark.slow):
-            test = one(test)
-        return test
-
-    return mark
+    return lambda test: test
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def layout(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> La
 
 
 @pytest.fixture
-def spark(tmp_path: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch) -> FakeSpark:
+def spark_submit(tmp_path: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch) -> FakeSpark:
     """A spark-submit that starts no JVM, and a connection for it."""
     found = FakeSpark(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{found.folder}{os.pathsep}{os.environ['PATH']}")
@@ -60,7 +60,7 @@ def spark(tmp_path: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Fa
 
 
 @pytest.fixture(scope="session")
-def database() -> None:
+def airflow_database() -> None:
     """Airflow's metadata database, in the tests' own home."""
     from tidemill_airflow.local.metadata import prepare
 

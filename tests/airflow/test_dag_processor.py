@@ -16,14 +16,12 @@ from tests.airflow.conftest import NAME
 from tests.support.spec_text import minimal
 from tidemill_airflow.integrity import DAG_FILE
 
-pytestmark = pytest.mark.airflow
-
 BROKEN = "specs/broken.yaml"
 UNGATED = "shown"
 
 
 @pytest.fixture(scope="module")
-def api(database: None) -> Iterator[Any]:
+def api(airflow_database: None) -> Iterator[Any]:
     """Airflow's own API server, asked by an administrator."""
     from airflow.api_fastapi.app import create_app, get_auth_manager
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
@@ -36,7 +34,7 @@ def api(database: None) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def dags(database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def dags(airflow_database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The DAG folder of somebody's own Airflow, processed: our DAG file, and their specs."""
     project = tmp_path_factory.mktemp("project")
     folder = project / "dags"

@@ -70,7 +70,7 @@ def test_the_gates_button_leads_to_the_page_of_its_run(
 
 
 @pytest.fixture(scope="module")
-def api(database: None) -> Iterator[Any]:
+def api(airflow_database: None) -> Iterator[Any]:
     """Airflow's own API server, with our plugin in it."""
     from airflow.api_fastapi.app import create_app
     from fastapi.testclient import TestClient
@@ -88,7 +88,6 @@ def token(role: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {get_auth_manager().generate_jwt(user)}"}
 
 
-@pytest.mark.airflow
 def test_whoever_may_read_the_dag_reads_the_page(api: Any, docs: Path) -> None:
     answer = api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=token("viewer"))
     assert (answer.status_code, answer.text) == (200, "<p>judged</p>")
@@ -96,7 +95,6 @@ def test_whoever_may_read_the_dag_reads_the_page(api: Any, docs: Path) -> None:
     assert "no-store" in answer.headers["cache-control"]
 
 
-@pytest.mark.airflow
 def test_no_script_of_a_page_runs_in_airflows_origin(api: Any, docs: Path) -> None:
     answer = api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=token("viewer"))
     policy = [part.split() for part in answer.headers["content-security-policy"].split(";")]
@@ -108,7 +106,6 @@ def test_no_script_of_a_page_runs_in_airflows_origin(api: Any, docs: Path) -> No
     assert not [word for part in policy for word in part if word in ("https:", "http:", "*")]
 
 
-@pytest.mark.airflow
 @pytest.mark.parametrize(
     ("headers", "status"),
     [({}, 401), ({"Authorization": "Bearer made.up.token"}, 403)],
@@ -119,13 +116,11 @@ def test_an_anonymous_user_does_not(
     assert api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=headers).status_code == status
 
 
-@pytest.mark.airflow
 def test_a_user_who_may_not_read_the_dag_does_not(api: Any, docs: Path) -> None:
     answer = api.get(f"/tidemill/docs/{NAME}/{PAGE}", headers=token(None))
     assert answer.status_code == 403
 
 
-@pytest.mark.airflow
 @pytest.mark.parametrize(
     ("group", "of", "status"),
     [
@@ -155,7 +150,6 @@ def test_the_pages_of_a_group_are_for_the_readers_of_its_dag(
     assert answer.status_code == status
 
 
-@pytest.mark.airflow
 @pytest.mark.parametrize(
     "path",
     [
@@ -173,7 +167,6 @@ def test_no_address_leads_out_of_the_docs_folder(api: Any, docs: Path, path: str
     assert api.get(f"/tidemill/docs/{path}", headers=token("admin")).status_code == 404
 
 
-@pytest.mark.airflow
 def test_the_app_tells_nothing_about_itself(api: Any) -> None:
     for path in ("docs", "redoc", "openapi.json"):
         assert api.get(f"/tidemill/{path}", headers=token("admin")).status_code == 404

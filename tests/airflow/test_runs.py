@@ -22,8 +22,6 @@ from tidemill.journal.journal import Applied, Event, Journal
 from tidemill_airflow.integrity import DAG_FILE
 from tidemill_airflow.local.metadata import forget
 
-pytestmark = pytest.mark.airflow
-
 NOTIFIER = f"{RecordingNotifier.__module__}.{RecordingNotifier.__qualname__}"
 SPEC = f"""
 airflow: {{retries: 1, retry_delay: 1s}}
@@ -33,13 +31,13 @@ notify: {{notifier: {NOTIFIER}, args: {{text: "{{message}}"}}}}
 
 @pytest.fixture
 def dag(
-    database: None, project: Path, layout: Layout, spark: FakeSpark, monkeypatch: Any
+    airflow_database: None, project: Path, layout: Layout, spark_submit: FakeSpark, monkeypatch: Any
 ) -> Iterator[DAG]:
     """The small project's DAG, all of whose steps are done at once."""
     (project / "dags" / "specs" / f"{NAME}.yaml").write_text(minimal(SPEC))
     monkeypatch.setattr(RecordingNotifier, "sent", [])
     found: DAG = DagBag(str(DAG_FILE)).dags[NAME]
-    spark.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
     for step in ("doctor", "gate", "publish"):
         end_with(found, layout, step, Outcome.DONE)
     yield found
@@ -93,17 +91,17 @@ def asset_events(layout: Layout) -> list[dict[str, Any]]:
 
 
 def test_a_run_with_nothing_to_do_is_skipped_and_starts_no_spark(
-    dag: DAG, layout: Layout, spark: FakeSpark
+    dag: DAG, layout: Layout, spark_submit: FakeSpark
 ) -> None:
     end_with(dag, layout, "doctor", Outcome.SKIPPED)
     state, tasks = run(dag)
     assert set(tasks.values()) == {"skipped"}
     assert state == "success"
-    assert not spark.called
+    assert not spark_submit.called
 
 
 def test_a_held_increment_fails_its_run_without_a_retry(
-    dag: DAG, layout: Layout, spark: FakeSpark
+    dag: DAG, layout: Layout, spark_submit: FakeSpark
 ) -> None:
     end_with(dag, layout, "gate", Outcome.HELD, reason="increment 000003 is held")
     state, tasks = run(dag)
@@ -180,8 +178,10 @@ def test_a_failed_publish_announces_nothing(dag: DAG, layout: Layout) -> None:
     assert len(Journal(layout.journal).unannounced()) == 1
 
 
-def test_a_step_that_takes_too_long_is_ended(dag: DAG, layout: Layout, spark: FakeSpark) -> None:
-    spark.hangs()
+def test_a_step_that_takes_too_long_is_ended(
+    dag: DAG, layout: Layout, spark_submit: FakeSpark
+) -> None:
+    spark_submit.hangs()
     task = dag.get_task("ingest")
     task.execution_timeout, task.retries = timedelta(seconds=2), 0
     state, tasks = run(dag)

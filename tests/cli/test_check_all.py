@@ -84,7 +84,6 @@ def test_a_check_that_broke_is_not_taken_for_no_problems(
     assert answer.json["data"]["stderr"].strip() == "no such thing"
 
 
-@pytest.mark.slow
 def test_the_airflow_sides_own_check_says_a_specs_mistake_once(
     tidemill: Tidemill, mill: Mill
 ) -> None:
@@ -98,7 +97,6 @@ def test_the_airflow_sides_own_check_says_a_specs_mistake_once(
     ]
 
 
-@pytest.mark.slow
 def test_a_sound_pipeline_has_a_sound_dag(tidemill: Tidemill) -> None:
     answer = tidemill("check", NAME, "--json")
 

@@ -39,8 +39,6 @@ def test_a_sample_that_the_stream_would_pass_over_is_refused(
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "NoSample")
 
 
-@pytest.mark.jvm
-@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 class TestOnSpark:
     def test_rows_rejected_rows_and_verdict_are_shown_and_nothing_is_written(

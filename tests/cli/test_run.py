@@ -11,7 +11,7 @@ from tests.support.pipelines.json_pipeline import Flow
 from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.errors import ExitCode
 
-pytestmark = [pytest.mark.jvm, pytest.mark.slow, pytest.mark.usefixtures("spark")]
+pytestmark = pytest.mark.usefixtures("spark")
 
 
 def ends(answer: Answer) -> list[tuple[str, str]]:

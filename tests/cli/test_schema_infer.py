@@ -51,7 +51,6 @@ def test_a_wrong_call_is_wrong_usage(tidemill: Tidemill, tmp_path: Path, argumen
     assert tidemill("schema", "infer", str(tmp_path), *arguments).exit_code == ExitCode.USAGE
 
 
-@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 class TestOnSpark:
     def test_csv_is_inferred_and_what_is_doubtful_is_said(

@@ -50,7 +50,6 @@ def test_the_code_that_a_sink_calls_is_looked_for_and_no_suite(
     assert (answer.exit_code == ExitCode.DONE) is (problems == 0)
 
 
-@pytest.mark.jvm
 def test_a_preview_runs_any_transform_and_ends_without_a_gate(
     words: Sinks, tidemill: Tidemill, spark: Any
 ) -> None:

@@ -34,7 +34,7 @@ def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sinks:
 
 
 @pytest.fixture
-def started(words: Sinks) -> Iterator[subprocess.Popen[str]]:
+def started(words: Sinks, child_jvm: Path) -> Iterator[subprocess.Popen[str]]:
     """A stream that has taken one batch, and waits an hour for the next."""
     words.deliver("a.csv", "mill,1")
     with child(STREAM, "stream", NAME, "--trigger", "processing-time=1h") as process:
@@ -42,8 +42,6 @@ def started(words: Sinks) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-@pytest.mark.jvm
-@pytest.mark.slow
 def test_a_stream_is_listed_watched_explained_and_stopped(
     words: Sinks, started: subprocess.Popen[str], tidemill: Tidemill
 ) -> None:
@@ -82,7 +80,6 @@ def test_a_stream_is_listed_watched_explained_and_stopped(
     assert words.logged == ([0], [0])
 
 
-@pytest.mark.jvm
 def test_a_signal_ends_a_stream_after_its_batch(
     words: Sinks, tidemill: Tidemill, spark: Any
 ) -> None:
@@ -154,7 +151,6 @@ def test_a_trigger_that_the_pipeline_cannot_have_starts_no_jvm(
     assert answer.json["error"]["code"] == "TriggerUnsupported"
 
 
-@pytest.mark.jvm
 def test_a_plan_is_explained_without_being_started(
     words: Sinks, tidemill: Tidemill, spark: Any
 ) -> None:
@@ -164,7 +160,6 @@ def test_a_plan_is_explained_without_being_started(
     assert words.logged == ([], [])
 
 
-@pytest.mark.jvm
 def test_batches_are_printed_as_they_come(words: Sinks, tidemill: Tidemill, spark: Any) -> None:
     words.sink = {"kind": "memory"}
     words.write()
@@ -175,7 +170,6 @@ def test_batches_are_printed_as_they_come(words: Sinks, tidemill: Tidemill, spar
     assert {"mill", "wheel"} <= set(shown.stdout.split())
 
 
-@pytest.mark.jvm
 def test_a_run_of_such_a_pipeline_has_two_steps(
     words: Sinks, tidemill: Tidemill, spark: Any
 ) -> None:

@@ -11,8 +11,6 @@ from pyspark.sql import functions as F
 from tests.support.pipelines.analysed_plans import Found, Inputs, Transform, grouped, mapped, named
 from tidemill.compatibility.change import Verdict
 
-pytestmark = pytest.mark.jvm
-
 ALLOWED, CONSEQUENCES, NOT_ALLOWED = Verdict
 
 ROWS: dict[str, tuple[Transform, Transform, Found]] = {

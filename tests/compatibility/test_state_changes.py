@@ -33,8 +33,6 @@ from tidemill.compatibility.change import Judge, Verdict
 from tidemill.compatibility.plan_changes import plan_changes
 from tidemill.spec.output import OutputMode
 
-pytestmark = pytest.mark.jvm
-
 ALLOWED, CONSEQUENCES, NOT_ALLOWED = Verdict
 
 TWS = "transform.TransformWithStateInPySpark"

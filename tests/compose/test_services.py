@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -20,8 +21,6 @@ from tidemill.contract.connections.airflow import connection
 from tidemill.contract.project import REPOSITORY
 from tidemill_airflow.task_names import resolve_id
 
-pytestmark = [pytest.mark.airflow, pytest.mark.jvm, pytest.mark.slow]
-
 # Seconds; a run starts several Pythons with Airflow in them, and a driver with an executor.
 PATIENCE = 600.0
 ENDED = {"success", "failed"}
@@ -29,7 +28,7 @@ SPECS = {path.stem: path for path in (REPOSITORY / "dags" / "specs").glob("*.yam
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(tmp_path_factory: pytest.TempPathFactory, child_airflow: Path) -> Iterator[Stage]:
     """All of them up."""
     home = tmp_path_factory.mktemp("compose")
     stage = Stage(Composition(written_env(home)), home / "data")

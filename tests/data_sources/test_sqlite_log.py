@@ -70,7 +70,6 @@ class Ticks(SqliteLog):
 TRANSFORM = "def transform(orders):\n    return orders\n"
 
 
-@pytest.mark.jvm
 @pytest.mark.parametrize("named", ["sqlite_log:SqliteLog", "ticks:Ticks"])
 def test_a_pipeline_publishes_each_row_once(tmp_path: Path, spark: object, named: str) -> None:
     log = Log(tmp_path / "log.sqlite")

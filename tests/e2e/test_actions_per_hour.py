@@ -31,8 +31,6 @@ from tidemill.steps.parts.run import perform
 from tidemill.steps.parts.seal import seal
 from tidemill.storage.run_context import RunContext
 
-pytestmark = pytest.mark.jvm
-
 NAME = "actions_per_hour"
 QUERY = "SELECT action, hour, count FROM {table}"
 # As many files as the pipeline takes into one batch.

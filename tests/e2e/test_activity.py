@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from deltalake import DeltaTable
 
 from spark_jobs.samples.activity import write_file
@@ -18,8 +17,6 @@ from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.ledger import Ledger
-
-pytestmark = pytest.mark.jvm
 
 FILES = range(1, 4)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -12,8 +12,6 @@ from spark_jobs.samples import ad_clicks
 from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.pipeline_class import PipelineClass
 
-pytestmark = pytest.mark.jvm
-
 HOUR = timedelta(hours=1)
 COLUMNS = ("ad", "campaign", "shown_at", "clicked_at")
 

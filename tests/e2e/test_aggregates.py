@@ -23,8 +23,6 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.toolchain.ivy import pyspark_jars
 from tidemill.toolchain.java import java_home
 
-pytestmark = pytest.mark.jvm
-
 TOGETHER = """
 from pyspark.sql import functions as F
 
@@ -179,9 +177,8 @@ def jar(tmp_path: Path) -> Path:
     return jar
 
 
-@pytest.mark.slow
 def test_an_aggregator_of_the_jvms_keeps_its_state_between_batches(
-    tmp_path: Path, jar: Path
+    tmp_path: Path, jar: Path, child_jvm: Path
 ) -> None:
     home = tmp_path / "flow"
     flow = Flow(

@@ -18,8 +18,6 @@ from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill.reporting.file_origin import origins
 
-pytestmark = pytest.mark.jvm
-
 
 @pytest.fixture
 def flow(tmp_path: Path) -> Flow:

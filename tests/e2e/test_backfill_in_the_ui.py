@@ -19,9 +19,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from playwright.sync_api import Browser
 
 from tests.browser.airflow_ui import AirflowUI
-from tests.browser.chromium import chromium
 from tests.servers.postgres import Postgres
 from tests.support.airflow.running_airflow import Airflow, Person, running, until
 from tests.support.pipelines.orders_pipeline import NAME, SPEC, TRANSFORM, Mill
@@ -29,8 +29,6 @@ from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome, read
 from tidemill.increments.increments import State
 from tidemill.increments.snapshot import Snapshot
-
-pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 
 PICTURES = REPOSITORY / ".artefacts" / "backfill-in-the-ui"
 RESOLVE, APPROVE = f"{NAME}__resolve", "approve"
@@ -77,7 +75,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Mill:
 
 
 @pytest.fixture(scope="module")
-def airflow(mill: Mill, postgres: Postgres) -> Iterator[Airflow]:
+def airflow(mill: Mill, postgres: Postgres, child_airflow: Path) -> Iterator[Airflow]:
     database = postgres.dsn(postgres.fresh_database())
     home = mill.home / "airflow"
     with running(home, mill.environ, database=database, person=ADA) as airflow:
@@ -88,13 +86,12 @@ def airflow(mill: Mill, postgres: Postgres) -> Iterator[Airflow]:
 
 
 @pytest.fixture(scope="module")
-def ui(airflow: Airflow) -> Iterator[AirflowUI]:
+def ui(airflow: Airflow, browser: Browser) -> AirflowUI:
     shutil.rmtree(PICTURES, ignore_errors=True)
     PICTURES.mkdir(parents=True)
-    with chromium() as browser:
-        ui = AirflowUI(browser, airflow.url, PICTURES)
-        ui.log_in(ADA)
-        yield ui
+    ui = AirflowUI(browser, airflow.url, PICTURES)
+    ui.log_in(ADA)
+    return ui
 
 
 def ended(airflow: Airflow, run_id: str, dag: str = NAME) -> str | None:

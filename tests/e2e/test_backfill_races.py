@@ -19,8 +19,6 @@ from tidemill.engine.recompute import recompute as engine
 from tidemill.journal.journal import Journal
 from tidemill.ledger.run_increment import tries
 
-pytestmark = pytest.mark.jvm
-
 SPEC = {
     "event_time": {"column": "at"},
     "output": {"partition_by": {"day": "to_date(at)"}},

@@ -27,8 +27,6 @@ from tests.support.processes import child
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, read
 
-pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
-
 TOPIC = "canary-orders"
 ROWS = 5
 # It writes down the names of the variables that it sees.
@@ -106,7 +104,12 @@ def lines() -> Iterator[CommandLines]:
 
 @pytest.fixture(scope="module")
 def airflow(
-    mill: Mill, broker: Broker, postgres: Postgres, database: str, lines: CommandLines
+    mill: Mill,
+    broker: Broker,
+    postgres: Postgres,
+    database: str,
+    lines: CommandLines,
+    child_airflow: Path,
 ) -> Iterator[Airflow]:
     settings = {**broker.settings("SASL_PLAINTEXT"), "kafka.ssl.key.password": UNUSED}
     wrong = {**settings, "sasl.password": broker.password + "-wrong"}

@@ -19,8 +19,6 @@ from tidemill.contract.report import Outcome, Report
 from tidemill.engine.run import start_checks
 from tidemill.steps.read_only.plan import Planned, plan
 
-pytestmark = pytest.mark.jvm
-
 COUNTS = """
 from pyspark.sql import functions as F
 

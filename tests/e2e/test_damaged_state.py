@@ -14,8 +14,6 @@ from tidemill.contract.report import Outcome, Report
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.toolchain import spark_conf
 
-pytestmark = pytest.mark.jvm
-
 ROW_CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 # A snapshot of the state after each batch, which is else made of every tenth and a minute later.
 SNAPSHOTS = {

@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pytest
 
 from spark_jobs.samples import devices
 from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.pipeline_class import PipelineClass
-
-pytestmark = pytest.mark.jvm
 
 REPORTS = """
     SELECT * FROM read_json($1, format = 'newline_delimited', columns = {'device': 'VARCHAR',

@@ -25,8 +25,6 @@ from tidemill.storage.run_context import RunContext
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 NAME = "events_kafka"
 ACTIONS = ("view", "basket", "purchase")
 

@@ -20,8 +20,6 @@ from pyarrow import orc
 from tests.support.pipelines.orders_pipeline import SPEC, Mill
 from tidemill.contract.report import Outcome, Report
 
-pytestmark = pytest.mark.jvm
-
 HEADER = "id,quantity,at\n"
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.pipelines.orders_pipeline import Mill
@@ -13,8 +12,6 @@ from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.orphans import Orphans, read_orphans
 from tidemill.reporting.pipeline_status import read_status
-
-pytestmark = pytest.mark.jvm
 
 
 def data_files(sink: Path) -> set[Path]:

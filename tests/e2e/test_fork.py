@@ -22,8 +22,6 @@ from tidemill.spark_logs.sink_log import read_sink_log
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 # Refuses windows of a word that the fixed code leaves out.
 SUITE: dict[str, Any] = {
     "meta": {"great_expectations_version": "1.24.1"},

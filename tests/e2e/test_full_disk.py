@@ -15,8 +15,6 @@ from tests.support.pipelines.orders_pipeline import NAME, Mill
 from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome
 
-pytestmark = pytest.mark.jvm
-
 
 def ingest_on_full_disk(mill: Mill, folder: Path) -> reports.Report:
     """An ingest in a process of its own, for which there is no space left below a folder."""

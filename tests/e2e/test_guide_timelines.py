@@ -18,14 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 
 from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.batch import Batch
-
-pytestmark = pytest.mark.jvm
 
 Table = set[tuple[Any, ...]]
 DAY = "2026-03-01"

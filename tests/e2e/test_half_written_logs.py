@@ -16,8 +16,6 @@ from tests.support.pipelines.door_events import Actions
 from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.report import Outcome
 
-pytestmark = pytest.mark.jvm
-
 
 def at_points(*points: Point) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("point", points, ids=lambda point: point.name.lower())

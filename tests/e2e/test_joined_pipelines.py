@@ -14,8 +14,6 @@ import pytest
 from spark_jobs.samples import click_revenue, customer_hours
 from tests.support.pipelines.shipped_pipeline import Shipped
 
-pytestmark = pytest.mark.jvm
-
 HOUR = timedelta(hours=1)
 
 

@@ -21,8 +21,6 @@ from tidemill.storage.run_context import RunContext
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 Make = Callable[..., KafkaMill]
 
 

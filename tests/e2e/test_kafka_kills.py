@@ -15,8 +15,6 @@ from tests.support.kills.kill_at_point import kill_at
 from tests.support.pipelines.kafka_pipeline import KafkaMill
 from tidemill.contract.report import Outcome
 
-pytestmark = pytest.mark.jvm
-
 
 def test_a_kill_between_sink_log_and_commit_publishes_each_record_once(
     tmp_path: Path, broker: Broker, spark: object, monkeypatch: pytest.MonkeyPatch

@@ -22,8 +22,6 @@ from tidemill.steps.decisions.accept_loss import LossChanged, accept_losses, fin
 if TYPE_CHECKING:
     from tidemill.contract.report import Report
 
-pytestmark = pytest.mark.jvm
-
 
 @pytest.fixture
 def mill(

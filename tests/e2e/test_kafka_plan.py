@@ -16,8 +16,6 @@ from tidemill.spec.sources.kafka import KafkaSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 PICKY = """
 from pyspark.sql import functions as F
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.kills.kill_at_point import kill_at
 from tests.support.pipelines.orders_pipeline import Mill
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.orphans import read_orphans
-
-pytestmark = pytest.mark.jvm
 
 DAYS = range(1, 8)
 FILES_A_BATCH = 2

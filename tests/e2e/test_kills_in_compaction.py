@@ -18,8 +18,6 @@ from tidemill.spark_logs.compactible_log import compactible_log
 from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.toolchain import spark_conf
 
-pytestmark = pytest.mark.jvm
-
 COMPACTION = 5
 # In this batch the logs compact again, and delete what came before batch 5.
 NEXT_COMPACTION = 8

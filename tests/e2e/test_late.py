@@ -6,16 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.support.pipelines.json_pipeline import Flow
 from tests.support.pipelines.windowed_words import COUNTS, SPEC, at, windows
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import LateLog
 from tidemill.reporting.pipeline_status import read_status
-
-pytestmark = pytest.mark.jvm
 
 
 def log_of(flow: Flow) -> LateLog:

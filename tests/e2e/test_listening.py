@@ -13,8 +13,6 @@ from tidemill.engine.query.build import plan
 from tidemill.engine.query.metrics import MetricRefused
 from tidemill.engine.session import open_session
 
-pytestmark = pytest.mark.jvm
-
 COLUMNS = {"orders": "id int, price decimal(8,2), at timestamp"}
 TRANSFORM = "def transform(orders):\n    return orders.where('price > 0')\n"
 LISTENER = """

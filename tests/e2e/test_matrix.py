@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from tests.servers.kafka import Broker
 
-pytestmark = pytest.mark.jvm
-
 MATRIX = yaml.safe_load((Path(__file__).parents[1] / "matrix.yaml").read_text())
 DDL = "word string"
 # How a query ends that Spark will not run.
@@ -54,7 +52,7 @@ def rows_of(section: str, says: str) -> Any:
 # -- the sources -----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def feed(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Callable[[str], Path]:
     """A folder with the words in a file of some format."""
     home = tmp_path_factory.mktemp("feeds")
@@ -83,7 +81,7 @@ def feed(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Calla
     return of
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def topic(broker: Broker, spark: SparkSession) -> Callable[[str], str]:
     """A topic that holds the words as values of some format."""
     made: dict[str, str] = {}

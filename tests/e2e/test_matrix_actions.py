@@ -15,8 +15,6 @@ from tidemill.engine.query.transform import TransformRefused, apply, load_transf
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 ACTIONS = {
     "count": "rows.count()",
     "show": "rows.show()",

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -17,8 +16,6 @@ from tidemill.spec.output import OutputMode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.jvm
 
 AGGREGATIONS: dict[str, Callable[[Streams], DataFrame]] = {
     "by-window": lambda s: s.rows().groupBy(F.window("at", "5 minutes")).count(),

@@ -15,8 +15,6 @@ from tidemill.spec.output import OutputMode
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 CELL = ("left", "right", "how", "watermark", "bound")
 TYPES = ("inner", "left_outer", "right_outer", "full_outer", "left_semi", "left_anti")
 WITHIN = " AND then BETWEEN at AND at + INTERVAL 1 HOUR"

@@ -16,8 +16,6 @@ from tests.support.pipelines.matrix_queries import Streams, assert_as_told, rows
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 Make = Callable[[Streams], DataFrame]
 THEN = "id string, then timestamp"
 

@@ -15,8 +15,6 @@ from tests.support.pipelines.door_events import Actions
 from tidemill.contract.report import Outcome
 from tidemill.ledger.manifests import read_attempts
 
-pytestmark = pytest.mark.jvm
-
 HOURS = range(5)
 
 

@@ -12,8 +12,6 @@ import pytest
 from tests.support.pipelines.door_events import Actions
 from tidemill.contract.report import Outcome, Report
 
-pytestmark = pytest.mark.jvm
-
 BY_DAY = """
 from pyspark.sql import functions as F
 

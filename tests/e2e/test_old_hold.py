@@ -13,8 +13,6 @@ from tidemill.contract.report import Outcome
 from tidemill.journal.takeovers import current
 from tidemill.toolchain import spark_conf
 
-pytestmark = pytest.mark.jvm
-
 # What is true of 100 batches, which is Spark's default, is true of these few.
 RETAINED = 3
 LATER = 8

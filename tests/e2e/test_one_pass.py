@@ -20,8 +20,6 @@ from tidemill.spec.spec import Spec
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 Transform = Callable[[DataFrame], DataFrame]
 LINES = """id,quantity,at
 a,1,2026-03-01 00:00:00

@@ -22,8 +22,6 @@ from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
 from tidemill.storage.lease import Lease, hold
 from tidemill.storage.run_context import LeasedRun, RunContext
 
-pytestmark = pytest.mark.jvm
-
 
 def wait_for(reached: Callable[[], bool]) -> None:
     while not reached():

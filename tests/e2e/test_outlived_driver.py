@@ -18,8 +18,6 @@ from tests.support.pipelines.orders_pipeline import NAME, Mill
 from tidemill.contract.report import Outcome
 from tidemill.toolchain.java import java_home
 
-pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
-
 # The operator with its real hook, as a task runner calls it; only the metadata database is absent.
 RUNNER = f"""
 from unittest.mock import MagicMock
@@ -77,7 +75,7 @@ def _mode_of(path: Path) -> int:
 
 
 @pytest.fixture
-def runner(mill: Mill) -> Iterator[list[subprocess.Popen[bytes]]]:
+def runner(mill: Mill, child_airflow: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
     started: list[subprocess.Popen[bytes]] = []
     yield started
     for process in started:

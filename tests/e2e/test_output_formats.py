@@ -16,8 +16,6 @@ from tidemill.contract.report import Outcome
 from tidemill.journal.published_files import published_files
 from tidemill.toolchain.jars import JarsMissing, jars_of
 
-pytestmark = pytest.mark.jvm
-
 TRANSFORMS = {
     "text": "def transform(orders):\n"
     "    return orders.selectExpr(\"concat_ws('|', id, quantity) AS line\", *PARTITIONS)\n",

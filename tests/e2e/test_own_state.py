@@ -10,8 +10,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
@@ -20,8 +18,6 @@ from tidemill.ledger.generation_note import read_note
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.jvm
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SPEC: dict[str, Any] = {"event_time": {"column": "at", "watermark": "10 minutes"}}

@@ -6,15 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.e2e.test_recovery import AS_IT_IS, SPEC, closed, rows, sums
 from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
-
-pytestmark = pytest.mark.jvm
 
 AS_IT_COMES = """
 def transform(events):

@@ -16,8 +16,6 @@ from tidemill.spark_logs.partition_paths import disk_path
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 ROWS = """
 def transform(events):
     return events

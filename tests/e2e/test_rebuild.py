@@ -23,8 +23,6 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.steps.decisions.flush import flush
 
-pytestmark = pytest.mark.jvm
-
 TOTALS = """
 from pyspark.sql import functions as F
 

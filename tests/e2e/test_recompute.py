@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tidemill.engine.recompute.dry_run import DryRun
     from tidemill.engine.recompute.recompute import Recomputed
 
-pytestmark = pytest.mark.jvm
-
 SPEC: dict[str, Any] = {
     "event_time": {"column": "at"},
     "row_rules": {"a_word": "word IS NOT NULL"},

@@ -20,8 +20,6 @@ from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 
-pytestmark = pytest.mark.jvm
-
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WIDTH = 10
 COUNTS = """

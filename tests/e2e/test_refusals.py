@@ -20,8 +20,6 @@ from tidemill.engine.sources.kinds import read_stream
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 
 @pytest.fixture
 def orders(mill: Mill, spark: SparkSession) -> DataFrame:

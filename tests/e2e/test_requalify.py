@@ -17,8 +17,6 @@ from tidemill.contract.errors import ExitCode
 from tidemill.journal.takeovers import current
 from tidemill.ledger.ledger import Ledger
 
-pytestmark = pytest.mark.jvm
-
 
 @pytest.fixture
 def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flow:

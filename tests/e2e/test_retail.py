@@ -36,13 +36,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DATA = Path(os.environ.get("TIDEMILL_RETAIL", ""))
-pytestmark = [
-    pytest.mark.jvm,
-    pytest.mark.skipif(
-        "TIDEMILL_RETAIL" not in os.environ,
-        reason="TIDEMILL_RETAIL does not say where the Online Retail data is",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    "TIDEMILL_RETAIL" not in os.environ,
+    reason="TIDEMILL_RETAIL does not say where the Online Retail data is",
+)
 
 FILES = 305
 MONTHS = 13

@@ -12,8 +12,6 @@ import pytest
 from spark_jobs.samples import retail_daily
 from tests.support.pipelines.shipped_pipeline import Shipped
 
-pytestmark = pytest.mark.jvm
-
 DATA = Path(os.environ.get("TIDEMILL_RETAIL", ""))
 COLUMNS = ("order_date", "country", "orders", "cancellations", "revenue", "taken_back")
 ORACLE = """
@@ -47,7 +45,6 @@ def test_lines_of_earlier_days_change_what_was_published(tmp_path: Path, spark: 
     assert any(row[3] for row in seen[1])
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(
     "TIDEMILL_RETAIL" not in os.environ,
     reason="TIDEMILL_RETAIL does not say where the Online Retail data is",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +22,6 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.report import read
 from tidemill.increments.increments import Increments, State
 from tidemill.journal.journal import Journal
-
-pytestmark = [pytest.mark.jvm, pytest.mark.airflow]
 
 EVERY_TWENTY_SECONDS = "* * * * * */20"
 WOKEN = "woken"
@@ -43,7 +42,7 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> RecordingJava:
 
 
 @pytest.fixture(scope="module")
-def airflow(mill: Mill, java: RecordingJava) -> Iterator[Airflow]:
+def airflow(mill: Mill, java: RecordingJava, child_airflow: Path) -> Iterator[Airflow]:
     with running(mill.home / "airflow", java.first_in(mill.environ)) as airflow:
         until(lambda: airflow.knows(NAME), "the DAG is parsed")
         yield airflow

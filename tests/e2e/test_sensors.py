@@ -9,13 +9,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from spark_jobs.samples import sensors
 from tests.support.pipelines.shipped_pipeline import Row, Shipped, windows
 from tidemill.contract.pipeline_class import PipelineClass
-
-pytestmark = pytest.mark.jvm
 
 FIVE, TEN = timedelta(minutes=5), timedelta(minutes=10)
 SHAPES = {"tumbling": (FIVE, FIVE), "sliding": (TEN, FIVE)}

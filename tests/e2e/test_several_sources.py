@@ -14,8 +14,6 @@ from deltalake import DeltaTable
 from tests.support.pipelines.orders_pipeline import NAME, SPEC, Mill
 from tidemill.contract.report import Outcome
 
-pytestmark = pytest.mark.jvm
-
 UNION = """
 from functools import reduce
 

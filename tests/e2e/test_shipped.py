@@ -37,8 +37,6 @@ from tidemill.reporting.pipeline_status import read_status
 from tidemill_airflow.local.environment import airflow_environment
 from tidemill_airflow.operators.processes import end_session
 
-pytestmark = [pytest.mark.jvm, pytest.mark.slow]
-
 FILES = range(1, 5)
 # One task of a group ingests for all members; a single pipeline has its own.
 OWN_TASKS = ("doctor", "gate", "publish")
@@ -104,7 +102,7 @@ SAMPLES = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Where all of them find the first files of their generators."""
     folder = tmp_path_factory.mktemp("input")
@@ -130,8 +128,9 @@ def test_a_command_publishes_its_sample(
     assert read_status(Layout(tmp_path, name)).pipeline_class == PIPELINES[name][1]
 
 
-@pytest.mark.airflow
-def test_all_of_them_run_as_dags(environ: Mapping[str, str], tmp_path: Path) -> None:
+def test_all_of_them_run_as_dags(
+    environ: Mapping[str, str], tmp_path: Path, child_airflow: Path
+) -> None:
     root, home, dags = tmp_path / "root", tmp_path / "airflow", tmp_path / "dags"
     for folder in (root, home, dags):
         folder.mkdir()

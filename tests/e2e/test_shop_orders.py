@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-import pytest
 from deltalake import DeltaTable
 
 from spark_jobs.samples.shop_orders import write_day
@@ -20,8 +19,6 @@ from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.jvm
 
 DAYS, PLANTED = range(1, 6), 3
 ROWS, REJECTED, AMOUNT = 2_014, 25, Decimal("68557.00")

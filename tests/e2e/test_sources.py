@@ -12,13 +12,10 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from deltalake import DeltaTable
 
 from tests.support.pipelines.orders_pipeline import SPEC, Mill
 from tidemill.contract.report import Outcome
-
-pytestmark = pytest.mark.jvm
 
 TRANSFORM = "def transform(orders):\n    return orders.select('id', *PARTITIONS)\n"
 

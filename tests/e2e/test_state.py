@@ -14,8 +14,6 @@ from tidemill.contract.report import Outcome
 from tidemill.spark_logs.state_metadata import state_operators
 from tidemill.steps.read_only.state import NoState, show_state
 
-pytestmark = pytest.mark.jvm
-
 EVENTS = "at timestamp, word string"
 SPEC: dict[str, Any] = {"event_time": {"column": "at", "watermark": "10 minutes"}}
 COUNTS = """

@@ -7,14 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.steps.read_only.preview import preview
-
-pytestmark = pytest.mark.jvm
 
 JOINED = """
 def transform(clicks, ads):

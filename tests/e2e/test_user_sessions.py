@@ -9,15 +9,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from spark_jobs.samples.user_sessions import write_file
 from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.ledger import Ledger
-
-pytestmark = pytest.mark.jvm
 
 DELAY = timedelta(minutes=10)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

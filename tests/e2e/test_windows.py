@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-import pytest
-
 from tests.support.pipelines.json_pipeline import Flow
 from tests.support.pipelines.windowed_words import at, windows
 from tidemill.contract.layout import FIRST_GENERATION
@@ -14,8 +12,6 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.ledger.generation_note import read_note
 from tidemill.steps.decisions.flush import flush
-
-pytestmark = pytest.mark.jvm
 
 
 def counts(flow: Flow) -> list[tuple[str, str, int]]:

@@ -21,8 +21,6 @@ from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import perform
 from tidemill.storage.run_context import RunContext
 
-pytestmark = pytest.mark.jvm
-
 COUNTS = "word_counts"
 LINES = [
     ["The tide comes in,", "the tide goes out.", "Straße, straße: Ünïcode & 42"],

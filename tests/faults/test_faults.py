@@ -47,7 +47,6 @@ print(*stage.play(write, Fault[sys.argv[2]]).problems, sep="\\n")
 """
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("with_faults")
 def test_a_fault_at_a_few_calls_of_each_step_loses_nothing() -> None:
     command = [sys.executable, "-m", "tests.faults", "--sample", "2"]

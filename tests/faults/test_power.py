@@ -66,7 +66,6 @@ def test_a_power_cut_takes_what_nobody_has_synced(
     assert found == left
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("with_faults")
 @pytest.mark.parametrize(("case", "fault"), [("append", "power"), ("batch", "power-names")])
 def test_a_power_cut_loses_nothing_of_what_ledger_and_journal_vouch_for(

@@ -140,7 +140,6 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
 NASTY = ['a"b', "a\nb", 'a\\"', "\\", '"', "\r", " a ", ",", '\n"\n', "", None, "é", "a\\\nb", "''"]
 
 
-@pytest.mark.jvm
 @pytest.mark.parametrize("options", [{}, {"escape": '"'}, {"quoteAll": "true"}, {"quote": "'"}])
 def test_rows_that_spark_wrote_are_counted(
     tmp_path: Path, spark: object, options: dict[str, str]

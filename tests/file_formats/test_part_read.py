@@ -78,7 +78,6 @@ def test_json_of_one_value_and_json_that_spark_calls_malformed_pass(
     assert part_read(one, source("json", multiLine=True, encoding=encoding)) is None
 
 
-@pytest.mark.jvm
 def test_spark_reads_the_first_value_of_multi_line_json_alone(tmp_path: Path, spark: Any) -> None:
     several = file(tmp_path, "a.json", b'{"value": "a"}\n{"value": "b"}\n')
     read = spark.read.schema("value string").option("multiLine", True).json(str(several))

@@ -107,7 +107,6 @@ READ: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.jvm
 @pytest.mark.parametrize(("format", "values", "ddl"), READ)
 def test_spark_changes_just_the_values_that_do_not_fit(
     tmp_path: Path, spark: Any, format: str, values: pa.Array | None, ddl: str

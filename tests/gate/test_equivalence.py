@@ -27,8 +27,6 @@ from tidemill.gate.suite import Suite
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 CASES = list(expectation_cases.expectations())
 # A thousand jobs of twelve rows: compiling each of them is what takes the time.
 QUICK_FOR_FEW_ROWS = {

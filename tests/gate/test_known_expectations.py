@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from tidemill.gate.equivalence import EQUIVALENT
 from tidemill.gate.known_expectations import known_expectations
 
@@ -35,7 +33,6 @@ def test_great_expectations_is_not_imported() -> None:
     assert ended.stdout.strip() == "False"
 
 
-@pytest.mark.slow
 def test_they_are_exactly_those_that_great_expectations_registers() -> None:
     import great_expectations.expectations as expectations
     from great_expectations.expectations import registry

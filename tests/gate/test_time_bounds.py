@@ -13,19 +13,19 @@ BETWEEN, MAX = "expect_column_values_to_be_between", "expect_column_max_to_be_be
 
 
 @pytest.mark.parametrize(
-    ("bound", "pandas", "spark"),
+    ("bound", "for_pandas", "for_spark"),
     [
         ("2026-07-01", "2026-07-01T00:00:00", "2026-07-01T00:00:00+01:00"),
         ("2026-07-01T12:00:00", "2026-07-01T12:00:00", "2026-07-01T12:00:00+01:00"),
         ("2026-07-01T12:00:00Z", "2026-07-01T13:00:00", "2026-07-01T12:00:00+00:00"),
     ],
 )
-def test_a_bound_of_a_timestamp(bound: str, pandas: str, spark: str) -> None:
+def test_a_bound_of_a_timestamp(bound: str, for_pandas: str, for_spark: str) -> None:
     kwargs = {"min_value": bound, "mostly": 0.5}
-    assert on_pandas(kwargs, AT, "Europe/London") == {"min_value": pandas, "mostly": 0.5}
-    assert on_spark(BETWEEN, kwargs, AT, "Europe/London")["min_value"] == spark
+    assert on_pandas(kwargs, AT, "Europe/London") == {"min_value": for_pandas, "mostly": 0.5}
+    assert on_spark(BETWEEN, kwargs, AT, "Europe/London")["min_value"] == for_spark
     # Python compares these with the wall clock that Spark's answer shows.
-    assert on_spark(MAX, kwargs, AT, "Europe/London")["min_value"] == pandas
+    assert on_spark(MAX, kwargs, AT, "Europe/London")["min_value"] == for_pandas
 
 
 def test_a_bound_of_a_date() -> None:

@@ -16,8 +16,6 @@ from tests.oracle.history import Go
 from tests.oracle.play_decisions import asking
 from tests.oracle.test_shipped import LONG, MANY, seeded
 
-pytestmark = [pytest.mark.jvm, pytest.mark.slow]
-
 # What the fixed histories are there for.
 MEET = {
     "device_signals": {

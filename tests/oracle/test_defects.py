@@ -37,8 +37,6 @@ from tidemill.spec.event_time import EventTime
 from tidemill.spec.spec import Spec
 from tidemill.steps.parts.journal_entries import Entries
 
-pytestmark = pytest.mark.jvm
-
 # One begins every five minutes.
 WINDOW = timedelta(minutes=5)
 Patch = pytest.MonkeyPatch

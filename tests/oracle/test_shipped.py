@@ -22,8 +22,6 @@ from tests.oracle.shipped import Shipped
 if TYPE_CHECKING:
     from tests.servers.kafka import Broker
 
-pytestmark = [pytest.mark.jvm, pytest.mark.slow]
-
 # A short set in `make test`, always the same; all of them in `make test-long`, and made small
 # where one fails.
 HISTORIES = int(os.environ.get("TIDEMILL_HISTORIES", "1"))
@@ -43,8 +41,12 @@ MANY = settings(
     print_blob=LONG,
     suppress_health_check=[*HealthCheck],
 )
-# Over all pipelines of this process.
-MET = Counter[str]()
+
+
+@pytest.fixture(scope="module")
+def met_by_all(spark: object) -> Counter[str]:
+    """What happened in the histories of all pipelines."""
+    return Counter()
 
 
 def seeded(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -73,6 +75,7 @@ def test_what_is_published_is_what_the_model_says(
     spark: object,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
+    met_by_all: Counter[str],
 ) -> None:
     case, met = CASES[name], Counter[str]()
     broker: Broker | None = request.getfixturevalue("broker") if case.kafka else None
@@ -93,7 +96,7 @@ def test_what_is_published_is_what_the_model_says(
         met.update(play.met)
 
     holds()
-    MET.update(met)
+    met_by_all.update(met)
     assert not LONG or not never_met(case, met)
 
 
@@ -107,8 +110,8 @@ def never_met(case: Case, met: Counter[str]) -> list[str]:
 
 
 @pytest.mark.skipif(LONG, reason="each pipeline meets all of them then")
-def test_the_histories_had_every_kind_of_event() -> None:
-    assert not [kind for kind in KINDS if not MET[kind]]
+def test_the_histories_had_every_kind_of_event(met_by_all: Counter[str]) -> None:
+    assert not [kind for kind in KINDS if not met_by_all[kind]]
 
 
 @pytest.mark.parametrize(

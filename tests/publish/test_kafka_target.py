@@ -24,8 +24,6 @@ from tidemill.contract.report import Outcome, Report
 if TYPE_CHECKING:
     from tests.servers.kafka import Broker
 
-pytestmark = pytest.mark.jvm
-
 Make = Callable[..., History]
 NUMBERS = itertools.count(1)
 VARIABLE = "AIRFLOW_CONN_TIDEMILL_KAFKA"

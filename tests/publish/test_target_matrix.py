@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tests.servers.mariadb import MariaDB
     from tests.servers.postgres import Postgres
 
-pytestmark = pytest.mark.slow
-
 MATRIX = yaml.safe_load((Path(__file__).parents[1] / "matrix.yaml").read_text())["targets"]
 WAREHOUSES = {"postgres": PostgresWarehouse, "mariadb": MariaDbWarehouse}
 INCREMENTS = (

@@ -27,8 +27,6 @@ print(broker.pid, broker.home, flush=True)
 time.sleep(600)
 """
 
-pytestmark = pytest.mark.jvm
-
 
 @pytest.fixture
 def topic(broker: Broker) -> str:
@@ -98,7 +96,9 @@ def test_the_password_is_in_a_file_that_nobody_else_reads_and_on_no_command_line
     assert broker.password not in " ".join(psutil.Process(broker.pid).cmdline())
 
 
-def test_after_an_outage_and_after_a_crash_it_is_where_it_was_with_what_it_had() -> None:
+def test_after_an_outage_and_after_a_crash_it_is_where_it_was_with_what_it_had(
+    child_jvm: Path,
+) -> None:
     with Broker() as broker:
         broker.create_topic("kept")
         broker.produce("kept", [Record(None, "before")])
@@ -148,7 +148,7 @@ def test_spark_logs_in_over_tls(broker: Broker, spark: SparkSession, topic: str)
     assert [bytes(row.value) for row in read.select("value").collect()] == [b"seen"]
 
 
-def test_it_ends_when_its_owner_is_killed_and_its_data_goes() -> None:
+def test_it_ends_when_its_owner_is_killed_and_its_data_goes(child_jvm: Path) -> None:
     with child(OWNER) as owner:
         assert owner.stdout is not None
         pid, home = owner.stdout.readline().split()

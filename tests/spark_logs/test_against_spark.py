@@ -18,8 +18,6 @@ from tidemill.spark_logs.sink_log import FilesOfBatchUnknown, SinkMoved
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 # One a batch; the null of every batch makes two files of each.
 VALUES = [
     *("a b", "a:b", "50%", "x/y", "k=v", "#h", "q?", "é", "e\u0301", "日本 語", "a%20b", "+plus"),

@@ -15,8 +15,6 @@ from tidemill.spark_logs.metadata_log import TornLogEntry
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 
 @pytest.fixture
 def query(tmp_path: Path) -> Query:

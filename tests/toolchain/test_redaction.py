@@ -7,8 +7,6 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.support.spec_text import minimal, parse
@@ -18,8 +16,6 @@ from tidemill.toolchain.spark_conf import engine_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.jvm
 
 CANARY = "canary-in-a-mine"
 PEM = f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n"

@@ -238,7 +238,6 @@ def listen(project: Path, topic: str, more: str = "") -> None:
     (project / "dags" / "specs" / f"{NAME}.yaml").write_text(text)
 
 
-@pytest.mark.jvm
 def test_a_record_that_arrives_is_seen_and_left_where_it_is(topic: str, broker: Broker) -> None:
     watching = ArrivalTrigger(NAME, "kafka", POKE)
     assert not look(watching).wakes
@@ -248,7 +247,6 @@ def test_a_record_that_arrives_is_seen_and_left_where_it_is(topic: str, broker: 
     assert look(watching).new == {"orders": 2}
 
 
-@pytest.mark.jvm
 def test_a_pipeline_that_begins_at_the_end_of_a_topic_is_woken_to_note_where_that_is(
     topic: str, project: Path
 ) -> None:
@@ -256,7 +254,6 @@ def test_a_pipeline_that_begins_at_the_end_of_a_topic_is_woken_to_note_where_tha
     assert look(ArrivalTrigger(NAME, "kafka", POKE)).new == {"orders": None}
 
 
-@pytest.mark.jvm
 def test_a_wrong_password_starts_a_run_that_says_so(
     topic: str, broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

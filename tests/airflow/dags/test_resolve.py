@@ -233,7 +233,9 @@ def test_airflow_itself_turns_away_who_is_no_approver(
 
 
 @pytest.fixture
-def dag(database: None, project: Any, layout: Layout, spark: FakeSpark) -> Iterator[DAG]:
+def dag(
+    airflow_database: None, project: Any, layout: Layout, spark_submit: FakeSpark
+) -> Iterator[DAG]:
     found: DAG = DagBag(str(DAG_FILE)).dags[resolve_id(NAME)]
     for step in ("doctor", "gate", "publish"):
         task: Any = found.get_task(step)
@@ -246,9 +248,8 @@ def states(ended: Any) -> dict[str, str]:
     return {ti.task_id: str(ti.state) for ti in ended.get_task_instances()}
 
 
-@pytest.mark.airflow
 def test_an_approved_release_goes_through_every_step_and_starts_no_spark(
-    dag: DAG, layout: Layout, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+    dag: DAG, layout: Layout, spark_submit: FakeSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answered(self: ApproveOperator, context: Context) -> Any:
         return self.execute_complete(context, answer("Approve"))
@@ -258,10 +259,9 @@ def test_an_approved_release_goes_through_every_step_and_starts_no_spark(
     assert states(ended) == dict.fromkeys(RESOLVE_STEPS, "success")
     request = read_request(layout.run(ended.run_id))
     assert (request.role, request.increment, request.by) == ("release", 3, "bob")
-    assert not spark.called
+    assert not spark_submit.called
 
 
-@pytest.mark.airflow
 def test_a_run_whose_question_somebody_marked_answered_ends_at_its_doctor(
     dag: DAG, layout: Layout
 ) -> None:

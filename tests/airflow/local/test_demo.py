@@ -16,8 +16,6 @@ from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill_airflow.local.environment import Kept
 
-pytestmark = [pytest.mark.jvm, pytest.mark.airflow, pytest.mark.slow]
-
 NAME = "shop_orders"
 
 

@@ -89,12 +89,12 @@ def ingest() -> IngestOperator:
     return IngestOperator(task_id="ingest", pipeline=NAME, conn_id="tidemill_spark")
 
 
-def seen_by(step: Step, spark: FakeSpark, layout: Layout, context: Context, at: Path) -> Any:
+def seen_by(step: Step, spark_submit: FakeSpark, layout: Layout, context: Context, at: Path) -> Any:
     """The command line and the environment of one step's process."""
     if step == "ingest":
-        spark.leaves(report_of("ingest", Outcome.DONE))
+        spark_submit.leaves(report_of("ingest", Outcome.DONE))
         ingest().execute(context)
-        return spark.call["argv"], spark.call["env"]
+        return spark_submit.call["argv"], spark_submit.call["env"]
     operator: Any = {
         "doctor": lambda: DoctorOperator(task_id="doctor", pipeline=NAME),
         "gate": lambda: GateOperator(task_id="gate", pipeline=NAME, conn_id="tidemill_spark"),
@@ -109,9 +109,14 @@ def seen_by(step: Step, spark: FakeSpark, layout: Layout, context: Context, at: 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_gets_the_connections_in_its_environment_and_not_as_arguments(
-    secret_spec: Path, spark: FakeSpark, layout: Layout, context: Context, tmp_path: Path, step: Any
+    secret_spec: Path,
+    spark_submit: FakeSpark,
+    layout: Layout,
+    context: Context,
+    tmp_path: Path,
+    step: Any,
 ) -> None:
-    argv, environ = seen_by(step, spark, layout, context, tmp_path / "seen")
+    argv, environ = seen_by(step, spark_submit, layout, context, tmp_path / "seen")
     kafka = contract.connection("tidemill_kafka", environ)
     assert kafka.password is not None
     assert kafka.password.get_secret_value() == PASSWORD
@@ -124,7 +129,7 @@ def test_every_step_gets_the_connections_in_its_environment_and_not_as_arguments
 @pytest.mark.parametrize("master", MASTERS)
 def test_no_master_brings_them_onto_the_command_line(
     secret_spec: Path,
-    spark: FakeSpark,
+    spark_submit: FakeSpark,
     layout: Layout,
     context: Context,
     monkeypatch: pytest.MonkeyPatch,
@@ -132,18 +137,18 @@ def test_no_master_brings_them_onto_the_command_line(
 ) -> None:
     connection = {"conn_type": "spark", "host": master, "extra": {"namespace": "mills"}}
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
-    spark.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
     ingest().execute(context)
-    assert spark.call["argv"][:2] == ["--master", master]
-    assert "AIRFLOW_CONN_WAREHOUSE" in spark.call["env"]
-    assert spark.call["env"]["PYSPARK_PYTHON"] == sys.executable
-    assert not any("AIRFLOW_CONN" in word for word in spark.call["argv"])
+    assert spark_submit.call["argv"][:2] == ["--master", master]
+    assert "AIRFLOW_CONN_WAREHOUSE" in spark_submit.call["env"]
+    assert spark_submit.call["env"]["PYSPARK_PYTHON"] == sys.executable
+    assert not any("AIRFLOW_CONN" in word for word in spark_submit.call["argv"])
 
 
 @pytest.mark.parametrize("master", MASTERS)
 def test_a_driver_on_another_machine_is_refused_where_there_are_connections(
     secret_spec: Path,
-    spark: FakeSpark,
+    spark_submit: FakeSpark,
     layout: Layout,
     context: Context,
     monkeypatch: pytest.MonkeyPatch,
@@ -157,7 +162,7 @@ def test_a_driver_on_another_machine_is_refused_where_there_are_connections(
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
     with pytest.raises(AirflowFailException, match="deploy-mode"):
         ingest().execute(context)
-    assert not spark.called
+    assert not spark_submit.called
 
 
 def test_a_connection_that_is_missing_is_named_with_the_command_to_add_it(
@@ -181,11 +186,11 @@ def test_the_missing_connection_of_a_static_input_is_named_too(
 
 
 def test_a_pipeline_without_connections_asks_for_none(
-    spark: FakeSpark, layout: Layout, context: Context
+    spark_submit: FakeSpark, layout: Layout, context: Context
 ) -> None:
-    spark.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
     ingest().execute(context)
-    assert "AIRFLOW_CONN_TIDEMILL_KAFKA" not in spark.call["env"]
+    assert "AIRFLOW_CONN_TIDEMILL_KAFKA" not in spark_submit.call["env"]
 
 
 def test_whatever_a_connection_holds_is_masked_however_it_is_written(

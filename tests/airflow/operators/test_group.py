@@ -159,9 +159,9 @@ def test_a_folder_of_specs_makes_a_dag_for_the_group(tmp_path: Path) -> None:
 
 
 def test_a_backfill_of_a_group_computes_each_member_by_itself(
-    spark: FakeSpark, project: Path, layout: Layout
+    spark_submit: FakeSpark, project: Path, layout: Layout
 ) -> None:
-    spark.leaves(report("ingest", Outcome.DONE))
+    spark_submit.leaves(report("ingest", Outcome.DONE))
     folders = [Layout(layout.root, name).run(RUN_ID) for name in ("one", "two")]
     for folder in folders:
         (project / "dags" / "specs" / f"{folder.parents[1].name}.yaml").write_text(minimal(GROUP))
@@ -173,7 +173,7 @@ def test_a_backfill_of_a_group_computes_each_member_by_itself(
     operator.execute(context_of("backfill", RUN_ID))
     # The spark-submit of tests knows one pipeline a call.
     assert [reports.read(folder, "ingest") is not None for folder in folders] == [True, True]
-    assert spark.call["argv"][-2:] == ["two", f"--run-id={RUN_ID}"]
+    assert spark_submit.call["argv"][-2:] == ["two", f"--run-id={RUN_ID}"]
 
 
 @pytest.mark.parametrize("name", ["small", "one__resolve", "three__resolve"])

@@ -64,11 +64,11 @@ def of_a_child(tmp_path: Path) -> dict[str, str]:
     return found
 
 
-def of_spark_submit(spark: FakeSpark) -> dict[str, str]:
+def of_spark_submit(spark_submit: FakeSpark) -> dict[str, str]:
     """The environment of spark-submit, and so of the driver."""
-    spark.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
     IngestOperator(task_id="ingest", pipeline=NAME, conn_id="tidemill_spark").execute(context_of())
-    found: dict[str, str] = spark.call["env"]
+    found: dict[str, str] = spark_submit.call["env"]
     return found
 
 
@@ -77,30 +77,34 @@ def how(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def environment_of_a_step(how: str, tmp_path: Path, spark: FakeSpark) -> dict[str, str]:
-    return of_a_child(tmp_path) if how == "child" else of_spark_submit(spark)
+def environment_of_a_step(how: str, tmp_path: Path, spark_submit: FakeSpark) -> dict[str, str]:
+    return of_a_child(tmp_path) if how == "child" else of_spark_submit(spark_submit)
 
 
 def test_a_step_sees_no_secret_of_airflows(
-    how: str, layout: Layout, tmp_path: Path, spark: FakeSpark
+    how: str, layout: Layout, tmp_path: Path, spark_submit: FakeSpark
 ) -> None:
-    seen = environment_of_a_step(how, tmp_path, spark)
+    seen = environment_of_a_step(how, tmp_path, spark_submit)
     assert not seen.keys() & AIRFLOWS_OWN.keys()
     assert [name for name in seen if name.startswith("AIRFLOW")] == []
 
 
 def test_a_step_sees_what_it_needs_and_what_its_spec_names(
-    how: str, layout: Layout, tmp_path: Path, spark: FakeSpark
+    how: str, layout: Layout, tmp_path: Path, spark_submit: FakeSpark
 ) -> None:
-    seen = environment_of_a_step(how, tmp_path, spark)
+    seen = environment_of_a_step(how, tmp_path, spark_submit)
     expected = {**NEEDED, "FEED": "/in/orders", "TIDEMILL_ROOT": str(layout.root)}
     assert expected.items() <= seen.items()
     assert "PATH" in seen
 
 
 def test_an_operator_passes_further_variables_by_name_or_pattern(
-    how: str, layout: Layout, tmp_path: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+    how: str,
+    layout: Layout,
+    tmp_path: Path,
+    spark_submit: FakeSpark,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(PASSED_TOO, "DEPLOY_TOKEN, AWS_*")
-    seen = environment_of_a_step(how, tmp_path, spark)
+    seen = environment_of_a_step(how, tmp_path, spark_submit)
     assert seen.keys() & AIRFLOWS_OWN.keys() == {"DEPLOY_TOKEN", "AWS_SECRET_ACCESS_KEY"}

@@ -87,26 +87,26 @@ def test_the_real_command_says_of_itself_that_it_may_start_no_jvm() -> None:
 
 
 def test_ingest_is_submitted_with_the_engines_settings(
-    spark: FakeSpark, project: Path, layout: Layout, context: Context
+    spark_submit: FakeSpark, project: Path, layout: Layout, context: Context
 ) -> None:
     more = "spark: {conf: {spark.sql.ansi.enabled: false, spark.executor.memory: 2g}}\n"
     (project / "dags/specs/orders.yaml").write_text(minimal(more))
-    spark.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
     ingest().execute(context)
-    argv = spark.call["argv"]
+    argv = spark_submit.call["argv"]
     assert argv[:2] == ["--master", "local[2]"]
     assert argv[-4:] == [str(APPLICATION), "ingest", NAME, f"--run-id={RUN_ID}"]
-    assert spark.conf["spark.sql.ansi.enabled"] == "true"
-    assert spark.conf["spark.executor.memory"] == "2g"
-    assert spark.conf["spark.sql.parquet.outputTimestampType"] == "TIMESTAMP_MICROS"
+    assert spark_submit.conf["spark.sql.ansi.enabled"] == "true"
+    assert spark_submit.conf["spark.executor.memory"] == "2g"
+    assert spark_submit.conf["spark.sql.parquet.outputTimestampType"] == "TIMESTAMP_MICROS"
 
 
 def test_the_driver_knows_who_started_it_and_where_everything_is(
-    spark: FakeSpark, layout: Layout, context: Context
+    spark_submit: FakeSpark, layout: Layout, context: Context
 ) -> None:
-    spark.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
     ingest().execute(context)
-    environ = spark.call["env"]
+    environ = spark_submit.call["env"]
     assert ProcessId.model_validate_json(environ[LAUNCHER_VARIABLE]) == this_process()
     assert environ["TIDEMILL_ROOT"] == str(layout.root)
     assert environ["PYSPARK_PYTHON"] == environ["PYSPARK_DRIVER_PYTHON"] == sys.executable
@@ -126,7 +126,7 @@ LOOPBACK = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "127.0.0.1"}
     ],
 )
 def test_only_a_local_driver_listens_on_the_loopback_interface(
-    spark: FakeSpark,
+    spark_submit: FakeSpark,
     layout: Layout,
     context: Context,
     monkeypatch: pytest.MonkeyPatch,
@@ -135,26 +135,26 @@ def test_only_a_local_driver_listens_on_the_loopback_interface(
 ) -> None:
     connection = {"conn_type": "spark", "host": master}
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
-    spark.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
     ingest().execute(context)
-    assert {name: spark.call["env"].get(name) for name in LOOPBACK} == {
+    assert {name: spark_submit.call["env"].get(name) for name in LOOPBACK} == {
         **dict.fromkeys(LOOPBACK),
         **listens,
     }
     # On no command line, where it would go over what spark-defaults.conf says.
-    assert "spark.driver.host" not in spark.conf
+    assert "spark.driver.host" not in spark_submit.conf
 
 
 def test_an_address_that_somebody_gave_a_local_driver_stays(
-    spark: FakeSpark, layout: Layout, context: Context, monkeypatch: pytest.MonkeyPatch
+    spark_submit: FakeSpark, layout: Layout, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", "10.0.0.1")
-    spark.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
     ingest().execute(context)
-    assert spark.call["env"]["SPARK_LOCAL_IP"] == "10.0.0.1"
+    assert spark_submit.call["env"]["SPARK_LOCAL_IP"] == "10.0.0.1"
 
 
-def test_a_small_backlog_asks_for_a_quick_start(spark: FakeSpark, layout: Layout) -> None:
+def test_a_small_backlog_asks_for_a_quick_start(spark_submit: FakeSpark, layout: Layout) -> None:
     pipeline = open_pipeline(NAME)
     assert "spark.driver.extraJavaOptions" not in spark_conf([pipeline], RUN_ID)
     seen = report_of("doctor", Outcome.DONE, facts={"backlog_bytes": 1000})
@@ -163,16 +163,16 @@ def test_a_small_backlog_asks_for_a_quick_start(spark: FakeSpark, layout: Layout
 
 
 def test_a_missing_connection_is_refused_before_anything_is_submitted(
-    spark: FakeSpark, context: Context, monkeypatch: pytest.MonkeyPatch
+    spark_submit: FakeSpark, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AIRFLOW_CONN_TIDEMILL_SPARK")
     with pytest.raises(AirflowFailException, match=f"no connection '{CONN_ID}'"):
         ingest().execute(context)
-    assert not spark.called
+    assert not spark_submit.called
 
 
 def test_a_machine_without_spark_submit_needs_a_person(
-    spark: FakeSpark, context: Context, monkeypatch: pytest.MonkeyPatch
+    spark_submit: FakeSpark, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "tidemill_airflow.operators.spark_step.spark_binary", lambda _: "/no/such/spark-submit"
@@ -182,28 +182,34 @@ def test_a_machine_without_spark_submit_needs_a_person(
 
 
 def test_the_report_counts_for_more_than_sparks_exit_code(
-    spark: FakeSpark, context: Context
+    spark_submit: FakeSpark, context: Context
 ) -> None:
-    spark.leaves(report_of("ingest", Outcome.REFUSED, error=error("ForeignSink")))
+    spark_submit.leaves(report_of("ingest", Outcome.REFUSED, error=error("ForeignSink")))
     with pytest.raises(AirflowFailException, match="ForeignSink"):
         ingest().execute(context)
 
 
-def test_a_driver_that_left_no_report_is_tried_again(spark: FakeSpark, context: Context) -> None:
-    spark.exits(137)
+def test_a_driver_that_left_no_report_is_tried_again(
+    spark_submit: FakeSpark, context: Context
+) -> None:
+    spark_submit.exits(137)
     with pytest.raises(AirflowException, match="137") as raised:
         ingest().execute(context)
     assert not isinstance(raised.value, AirflowFailException)
 
 
-def test_a_driver_that_could_not_read_its_spec_is_not(spark: FakeSpark, context: Context) -> None:
-    spark.exits(2)
+def test_a_driver_that_could_not_read_its_spec_is_not(
+    spark_submit: FakeSpark, context: Context
+) -> None:
+    spark_submit.exits(2)
     with pytest.raises(AirflowFailException):
         ingest().execute(context)
 
 
-def test_killing_ingest_ends_the_driver_and_its_workers(spark: FakeSpark, context: Context) -> None:
-    spark.hangs()
+def test_killing_ingest_ends_the_driver_and_its_workers(
+    spark_submit: FakeSpark, context: Context
+) -> None:
+    spark_submit.hangs()
     operator = ingest()
     ended: list[BaseException] = []
 
@@ -216,9 +222,9 @@ def test_killing_ingest_ends_the_driver_and_its_workers(spark: FakeSpark, contex
     task = threading.Thread(target=execute, daemon=True)
     task.start()
     deadline = time.monotonic() + 60
-    while spark.worker is None and time.monotonic() < deadline:
+    while spark_submit.worker is None and time.monotonic() < deadline:
         time.sleep(0.02)
-    worker = spark.worker
+    worker = spark_submit.worker
     assert worker
     operator.on_kill()
     task.join(60)
@@ -227,45 +233,45 @@ def test_killing_ingest_ends_the_driver_and_its_workers(spark: FakeSpark, contex
 
 
 def test_a_small_increment_is_judged_without_spark(
-    spark: FakeSpark, layout: Layout, context: Context
+    spark_submit: FakeSpark, layout: Layout, context: Context
 ) -> None:
     gate(layout, Outcome.DONE).execute(context)
-    assert not spark.called
+    assert not spark_submit.called
 
 
 def test_an_increment_too_large_for_that_is_judged_by_spark(
-    spark: FakeSpark, layout: Layout, context: Context
+    spark_submit: FakeSpark, layout: Layout, context: Context
 ) -> None:
-    spark.leaves(report_of("gate", Outcome.HELD))
+    spark_submit.leaves(report_of("gate", Outcome.HELD))
     with pytest.raises(AirflowFailException):
         gate(layout, Outcome.NEEDS_SPARK).execute(context)
-    assert spark.call["argv"][-3:] == ["gate", NAME, f"--run-id={RUN_ID}"]
+    assert spark_submit.call["argv"][-3:] == ["gate", NAME, f"--run-id={RUN_ID}"]
 
 
 def test_a_backfill_that_lost_its_race_is_computed_again_by_spark(
-    spark: FakeSpark, layout: Layout
+    spark_submit: FakeSpark, layout: Layout
 ) -> None:
     operator = PublishOperator(task_id="publish", pipeline=NAME, conn_id=CONN_ID)
     operator.command = leaving(layout.runs, report_of("publish", Outcome.NEEDS_SPARK))
-    spark.leaves(report_of("publish", Outcome.DONE, reason="in version 12"))
+    spark_submit.leaves(report_of("publish", Outcome.DONE, reason="in version 12"))
     events = {table_alias(NAME): object()}
     result = operator.execute(context_of("backfill", RUN_ID, outlet_events=events))
     assert result["reason"] == "in version 12"
-    assert spark.call["argv"][-3:] == ["publish", NAME, f"--run-id={RUN_ID}"]
+    assert spark_submit.call["argv"][-3:] == ["publish", NAME, f"--run-id={RUN_ID}"]
 
 
 @pytest.mark.parametrize("role", get_args(Role))
 def test_spark_is_started_for_what_computes_something(
-    spark: FakeSpark, layout: Layout, context: Context, role: Role
+    spark_submit: FakeSpark, layout: Layout, context: Context, role: Role
 ) -> None:
     fix_request(layout.run(RUN_ID), RunRequest(role=role, increment=3))
-    spark.leaves(report_of("ingest", Outcome.DONE))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
     assert ingest().execute(context)["outcome"] == "done"
-    assert spark.called is (role not in ("release", "reject"))
+    assert spark_submit.called is (role not in ("release", "reject"))
 
 
 def test_a_held_increment_fails_the_gate_with_its_reasons(
-    spark: FakeSpark, layout: Layout, context: Context
+    spark_submit: FakeSpark, layout: Layout, context: Context
 ) -> None:
     operator = GateOperator(task_id="gate", pipeline=NAME, conn_id=CONN_ID)
     held = report_of("gate", Outcome.HELD, reason="increment 000003 is held: quantity below 1")

@@ -48,7 +48,6 @@ def test_columns_keep_their_order_and_their_names() -> None:
     assert types["a,b"] == DdlType("decimal", precision=3, scale=1)
 
 
-@pytest.mark.jvm
 def test_spark_reads_the_same_types(spark: object) -> None:
     from pyspark.sql.types import StructType
 

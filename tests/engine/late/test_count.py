@@ -20,8 +20,6 @@ from tidemill.spec.output import OutputMode
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.jvm
-
 DDL = "at timestamp, key string, n int"
 STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BOUND = "l.key = r.key AND r.at BETWEEN l.at AND l.at + INTERVAL 5 MINUTES"

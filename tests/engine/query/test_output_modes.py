@@ -30,8 +30,6 @@ from tidemill.spec.spec import Spec
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 FILE = Path("orders.yaml")
 UPDATE, COMPLETE = OutputMode.UPDATE, OutputMode.COMPLETE
 Transform = Callable[[DataFrame], DataFrame]

@@ -19,8 +19,6 @@ from tidemill.spec.output import OutputMode
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 MAP, WINDOW, ORDERED, UNBOUNDED = PipelineClass
 COLUMNS = "id string, at timestamp, n int"
 

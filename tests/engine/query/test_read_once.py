@@ -16,8 +16,6 @@ from tidemill.engine.query.read_once import read_once
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 
 @pytest.fixture
 def session(spark: SparkSession) -> SparkSession:

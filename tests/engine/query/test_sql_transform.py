@@ -14,8 +14,6 @@ from tidemill.engine.query.single_pass import one_pass
 from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
 from tidemill.engine.spark_internals.plan import analysed, nodes
 
-pytestmark = pytest.mark.jvm
-
 Write = Callable[[str], SqlTransform]
 
 

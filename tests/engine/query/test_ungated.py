@@ -14,8 +14,6 @@ from tidemill.engine.query.kafka_columns import KafkaColumns
 from tidemill.engine.query.refusals import ModeUnsupported
 from tidemill.engine.sinks.sink_code import SinkCodeMissing
 
-pytestmark = pytest.mark.jvm
-
 RULES = {"row_rules": {"positive": "number > 0"}}
 
 

@@ -10,8 +10,6 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 WINDOWS = [
     ("1 hour", None, None),

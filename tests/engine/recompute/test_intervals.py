@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from tidemill.engine.recompute.intervals import Extent
 
-pytestmark = pytest.mark.jvm
-
 LONDON = ZoneInfo("Europe/London")
 
 

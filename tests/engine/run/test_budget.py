@@ -10,8 +10,6 @@ from pyspark.sql import SparkSession
 
 from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, Sinks, done, noting
 
-pytestmark = pytest.mark.jvm
-
 LINE = "word,1"
 
 

@@ -14,8 +14,6 @@ from tests.support.processes import wait_for
 from tidemill.engine.run.graceful_stop import Brake
 from tidemill.engine.spark_internals.query_state import at_work
 
-pytestmark = pytest.mark.jvm
-
 
 class Counting:
     """A query over files, one a batch, that says where it is in each batch."""

@@ -19,8 +19,6 @@ from tidemill.engine.run.cores import TooFewCores
 from tidemill.ledger.running_queries import running
 from tidemill.steps.stream import explain
 
-pytestmark = pytest.mark.jvm
-
 
 @pytest.fixture
 def topic(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -188,7 +186,6 @@ def test_every_partition_needs_a_core(
     assert (data["partitions"], data["cores"]) == (3, 2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["kafka", "foreach"])
 def test_real_time_from_a_topic(
     tmp_path: Path, spark: SparkSession, broker: Broker, topic: str, kind: str

@@ -33,8 +33,6 @@ from tidemill.storage.lease import Lease, hold
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.jvm
-
 Row = dict[str, Any]
 Write = Callable[..., None]
 COLUMNS = "action string, hour timestamp, count long"

@@ -22,7 +22,6 @@ from tidemill.spark_logs.partition_paths import disk_path
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
-pytestmark = pytest.mark.jvm
 EVOLVING = {
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     "spark.sql.streaming.offsetLog.formatVersion": "2",

@@ -25,7 +25,6 @@ def source(format: str, **options: Any) -> FileSource:
     return FileSource.model_validate(given)
 
 
-@pytest.mark.jvm
 @pytest.mark.parametrize(
     "value",
     ["[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), '"' + "x" * (LONGEST + 1) + '"'],
@@ -42,7 +41,6 @@ def test_json_beyond_the_parsers_limits_is_a_rejected_row_and_the_next_one_is_re
     assert read[1].b == 2
 
 
-@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("line", "options"),
     [("x," * 25_000, {}), ("x" * 2_000, {"maxCharsPerColumn": 1_000})],
@@ -61,7 +59,6 @@ def test_csv_beyond_the_parsers_limits_fails_by_the_name_of_the_file(
     assert error.file == str(path)
 
 
-@pytest.mark.jvm
 def test_spark_does_not_see_a_file_whose_name_is_no_utf8(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -23,8 +23,6 @@ from tidemill.toolchain.spark_conf import engine_conf
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.jvm
-
 JSON = {"format": "json", "schema": "id string, n int"}
 CSV = {"format": "csv", "schema": "id string, n int"}
 AVRO_SCHEMA = {

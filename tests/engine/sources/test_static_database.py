@@ -22,7 +22,7 @@ from tidemill.engine.sources.static_database import (
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.spec.static_inputs import DatabaseStatic, MariaDbStatic, PostgresStatic
 
-pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("spark")]
+pytestmark = pytest.mark.usefixtures("spark")
 
 SCHEMA = "id int, name string, price decimal(8,2), born date, seen timestamp"
 QUERY = "SELECT id, name, price, born, seen FROM customers ORDER BY id"

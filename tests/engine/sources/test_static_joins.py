@@ -17,8 +17,6 @@ from tidemill.engine.session import open_session
 from tidemill.engine.sources.static_inputs import Statics, kept, pin_statics, read_statics
 from tidemill.steps.stream import explain
 
-pytestmark = pytest.mark.jvm
-
 
 def flow_of(home: Path, transform: str, **static: Any) -> Flow:
     (home / "ads").mkdir()

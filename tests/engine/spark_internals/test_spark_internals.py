@@ -40,8 +40,6 @@ from tidemill.engine.spark_internals.query_state import explained as explained_q
 from tidemill.engine.spark_internals.scratch_session import ScratchSession
 from tidemill.engine.spark_internals.streaming_check import check_streaming
 
-pytestmark = pytest.mark.jvm
-
 
 @pytest.fixture
 def numbers(spark: SparkSession) -> DataFrame:

@@ -21,8 +21,6 @@ from tidemill.publish import registry
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 
-pytestmark = pytest.mark.slow
-
 Make = Callable[..., History]
 
 # Publishes, and stops inside of the database's transaction, or after it and before the journal.

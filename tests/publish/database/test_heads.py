@@ -17,8 +17,6 @@ from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.storage.run_context import RunContext
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def history(make_history: Callable[..., History], warehouse: Warehouse) -> History:

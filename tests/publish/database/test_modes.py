@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tests.support.concurrent_reader import ConcurrentReader, state_of
 from tests.support.history_builder import reject
 from tests.support.net_history_builder import NetHistory, count
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
-
-pytestmark = pytest.mark.slow
 
 
 def make(home: Path, warehouse: Warehouse, mode: str, keys: tuple[str, ...] = ()) -> NetHistory:

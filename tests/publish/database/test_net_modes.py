@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tests.support.net_history_builder import NetHistory, count, hour
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
-
-pytestmark = pytest.mark.slow
 
 NAMES = ("action", "count")
 

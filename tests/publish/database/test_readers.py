@@ -15,8 +15,6 @@ from tidemill.contract.report import Outcome
 from tidemill.publish.database import postgres_target
 from tidemill.publish.database.postgres_session import PostgresSession
 
-pytestmark = pytest.mark.slow
-
 Make = Callable[..., History]
 INCREMENTS = 5
 QUERIES = ("SELECT id, text FROM orders", "SELECT last_batch FROM tidemill_heads")

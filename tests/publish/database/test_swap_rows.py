@@ -19,8 +19,6 @@ from tidemill.publish.database.session import KeyRepeated
 from tidemill.publish.database.target import RowsAhead
 from tidemill.publish.target import HeadUnexplained, NotOurTurn, Target
 
-pytestmark = pytest.mark.slow
-
 Make = Callable[..., History]
 SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
 

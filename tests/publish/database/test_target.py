@@ -19,8 +19,6 @@ from tidemill.publish.fences import all_fences
 from tidemill.publish.target import HeadUnexplained, NotOurTurn
 from tidemill.storage.lease import newest_epoch
 
-pytestmark = pytest.mark.slow
-
 Make = Callable[..., History]
 
 

@@ -16,8 +16,6 @@ from tests.support.history_builder import COLUMNS, History, row, rows
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome, Report
 
-pytestmark = pytest.mark.slow
-
 Make = Callable[..., History]
 NOON = datetime(2024, 3, 31, 12, 30, 15, 123456)  # noqa: DTZ001 - a type without a zone
 TEXTS = [

@@ -168,7 +168,6 @@ def test_a_table_of_merged_rows_is_replaced(tmp_path: Path, mode: str, total: in
     assert len(history.log()) == 2
 
 
-@pytest.mark.slow
 def test_a_database_gets_both(make_history: Make, warehouse: Warehouse) -> None:
     history = make_history(more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
     history.increment(rows(1, 2))
@@ -183,7 +182,6 @@ def test_a_database_gets_both(make_history: Make, warehouse: Warehouse) -> None:
     }
 
 
-@pytest.mark.slow
 def test_of_a_rebuilt_table_with_keys_the_later_batch_counts(
     make_history: Make, warehouse: Warehouse
 ) -> None:
@@ -198,7 +196,6 @@ def test_of_a_rebuilt_table_with_keys_the_later_batch_counts(
     assert warehouse.rows("id", "text") == Counter([(1, "later"), (3, "row 3")])
 
 
-@pytest.mark.slow
 def test_a_database_goes_on_with_a_fork(make_history: Make, warehouse: Warehouse) -> None:
     history = make_history(more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
     history.increment([row(1)])

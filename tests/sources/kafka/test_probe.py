@@ -32,8 +32,6 @@ from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.storage.run_context import RunContext
 
 # The broker is a Java process.
-pytestmark = pytest.mark.jvm
-
 HOUR_MS = 3_600_000
 Make = Callable[..., KafkaMill]
 

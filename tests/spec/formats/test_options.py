@@ -134,7 +134,6 @@ def test_a_writer_takes_what_leaves_them_so(option: str, value: str, format: str
     assert FORMATS[format].writer_option_refused(option, value) is None
 
 
-@pytest.mark.jvm
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_option_that_spark_knows_has_its_place(spark: Any, format: str) -> None:
     known = _options(spark, OBJECTS[format])
@@ -151,7 +150,6 @@ def test_every_option_that_spark_knows_has_its_place(spark: Any, format: str) ->
     assert known - ours == placed
 
 
-@pytest.mark.jvm
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_option_of_sparks_file_lists_has_its_place(spark: Any, format: str) -> None:
     index = _options(spark, "execution.datasources.FileIndexOptions")
