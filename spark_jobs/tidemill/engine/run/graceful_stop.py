@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Event, Thread
-from types import TracebackType
 from typing import Self
 
 from pyspark.sql import SparkSession
@@ -58,12 +57,7 @@ class Brake:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._off.set()
         self._thread.join()
         if self._boundary is not None and not at_work(self._query):
