@@ -16,7 +16,8 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Applied, Event, Journal
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import Recomputation, RecomputationKind
+from tidemill.journal.recomputation import Recomputation
+from tidemill.ledger.run_kinds import RecomputationKind
 from tidemill.spec.pipeline import open_pipeline
 from tidemill_airflow.events import announce, emit, table_alias, table_asset
 from tidemill_airflow.operators.steps import PublishOperator, announce_emitted

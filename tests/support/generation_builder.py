@@ -16,15 +16,16 @@ from tests.support.history_builder import History
 from tests.support.sample_rows import Row, reject, rows
 from tests.support.spark_batch_builder import write_files
 from tidemill.increments.increments import Rejection, Sealed, hash_of_files
-from tidemill.journal.journal import Event, EventKind
+from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import Recomputation, RecomputationKind
+from tidemill.journal.recomputation import Recomputation
 from tidemill.journal.takeovers import Takeover, put_takeover
 from tidemill.ledger.batch import Batch, Start
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.output_file import output_files
 from tidemill.ledger.run_increment import remember
+from tidemill.ledger.run_kinds import EventKind, RecomputationKind
 from tidemill.publish.net_payload import write_net_payload
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.output import OutputMode

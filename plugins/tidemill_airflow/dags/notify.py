@@ -21,7 +21,8 @@ from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
-from tidemill.ledger.run_request import Role, read_request
+from tidemill.ledger.run_kinds import Role
+from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import root
 from tidemill.spec.spec import Notify, Spec
 from tidemill.storage import documents

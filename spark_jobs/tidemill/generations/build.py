@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from pydantic import AliasChoices, Field
 
@@ -22,6 +21,7 @@ from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import Takeover, generation_of, next_generation, read_takeovers
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.run_kinds import GenerationKind
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
@@ -43,7 +43,7 @@ class GenerationBuild(Document):
     """
 
     generation: str
-    kind: Literal["fork", "rebuild"]
+    kind: GenerationKind
     run_id: str
     excludes: tuple[InputFile, ...] = ()
     spec_hash: str
@@ -82,7 +82,7 @@ def takeover_of_run(layout: Layout, run_id: str) -> Takeover | None:
 
 def begin_build(
     pipeline: Pipeline,
-    kind: Literal["fork", "rebuild"],
+    kind: GenerationKind,
     run_id: str,
     excludes: Sequence[InputFile] = (),
     epoch: int = 0,
@@ -115,9 +115,7 @@ def begin_build(
         documents.put_if_absent(layout.generations / f"{began.generation}.json", began)
 
 
-def build_of_run(
-    pipeline: Pipeline, kind: Literal["fork", "rebuild"], run_id: str
-) -> GenerationBuild | None:
+def build_of_run(pipeline: Pipeline, kind: GenerationKind, run_id: str) -> GenerationBuild | None:
     """The build that a run has begun with today's spec, code and exclusions."""
     own = [
         one

@@ -10,7 +10,8 @@ from tidemill.increments.increment import Increment
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Applied
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import BatchRange, RecomputationKind
+from tidemill.journal.recomputation import BatchRange
+from tidemill.ledger.run_kinds import RecomputationKind
 
 IncrementState = Literal[
     "sealed", "passed", "held", "released", "rejected", "superseded", "published"

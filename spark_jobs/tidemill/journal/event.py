@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import AliasChoices, Field
 
 from tidemill.contract.document import Document
 from tidemill.journal.recomputation import BatchRange, Recomputation
-
-EventKind = Literal["increment", "reject", "swap", "replace"]
+from tidemill.ledger.run_kinds import EventKind
 
 
 class Event(Document):

@@ -17,10 +17,10 @@ from itertools import count
 from pathlib import Path
 
 from tidemill.contract.clock import Clock, wall_clock
-from tidemill.journal.event import Announced, Applied, Event, EventKind, Withdrawal
+from tidemill.journal.event import Announced, Applied, Event, Withdrawal
 from tidemill.storage import documents
 
-__all__ = ["Announced", "Applied", "Event", "EventKind", "Journal", "Withdrawal"]
+__all__ = ["Announced", "Applied", "Event", "Journal", "Withdrawal"]
 
 WITHDRAWN = ".withdrawn"
 

@@ -8,7 +8,7 @@ from typing import Any
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.written_format import WriteFormat
-from tidemill.journal.journal import EventKind
+from tidemill.ledger.run_kinds import EventKind
 from tidemill.storage import documents
 
 

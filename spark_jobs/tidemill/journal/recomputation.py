@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import AliasChoices, Field
 
 from tidemill.contract.document import FrozenModel
 from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.input_file import InputFile
-
-RecomputationKind = Literal["backfill", "redo", "reinstate", "rebuild"]
+from tidemill.ledger.run_kinds import EVENT_OF, RecomputationKind
 
 
 class BatchRange(FrozenModel):
@@ -33,7 +30,8 @@ class Recomputation(FrozenModel):
             increments; `backfill` replaces partitions as of batch `last`; `reinstate` adds the rows
             of a rejected increment; `rebuild` replaces the whole table.
         generation: The live generation whose batches these are.
-        seq: The last event of the journal when `last` was fixed (rule S); 0 for none.
+        seq: The last event of the journal when `last` was fixed; 0 for none. A later event in
+            the same partitions conflicts with it.
         partitions: The partitions that are removed when it goes out; None for none.
         code_hash: The hash of the transform's code.
         spec_hash: The spec hash of the spec.
@@ -67,5 +65,5 @@ class Recomputation(FrozenModel):
 
     @property
     def in_order(self) -> bool:
-        """Whether it goes out in the order of batches; else whenever it has passed."""
-        return self.kind == "redo"
+        """Whether it is published in the order of batches, and not as soon as it has passed."""
+        return EVENT_OF[self.kind] == "increment"

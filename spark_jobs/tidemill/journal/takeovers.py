@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from pydantic import AliasChoices, Field
 
@@ -16,6 +15,7 @@ from tidemill.contract.document import Document
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.journal.journal import Journal
 from tidemill.ledger.input_file import InputFile
+from tidemill.ledger.run_kinds import GenerationKind
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
@@ -39,7 +39,7 @@ class Takeover(Document):
     """
 
     generation: str
-    kind: Literal["fork", "rebuild"]
+    kind: GenerationKind
     predecessor: str = Field(validation_alias=AliasChoices("predecessor", "of"))
     first: int
     seq: int | None = None

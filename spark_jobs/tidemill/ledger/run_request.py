@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from pydantic import AwareDatetime
 
 from tidemill.contract.document import Document
 from tidemill.contract.os_user import os_user
 from tidemill.ledger.run_increment import read_run_increment
+from tidemill.ledger.run_kinds import Role
 from tidemill.storage import documents
-
-Role = Literal["live", "backfill", "redo", "rebuild", "release", "reject", "reinstate"]
 
 
 class RunRequest(Document):

@@ -22,7 +22,8 @@ from tests.support.spec_text import minimal
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
-from tidemill.ledger.run_request import Role, RunRequest, fix_request
+from tidemill.ledger.run_kinds import Role
+from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, this_process
 from tidemill.toolchain.spark_conf import QUICK_START

@@ -11,7 +11,8 @@ from deltalake import DeltaTable
 
 from tests.support.pipelines.json_pipeline import Flow
 from tidemill.contract.report import Report, Step
-from tidemill.ledger.run_request import Role, RunRequest, fix_request
+from tidemill.ledger.run_kinds import Role
+from tidemill.ledger.run_request import RunRequest, fix_request
 
 WHO = {"by": "ada", "reason": "the sums were wrong"}
 

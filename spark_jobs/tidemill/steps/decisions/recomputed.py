@@ -10,11 +10,12 @@ from tidemill.contract.errors import Refused
 from tidemill.increments.increments import Increments
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import BatchRange, Recomputation, RecomputationKind
+from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember, remember_instead
+from tidemill.ledger.run_kinds import RecomputationKind
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_support import refuse_repeated_keys
 from tidemill.spec.pipeline import Pipeline

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tidemill.increments.increment import Increment
 from tidemill.increments.snapshot import Snapshot
-from tidemill.journal.journal import Event, EventKind
+from tidemill.journal.journal import Event
+from tidemill.ledger.run_kinds import EVENT_OF, EventKind
 from tidemill.publish import swap_order
 from tidemill.storage.run_context import LeasedRun
 
@@ -108,9 +109,7 @@ def _event(increment: Increment, seq: int, run: LeasedRun) -> Event:
 
 
 def _kind(increment: Increment) -> EventKind:
+    recomputation = increment.sealed.recomputation
     if increment.rejection is not None:
         return "reject"
-    if increment.sealed.in_order:
-        return "increment"
-    recomputation = increment.sealed.recomputation
-    return "replace" if recomputation is not None and recomputation.kind == "rebuild" else "swap"
+    return "increment" if recomputation is None else EVENT_OF[recomputation.kind]
