@@ -143,7 +143,7 @@ def open_generation(pipeline: Pipeline, name: str | None = None) -> Generation:
     """
     generation = _read(pipeline, name or generation_of(pipeline))
     try:
-        _prove(pipeline, generation)
+        _verify(pipeline, generation)
     except Refused:
         if not _moved(pipeline, generation):
             raise
@@ -178,23 +178,36 @@ def _moved(pipeline: Pipeline, generation: Generation) -> bool:
     )
 
 
-def _prove(pipeline: Pipeline, generation: Generation) -> None:
-    layout, note, log = pipeline.layout, generation.note, generation.log
-    place = layout.checkpoint(generation.name)
-    written = generation.written
-    planned, committed = generation.planned, generation.committed
-    known = generation.ledger.latest()
+def _verify(pipeline: Pipeline, generation: Generation) -> None:
+    note, log = generation.note, generation.log
     if note is None:
-        if max(written, known) >= 0 or generation.checkpoint.query_id is not None:
-            raise GenerationUnbound(
-                f"{layout.note(generation.name)} is missing, but checkpoint, sink or ledger exist.",
-                remedy="Restore it from a backup; nothing else says that they belong together.",
-                note=layout.note(generation.name),
-            )
+        _verify_unbound(pipeline, generation)
         return
-    _prove_intervals(pipeline, note)
-    _prove_output(pipeline, note)
-    found = generation.checkpoint.query_id
+    _verify_intervals(pipeline, note)
+    _verify_output(pipeline, note)
+    _verify_plans(pipeline, generation)
+    _verify_query(pipeline, generation, note)
+    if isinstance(log, AttemptLog):
+        log.verify_planned(generation.checkpoint.offsets)
+    _verify_ledger(pipeline, generation)
+    _verify_commits(pipeline, generation, note)
+    _verify_sink(pipeline, generation)
+
+
+def _verify_unbound(pipeline: Pipeline, generation: Generation) -> None:
+    layout = pipeline.layout
+    written, known = generation.written, generation.ledger.latest()
+    if max(written, known) >= 0 or generation.checkpoint.query_id is not None:
+        raise GenerationUnbound(
+            f"{layout.note(generation.name)} is missing, but checkpoint, sink or ledger exist.",
+            remedy="Restore it from a backup; nothing else says that they belong together.",
+            note=layout.note(generation.name),
+        )
+
+
+def _verify_plans(pipeline: Pipeline, generation: Generation) -> None:
+    layout, place, log = pipeline.layout, generation.checkpoint.path, generation.log
+    planned, written, committed = generation.planned, generation.written, generation.committed
     if planned < max(written, committed):
         raise CheckpointLost(
             f"{place} has planned batches up to {planned}, but up to {max(written, committed)} are "
@@ -207,15 +220,22 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
             written=written,
             committed=committed,
         )
+
+
+def _verify_query(pipeline: Pipeline, generation: Generation, note: GenerationNote) -> None:
+    place, found = generation.checkpoint.path, generation.checkpoint.query_id
     if found is not None and found != note.query_id:
         raise CheckpointForeign(
             f"{place} belongs to query {found}, not to {note.query_id}.",
-            remedy=f"Restore the checkpoint that {layout.note(generation.name)} names.",
+            remedy=f"Restore the checkpoint that {pipeline.layout.note(generation.name)} names.",
             expected=note.query_id,
             found=found,
         )
-    if isinstance(log, AttemptLog):
-        log.verify_planned(generation.checkpoint.offsets)
+
+
+def _verify_ledger(pipeline: Pipeline, generation: Generation) -> None:
+    place, committed = generation.checkpoint.path, generation.committed
+    known = generation.ledger.latest()
     if known > committed:
         raise LedgerAhead(
             f"{place} ends at batch {committed}, the ledger at {known}: a commit was lost, or the "
@@ -225,6 +245,11 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
             committed=committed,
             ledger=known,
         )
+
+
+def _verify_commits(pipeline: Pipeline, generation: Generation, note: GenerationNote) -> None:
+    place = generation.checkpoint.path
+    planned, committed = generation.planned, generation.committed
     # Continuous epochs are planned ahead of their commits, and dropped at the next start.
     if planned > committed + 1 and not note.continuous:
         raise CommitsLost(
@@ -235,6 +260,11 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
             batch=committed + 1,
             planned=planned,
         )
+
+
+def _verify_sink(pipeline: Pipeline, generation: Generation) -> None:
+    place, log = generation.checkpoint.path, generation.log
+    written, committed = generation.written, generation.committed
     if written < committed:
         raise SinkLost(
             f"{place} has committed batch {committed}, but {log.sink} holds batches up to "
@@ -246,7 +276,7 @@ def _prove(pipeline: Pipeline, generation: Generation) -> None:
         )
 
 
-def _prove_intervals(pipeline: Pipeline, note: GenerationNote) -> None:
+def _verify_intervals(pipeline: Pipeline, note: GenerationNote) -> None:
     born, today = bound_by(note), bound_today(pipeline.spec)
     changes = interval_changes(judge_of(note, pipeline.name), born, today)
     if changes:
@@ -258,7 +288,7 @@ def _prove_intervals(pipeline: Pipeline, note: GenerationNote) -> None:
         )
 
 
-def _prove_output(pipeline: Pipeline, note: GenerationNote) -> None:
+def _verify_output(pipeline: Pipeline, note: GenerationNote) -> None:
     born, today = bound_by(note), bound_today(pipeline.spec)
     judge = judge_of(note, pipeline.name)
     changes = format_changes(judge, born, today)

@@ -73,35 +73,46 @@ def record_batch(
         recomputation: What was asked for.
         place: Where the files are.
         reads: What was read; the last is of batch `made.last`.
-        run_id: The run's id.
-        epoch: The epoch of the lease, or 0.
 
     Raises:
         QueryFailed: in mode update, two rows have the same key, or one has none.
     """
-    pipeline, spec, last = run.pipeline, run.pipeline.spec, reads[-1].batch
+    pipeline, layout, name = run.pipeline, run.layout, place.generation
     files = files_in(pipeline, place)
-    if spec.output.mode is OutputMode.UPDATE:
-        sink = pipeline.layout.sink(place.generation)
+    if pipeline.spec.output.mode is OutputMode.UPDATE:
+        sink = layout.sink(name)
         good = [KeyedFile(sink / f.path, f.partition) for f in files if not f.rejected and f.rows]
-        refuse_irreplaceable(good, planned.rows.schema, spec.output, place.last)
-    layout = pipeline.layout
-    written = (layout.sink(place.generation) / file.path for file in files)
-    sync(with_checksums(written), layout.root)
-    start = Start(
+        refuse_irreplaceable(good, planned.rows.schema, pipeline.spec.output, place.last)
+    sync(with_checksums(layout.sink(name) / file.path for file in files), layout.root)
+    start = _start(run, planned, recomputation, reads[-1].batch)
+    ledger = Ledger(layout, name)
+    documents.put_if_absent(layout.note(name), _note(pipeline, planned, name, start))
+    ledger.start(start)
+    batch = _batch(place, start, reads, files)
+    return documents.put_if_absent(ledger.folder / f"{place.last:06d}.json", batch)
+
+
+def _start(run: RunContext, planned: Plan, recomputation: Recomputation, last: Batch) -> Start:
+    return Start(
         epoch=run.epoch,
         run_id=run.run_id,
         spec_hash=recomputation.spec_hash,
         code_hash=recomputation.code_hash,
         table_schema=planned.table_schema.jsonValue(),
-        produced=place.last - 1,
+        produced=recomputation.last - 1,
         at=run.clock(),
-        written=_written(pipeline),
-        planned=place.last - 1,
+        written=_written(run.pipeline),
+        planned=recomputation.last - 1,
         static=last.static,
-        readings=readings_of(spec),
+        readings=readings_of(run.pipeline.spec),
     )
-    batch = Batch(
+
+
+def _batch(
+    place: BatchRange, start: Start, reads: Sequence[Read], files: tuple[OutputFile, ...]
+) -> Batch:
+    last = reads[-1].batch
+    return Batch(
         generation=place.generation,
         batch=place.last,
         offsets=last.offsets,
@@ -114,18 +125,12 @@ def record_batch(
         watermark_before_ms=last.watermark_before_ms,
         watermark_after_ms=last.watermark_after_ms,
         static=last.static,
-        start=run.epoch,
-        run_id=run.run_id,
-        spec_hash=recomputation.spec_hash,
-        code_hash=recomputation.code_hash,
+        start=start.epoch,
+        run_id=start.run_id,
+        spec_hash=start.spec_hash,
+        code_hash=start.code_hash,
         committed=start.at,
     )
-    ledger = Ledger(pipeline.layout, place.generation)
-    documents.put_if_absent(
-        pipeline.layout.note(place.generation), _note(pipeline, planned, place.generation, start)
-    )
-    ledger.start(start)
-    return documents.put_if_absent(ledger.folder / f"{place.last:06d}.json", batch)
 
 
 def files_in(pipeline: Pipeline, place: BatchRange) -> tuple[OutputFile, ...]:
