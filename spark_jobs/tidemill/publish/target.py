@@ -6,9 +6,8 @@ that has the members `find` and `apply`, and is named in the spec as
     publish: [{kind: delta}, {kind: python, target: "<module>:<Class>", options: {…}}]
 
 It is made again for each publish, with `options` as a mapping and the keyword arguments `pipeline`
-(its name), `epoch` (of the lease) and `say` (takes a line for the task log). A kind that Tidemill
-brings along is a file `publish/<kind>_target.py`, a model in `contract/targets.py` and a line in
-`publish/targets.py`.
+(its name), `epoch` (of the lease) and `say` (takes a line for the task log). How to add a kind that
+Tidemill brings along is in `docs/adding-a-target.md`.
 
 What `Event.kind` says is how its rows change the target: those of an `increment` come after what is
 there, a `reject` has none and only moves the head on, those of a `swap` take the place of the rows
