@@ -55,7 +55,6 @@ def approve(pipeline: Pipeline, context: Context, answer: Mapping[str, Any]) -> 
     """Keep a person's yes beside the run, where its doctor looks for it.
 
     Args:
-        pipeline: The pipeline that the question is about.
         context: The asking task's context.
         answer: As Airflow's approval operator gives it.
 

@@ -20,7 +20,6 @@ class ChildStep:
     """One step of one run.
 
     Args:
-        step: The step's name.
         run_id: Airflow's.
         secrets: Its connections, as `connection_variables` gives them.
         command: Gives the command line for step, pipeline's name and run id.

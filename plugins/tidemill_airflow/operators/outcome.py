@@ -21,7 +21,6 @@ class ReportWatch:
 
     Args:
         run_folder: `Layout.run(run_id)`.
-        step: The step's name.
     """
 
     def __init__(self, run_folder: Path, step: Step) -> None:
@@ -48,7 +47,6 @@ def conclude(step: Step, report: Report | None, exit_code: int | None) -> dict[s
     """End the task as the report says.
 
     Args:
-        step: The step's name.
         report: What it left, or None where it left nothing.
         exit_code: The exit code of its process; None where it is unknown.
 

@@ -112,11 +112,7 @@ def starter(context: Context) -> str:
 
 
 def in_words(request: RunRequest, timezone: str) -> str:
-    """A request as a sentence, for the log and for the approver.
-
-    Args:
-        timezone: The timezone of the spec.
-    """
+    """A request as a sentence, for the log and for the approver."""
     said = f"dry run of a {request.role}" if request.dry_run else str(request.role)
     if request.increment is not None:
         said += f" of increment {request.increment:06d}"

@@ -26,7 +26,6 @@ class FrozenSettings:
 
     Args:
         partition_by: Column and expression, in the order of directories.
-        format: The format of the files.
         keys: By which rows replace each other.
         writes: What its batches leave.
     """

@@ -91,7 +91,6 @@ class Judge:
         """A change that needs a new generation.
 
         Args:
-            field: The field of the spec or the plan.
             was: When the generation was born.
             now: Today.
             means: What would come of it.
@@ -133,7 +132,6 @@ def refuse(changes: Sequence[Change], generation: str, spec_file: Path) -> None:
 
     Args:
         changes: All since its birth.
-        generation: Such as `live-0001`.
         spec_file: For the message.
 
     Raises:

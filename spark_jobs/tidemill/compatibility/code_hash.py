@@ -14,7 +14,6 @@ def hash_of_code(content: bytes, suffix: str, without: Collection[str] = ()) -> 
     """The hash of code, whatever its layout.
 
     Args:
-        content: The content of the file.
         suffix: `.py`; anything else is taken as it is.
         without: Functions and classes of its top level that are left out.
     """

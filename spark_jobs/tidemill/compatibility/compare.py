@@ -33,7 +33,6 @@ class Born:
     Args:
         pipeline: Today's.
         fingerprint: The snapshot of the same.
-        spec: The spec of the fingerprint.
     """
 
     pipeline: Pipeline

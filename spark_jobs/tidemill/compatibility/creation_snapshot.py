@@ -89,7 +89,6 @@ class CreationSnapshot(Document):
 
     Attributes:
         query_id: As in the note that it belongs to.
-        spec_hash: The spec hash of the whole spec.
         code_hash: The hash of the transform's code.
         spec: With its variables replaced, without what is at its default.
         code: The transform's file.

@@ -44,7 +44,6 @@ class StateVariable(FrozenModel):
 
     Attributes:
         kind: `value`, `list` or `map`.
-        key: The key of a map.
         ttl: Whether it is forgotten after a time.
     """
 
@@ -88,7 +87,6 @@ class PlanShape(FrozenModel):
     Attributes:
         operators: Those with state, in the order in which rows pass them.
         filters: What rows must hold.
-        columns: The columns of the result.
         others: All else that has no state, such as unions and joins with static inputs.
         functions: Python functions by name, with the hashes of their code.
     """

@@ -25,11 +25,6 @@ class SourceReturned(Refused):
 def verify_sources(layout: Layout, generation: str, spec: Spec, batches: Sequence[Batch]) -> None:
     """Compare the spec's sources with those that were read.
 
-    Args:
-        generation: Such as `live-0001`.
-        spec: Today's.
-        batches: All of the generation, in order.
-
     Raises:
         SourceChanged: rows of one source would mean something else than before.
         SourceReturned: rows of one source would be read again.

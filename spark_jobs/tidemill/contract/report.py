@@ -36,7 +36,6 @@ class Report(Document):
     Attributes:
         pipeline: Its name.
         run_id: Airflow's run id, or the one `tidemill run` made.
-        step: The step's name.
         outcome: How it ended; `waiting` is a passed increment behind a held one,
             `needs_spark` a gate that was told to start no JVM.
         reason: One sentence for the task log.

@@ -61,9 +61,7 @@ def infer(
 
     Args:
         session: Any.
-        format: The format of the files.
         options: For Spark's reader.
-        paths: The paths of the files.
     """
     by = FORMATS[format].infers_by
     if by is not None:

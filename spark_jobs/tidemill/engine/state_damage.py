@@ -29,8 +29,6 @@ def explain_state(pipeline: Pipeline, generation: str, failure: TidemillError) -
     """A failed query's error, or that its state is damaged if that is why.
 
     Args:
-        pipeline: The pipeline of the failed query.
-        generation: Such as `live-0001`.
         failure: What Spark said.
     """
     checkpoint = pipeline.layout.checkpoint(generation)

@@ -44,8 +44,6 @@ def state_rows(
 
     Args:
         session: To read with.
-        layout: The pipeline's layout.
-        generation: Such as `live-0001`.
         operator: Which.
         limit: Most rows of each part.
 

@@ -36,7 +36,6 @@ class Footer:
     Args:
         rows: In the file.
         size: The size of the file, in bytes.
-        uncompressed_bytes: The uncompressed bytes of all its row groups.
         schema: As Arrow.
         null_counts: Flat column -> its nulls, None where a row group does not say. Columns inside
             structs, lists and maps are in none of these three.

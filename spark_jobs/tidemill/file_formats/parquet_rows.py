@@ -18,7 +18,6 @@ def row_chunks(
     """The rows of a file in their order, with exactly the columns of a schema.
 
     Args:
-        path: The file's path.
         partition: Partition column -> value as it is in the directory's name, None for null.
         schema: What to read; a column that neither file nor directory has is null.
     """

@@ -121,7 +121,6 @@ class FormatReader:
         """The rows and bytes of a file of the sink.
 
         Args:
-            path: The file's path.
             written: How Spark wrote it.
 
         Raises:
@@ -146,7 +145,6 @@ class FormatReader:
         """Why each row of a file of rejected rows was rejected, and what it was.
 
         Args:
-            path: The file's path.
             written: How Spark wrote it.
         """
         return pa.array(map(_typed, self._rejects(path, written)), REJECT_TYPE)

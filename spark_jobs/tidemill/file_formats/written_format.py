@@ -12,7 +12,6 @@ class WriteFormat(FrozenModel):
     """Format and options of the file sink.
 
     Attributes:
-        format: The format of the files.
         options: The options of Spark's writer, as text.
     """
 

@@ -91,8 +91,6 @@ def begin_build(
 
     Args:
         pipeline: The pipeline, with today's spec and code.
-        kind: The kind of the generation.
-        run_id: The run's id.
         excludes: Files to leave out; those of the first try stay.
         epoch: Epoch of the pipeline's lease; 0 where the run does not hold it.
     """
@@ -161,9 +159,6 @@ def left_out(pipeline: Pipeline) -> Excluded:
 
     The first generation has read what was excluded before it was; only those that read input again
     meet it again.
-
-    Args:
-        pipeline: The pipeline.
     """
     generation = generation_of(pipeline)
     if generation == FIRST_GENERATION or not generation.startswith(LIVE):

@@ -75,7 +75,6 @@ def without(layout: Layout, recomputation: Recomputation) -> Excluded:
     """The input that a recomputation leaves out.
 
     Args:
-        layout: The pipeline's layout.
         recomputation: It excludes files, and counts the increments that it reinstates.
     """
     known = excluded(Snapshot(layout), recomputation.reinstates)

@@ -21,8 +21,6 @@ class NetFile(FrozenModel):
         path: Relative to the increment's folder.
         size: In bytes.
         rows: In it.
-        uncompressed_bytes: The uncompressed bytes of all its row groups.
-        sha256: The sha256 of its content.
     """
 
     path: str
@@ -135,7 +133,6 @@ def hash_of_files(batches: Iterable[Batch], net: Iterable[NetFile] | None = None
     """The hash of what was written: path, size and rows of every file, in a fixed order.
 
     Args:
-        batches: The batches of the increment.
         net: What their rows were merged into, with the hash of its content.
     """
     lines = sorted(

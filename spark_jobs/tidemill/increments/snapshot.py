@@ -21,9 +21,6 @@ class Snapshot:
     reads a new one where another process may have written since: after it has taken the lease, and
     after a computation that did not hold the lease.
 
-    Args:
-        layout: The pipeline's layout.
-
     Attributes:
         events: The events of the journal that count, in order.
         last_seq: The number of the last event, withdrawn or not; 0 for an empty journal.

@@ -29,7 +29,6 @@ class IncrementStatus(FrozenModel):
         engine: The engine that judged.
         reasons: Why it was held.
         behind: The increment that must go out before this one can; None if none is in the way.
-        run_id: The run id of the run that sealed it.
         released_by: Who released it, None where no person did.
         release_reason: Why.
         place: Where its files are: elsewhere, if it was computed again.

@@ -18,9 +18,7 @@ class Event(Document):
     Attributes:
         kind: `increment` adds the rows of the next batches, `reject` says that they never come,
             `swap` puts rows in the place of whole partitions, `replace` in the place of all.
-        generation: The generation of its batches.
         first: The first of them; of a swap 0.
-        last: The last of them.
         files: Where its files are, if not in these batches.
         recomputation: Why it is not a run of live batches; None where it is one.
         rejection: Who decided a `reject`, and why.

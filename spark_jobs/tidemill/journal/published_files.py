@@ -40,7 +40,6 @@ class PublishedFiles(Document):
         seq: Its number in the journal.
         kind: How the files stand to earlier ones.
         removes: The paths of earlier lists' files that do not count any more.
-        files_hash: The files hash of the event.
         table_schema: The columns with the partitions, as Spark's JSON schema.
         epoch: The epoch of the lease it was written under.
     """
@@ -72,7 +71,6 @@ def files_now(layout: Layout, upto: int | None = None) -> list[PublishedFile]:
     """The files that consumers read, in the order in which they were published.
 
     Args:
-        layout: The pipeline's layout.
         upto: The last event to look at; None for all.
     """
     found: dict[str, PublishedFile] = {}

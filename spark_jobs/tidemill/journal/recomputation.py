@@ -34,7 +34,6 @@ class Recomputation(FrozenModel):
             the same partitions conflicts with it.
         partitions: The partitions that are removed when it goes out; None for none.
         code_hash: The hash of the transform's code.
-        spec_hash: The spec hash of the spec.
         replaces_rejects_of: Origins (files, or topic/partition/offset) whose rejected rows without
             a partition are replaced too; None where such rows stay as they are.
         by: The person, as they say.

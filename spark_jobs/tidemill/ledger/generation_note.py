@@ -33,7 +33,6 @@ class GenerationNote(Document):
         sink: The sink directory that belongs to it; Spark's log holds absolute paths.
         writes: What its batches leave there: files of Spark's file sink, attempts with a manifest
             (modes without a file sink), or nothing (a sink of Spark's own).
-        format: The format of the file sink's files.
         mode: The output mode.
         keys: In mode `update` the columns that tell its rows apart.
         continuous: Whether its batches are the epochs of a continuous query.
@@ -43,7 +42,6 @@ class GenerationNote(Document):
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
         timezone: In which partition expressions cut dates.
-        spec_hash: The spec hash of the whole spec.
         code_hash: The hash of the transform's code.
         born: UTC.
         root: The identity of the root that it was born in (`ledger.root_identity`).

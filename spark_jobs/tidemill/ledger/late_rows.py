@@ -72,12 +72,7 @@ class LateTotal(FrozenModel):
 
 
 class LateLog:
-    """The late rows of one generation.
-
-    Args:
-        layout: The pipeline's layout.
-        generation: Such as `live-0001`.
-    """
+    """The late rows of one generation."""
 
     def __init__(self, layout: Layout, generation: str) -> None:
         self.folder = layout.ledger(generation) / "late"

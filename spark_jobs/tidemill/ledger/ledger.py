@@ -51,8 +51,6 @@ class Ledger:
     """The ledger of one generation.
 
     Args:
-        layout: The pipeline's layout.
-        generation: Such as `live-0001`.
         inspect: Gets what a batch has read before it is written down, and refuses what may not be.
     """
 

@@ -59,8 +59,6 @@ class Losses:
     """The losses of one source.
 
     Args:
-        layout: The pipeline's layout.
-        generation: Such as `live-0001`.
         source: Its name in the spec.
     """
 

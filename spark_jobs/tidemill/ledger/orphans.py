@@ -26,10 +26,6 @@ class Orphans(FrozenModel):
 def read_orphans(layout: Layout, generation: str) -> Orphans | None:
     """Count the orphans of a generation; reads its sink's whole log and lists its folder.
 
-    Args:
-        layout: The pipeline's layout.
-        generation: Such as `live-0001`.
-
     Returns:
         None while a batch is unfinished, as it cannot be told its files from orphans then.
 

@@ -25,7 +25,6 @@ class RunningQuery(Document):
 
     Attributes:
         pipeline: Its name.
-        run_id: The run id of the run that started it.
         query_id: Spark's, which stays with the checkpoint.
         query_run_id: Spark's, of this start.
         process: Where it runs.
@@ -59,12 +58,7 @@ class RunningQuery(Document):
 
 
 class Running:
-    """The place of one run's query among those that run.
-
-    Args:
-        layout: The pipeline's layout.
-        run_id: The run's id.
-    """
+    """The place of one run's query among those that run."""
 
     def __init__(self, layout: Layout, run_id: str) -> None:
         name = quote(run_id, safe="+:")

@@ -25,7 +25,6 @@ def spec_as_read(spec: Spec, readings: dict[str, Reading]) -> Spec:
     """A spec whose sources are read as they were.
 
     Args:
-        spec: Today's.
         readings: How a start read each source; a source that is missing is read as today.
     """
     sources = {

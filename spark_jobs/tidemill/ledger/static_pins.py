@@ -44,8 +44,6 @@ class StaticPin(FrozenModel):
     Attributes:
         kind: The kind of the static input, as in the spec.
         identity: The name of the copy's folder: the same for the same content.
-        files: The files of the copy.
-        version: The version of a Delta table.
         rows: Where they were counted.
         table_schema: The copy's schema as Spark's JSON, where the spec names no columns.
     """

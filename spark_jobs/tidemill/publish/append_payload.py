@@ -25,7 +25,6 @@ def append_payload(
     """The rows that an event adds to every target.
 
     Args:
-        batches: The batches of the event.
         audited: All their files.
         generation: The generation that the rows belong to.
         note: The note of the generation that wrote them.

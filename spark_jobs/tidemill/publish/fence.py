@@ -28,7 +28,6 @@ def fenced_out(layout: Layout, where: str, epoch: int, fence: int) -> LeaseLost:
     """The error of a writer that is refused.
 
     Args:
-        layout: The pipeline's layout.
         where: What it was to write to.
         epoch: The one that it holds.
         fence: The newest that has written there.

@@ -27,12 +27,7 @@ from tidemill.storage.lease import Lease
 
 @dataclass(frozen=True)
 class FilesTarget:
-    """The lists of one pipeline.
-
-    Args:
-        layout: The pipeline's layout.
-        epoch: The epoch of the writer's lease.
-    """
+    """The lists of one pipeline."""
 
     layout: Layout
     epoch: int

@@ -45,14 +45,12 @@ def write_net_payload(
     """Merge the good rows of an increment's batches.
 
     Args:
-        ledger: The generation's ledger.
         batches: The batches of the increment, in order.
         folder: The increment's folder; the files are in a directory of it, which nothing
             reads before `sealed.json` names it.
         mode: `update` or `complete`.
         keys: By which a row replaces another, in mode `update`.
         partition_by: The partition columns, which the files hold like any other.
-        epoch: The epoch of the writer's lease.
 
     Returns:
         The files, each whole on disk; none where no row changed.

@@ -24,7 +24,6 @@ class Outgoing:
 
     Args:
         event: The event.
-        epoch: The epoch of the writer's lease.
     """
 
     def __init__(self, pipeline: Pipeline, event: Event, epoch: int) -> None:

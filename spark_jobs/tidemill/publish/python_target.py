@@ -22,8 +22,6 @@ class PythonTarget:
 
     Args:
         given: The target in the spec.
-        pipeline: The pipeline.
-        epoch: The epoch of the writer's lease.
         log: Gets lines for the task log.
     """
 

@@ -15,7 +15,6 @@ def targets_of(pipeline: Pipeline, epoch: int, log: Log) -> list[Target]:
     """A pipeline's targets, the head target first.
 
     Args:
-        pipeline: The pipeline.
         epoch: The epoch of the lease that its caller holds.
         log: Gets lines for the task log.
     """

@@ -34,7 +34,6 @@ def conflicting_event(
     """The first event whose rows a swap would remove; None where it may be added to the journal.
 
     Args:
-        layout: The pipeline's layout.
         recomputation: The recomputation that the swap publishes.
         events: The events before the swap, in order.
     """
@@ -85,7 +84,6 @@ def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
     """Whether an event added rows to some partitions or removed rows there, or may have done so.
 
     Args:
-        layout: The pipeline's layout.
         event: An event of the pipeline's journal.
         partitions: The partitions.
     """

@@ -67,7 +67,6 @@ def verify_target(pipeline: Pipeline, name: str) -> None:
     """Prove one target, or the rejected table.
 
     Args:
-        pipeline: The pipeline of the target.
         name: The target's, or `rejected`.
 
     Raises:

@@ -21,8 +21,6 @@ def withdraw_overtaken(run: LeasedRun, snapshot: Snapshot, targets: Sequence[Tar
     """Withdraw every event that came too late and that no target has applied.
 
     Args:
-        pipeline: The pipeline of the journal.
-        targets: The pipeline's targets.
         run: The run; its log gets a line for each of them.
         snapshot: Read under the lease; it is read again after an event was withdrawn.
 
@@ -63,10 +61,7 @@ def withdraw_event(run: LeasedRun, event: Event, *, reason: str, by: str = "") -
     """Take an event out of the journal that no target has.
 
     Args:
-        pipeline: The pipeline of the journal.
         event: The event.
-        lease: Held by the caller.
-        run_id: The run's id.
         reason: Why.
         by: The person; empty where it came too late.
 

@@ -33,7 +33,6 @@ class Origin(FrozenModel):
     Attributes:
         rows: That a written file holds; None for one that was read.
         rejected: Whether a written file holds rejected rows.
-        run_id: The run id of the run that made the batch.
         increment: That holds the batch; None until it is sealed.
         now: Where an input file is now, as it may have been archived; None where it is gone or
             is another, and for one that was written.

@@ -98,7 +98,6 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
     """The status of a pipeline; one that never ran has no batches.
 
     Args:
-        layout: The pipeline's layout.
         targets: Their names, as the spec has them.
 
     Raises:

@@ -92,11 +92,7 @@ class OpenSource(Generic[SourceSpec]):
         """
 
     def record_query(self, run: LeasedRun, result: ProbeResult) -> None:
-        """Write down what a query is about to read.
-
-        Args:
-            result: The result of a probe under the lease.
-        """
+        """Write down what a query is about to read."""
 
     def verify_query(self, generation: str) -> None:
         """After a query: verify that the source is still the one that the query began with.

@@ -46,7 +46,6 @@ def unread(layout: Layout, generation: str, published: InputPart) -> InputPart:
     """The part of some input that a generation has not read.
 
     Args:
-        layout: The pipeline's layout.
         generation: The one that is to take over.
         published: What the live one has published.
     """

@@ -48,7 +48,6 @@ def plan_empty(folder: Path, last: int, watermark_ms: int, timestamp_ms: int) ->
     Args:
         folder: The checkpoint's `offsets`.
         last: The last batch that was planned; it is committed.
-        watermark_ms: The watermark of the new one.
         timestamp_ms: Its own time.
 
     Raises:

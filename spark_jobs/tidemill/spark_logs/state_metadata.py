@@ -44,11 +44,7 @@ class StateOperator(FrozenModel):
 
 
 def state_operators(layout: Layout, generation: str) -> list[StateOperator]:
-    """The operators of a generation, in the order of their numbers.
-
-    Args:
-        generation: Such as `live-0001`.
-    """
+    """The operators of a generation, in the order of their numbers."""
     folder = layout.checkpoint(generation) / "state"
     entries = folder.iterdir() if folder.is_dir() else ()
     numbers = sorted(int(entry.name) for entry in entries if entry.name.isdecimal())

@@ -43,12 +43,12 @@ class BaseStatic(Model):
 
     @property
     def as_source(self) -> FileSource | None:
-        """The files as a source, which is listed in the same way; None where they are none."""
+        """The files as a source, which is listed in the same way; None where they are not one."""
         return None
 
     @property
     def reads_pipeline(self) -> str | None:
-        """The pipeline whose published table it is; None where it is no such table."""
+        """The pipeline whose published table it is; None where it is not a such table."""
         return None
 
 

@@ -69,7 +69,6 @@ def judge_own(run: LeasedRun, snapshot: Snapshot, number: int) -> Ended:
 
     Args:
         run: The run that judges it.
-        number: The increment's number.
     """
     event = snapshot.event_of.get(number)
     if event is not None:

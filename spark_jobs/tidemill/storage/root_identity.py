@@ -156,7 +156,6 @@ def verify_born_here(layout: Layout, root_id: str | None, note: Path) -> None:
     """Prove that a generation was born in this root, and not copied from another one.
 
     Args:
-        layout: The pipeline's layout.
         root_id: What the generation's note says; None where it was born before roots had one.
         note: Where that stands.
 

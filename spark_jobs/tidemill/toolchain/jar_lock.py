@@ -21,7 +21,6 @@ class Jar:
 
     Args:
         module: What Maven calls it.
-        sha256: The sha256 of the file.
         asked_for: Whether we name it; else it came along with one that we name.
     """
 

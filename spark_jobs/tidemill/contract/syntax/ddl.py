@@ -35,11 +35,7 @@ class DdlType:
 
     Args:
         name: In lower case, one for each type: `integer` is `int`, `varchar` is `string`.
-        precision: The precision of a decimal.
-        scale: The scale of a decimal.
-        fields: The fields of a struct.
         items: The items of an array, or the values of a map.
-        keys: The keys of a map.
     """
 
     name: str

@@ -84,7 +84,6 @@ class Lateness:
     Args:
         session: To read with.
         run: The run; its log gets a line for each batch that has late rows, or may have.
-        ledger: The generation's ledger.
     """
 
     session: SparkSession
@@ -185,8 +184,6 @@ def late_rows(transformed: DataFrame, rule: Rule, watermark_ms: int) -> DataFram
 
     Args:
         transformed: What the transform made of a batch's input, as a batch.
-        rule: The rule of the same transform's stream.
-        watermark_ms: The watermark of the batch before.
 
     Raises:
         NotTellable: the transform makes something else of a batch than of a stream.

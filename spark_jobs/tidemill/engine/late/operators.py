@@ -126,7 +126,6 @@ def without_state(plan: Any, rule: Rule, catalyst: Catalyst, places: Iterator[in
 
     Args:
         plan: The part.
-        rule: The rule of the stream.
         places: The places of the candidates in the part, in order.
     """
     below = candidates(plan)

@@ -21,9 +21,6 @@ class MetricRefused(SpecError):
 def observed(result: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The same rows, over which the spec's metrics are computed as they pass.
 
-    Args:
-        result: The result of the transform.
-
     Raises:
         MetricRefused: one of them is not an aggregate of the result's columns.
     """

@@ -44,9 +44,7 @@ class DryRun:
     """The effect that a backfill would have.
 
     Args:
-        extent: The partitions.
         inputs: Files and ranges of records that were read.
-        input_bytes: The input bytes of the files.
         input_rows: Rows read; None where the ledger does not know.
         skipped: Inputs that the lateness bound let it pass over.
         rows: Good ones.
@@ -75,7 +73,6 @@ def dry_run(
 
     Args:
         recomputation: As for `recompute`.
-        extent: The partitions.
 
     Raises:
         Refused: as `recompute`.

@@ -44,9 +44,7 @@ class Windows:
     """Windows in microseconds since the epoch.
 
     Args:
-        length: The length of each.
         slide: From the start of one to that of the next.
-        offset: The offset of their starts.
     """
 
     length: int
@@ -81,12 +79,7 @@ def windows_of(transformed: DataFrame) -> list[Windows]:
 
 
 def times_of_rows(extent: Extent, windows: list[Windows]) -> tuple[datetime, datetime] | None:
-    """The event times of the rows that go into some partitions; None where they are of all times.
-
-    Args:
-        extent: The partitions.
-        windows: The transform's windows.
-    """
+    """The event times of the rows that go into some partitions; None where they are of all times."""
     if extent.start is None or extent.end is None:
         return None
     if not extent.of_windows:
@@ -103,8 +96,6 @@ def refuse_not_final(
 
     Args:
         pipeline: For the delay of its watermarks.
-        extent: The partitions.
-        windows: The transform's windows.
         watermark_ms: The watermark of the last batch that counts, in milliseconds since the epoch.
 
     Raises:

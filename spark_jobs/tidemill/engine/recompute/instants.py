@@ -38,7 +38,6 @@ class Between(NamedTuple):
     """Partitions, and the stretch of time that they are.
 
     Args:
-        values: The values of each.
         first: The first instant of it; None where they are not one stretch, such as all Mondays.
         until: The first instant after it.
     """

@@ -51,7 +51,6 @@ class Recomputed:
         rows: Good ones.
         rejected: Rejected ones.
         inputs: Files and ranges of records that were read.
-        input_bytes: The input bytes of the files.
         input_rows: Rows read; None where the ledger does not know.
         skipped: Inputs that the lateness bound let it pass over.
     """

@@ -16,7 +16,6 @@ class Spending:
     """The input that a run has used since its query started.
 
     Args:
-        budget: The budget of the spec.
         ledger: The generation's ledger, complete; the query's follower writes on.
     """
 

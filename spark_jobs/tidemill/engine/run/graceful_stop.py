@@ -31,7 +31,6 @@ class Brake:
     lock held: PySpark gives each Python thread one of the JVM, to which the lock belongs.
 
     Args:
-        session: The query's.
         query: That runs.
         due: Why the query is to end, or None; asked after each batch, and some times a second. It
             may wait before it answers, but not after the event it is given.

@@ -31,7 +31,6 @@ def listening(session: SparkSession, run: RunContext) -> Iterator[None]:
     """Let the spec's listeners hear of one pipeline's query while the context lasts.
 
     Args:
-        session: The query's.
         run: The run; its log gets a line where a listener fails, which never fails the query.
 
     Raises:

@@ -23,7 +23,6 @@ def operator_of(node: Any, texts: Texts, session: SparkSession) -> Operator:
     """The shape of an operator.
 
     Args:
-        node: The node of an optimised plan.
         texts: The expressions of its inputs.
     """
     if kind(node) == "Join":

@@ -92,8 +92,6 @@ def bare(
 
     Args:
         session: To build it with.
-        name: The name of the source or static input.
-        schema: The schema of its rows.
         streaming: Whether it is a source.
     """
     return empty_frame(session, schema, {INPUT: name}, streaming=streaming)

@@ -46,9 +46,7 @@ def write(
 
     Args:
         session: That the query is started in.
-        writer: The writer of the query.
         run: The run; its lease is checked before a manifest is put.
-        generation: Such as `live-0001`.
     """
     return writer.foreachBatch(Attempts(session, run, generation))
 
@@ -60,7 +58,6 @@ class Attempts:
     Args:
         session: That the query was started in; a batch comes with a copy of it.
         run: The run, which holds the lease for as long as the query runs.
-        generation: Such as `live-0001`.
     """
 
     session: SparkSession

@@ -32,7 +32,6 @@ def refuse_irreplaceable(
 
     Args:
         files: That hold them.
-        schema: The schema of the batch.
         output: The spec's.
         batch: Its id, for messages.
 

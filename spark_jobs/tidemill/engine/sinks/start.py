@@ -19,7 +19,6 @@ def start(plan: Plan, run: LeasedRun, generation: str, trigger: StreamTrigger) -
 
     Args:
         plan: The rows.
-        generation: Such as `live-0001`.
         run: The run; what it writes carries the epoch of its lease.
         trigger: When it takes its batches.
     """

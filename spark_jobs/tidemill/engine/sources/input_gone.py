@@ -12,7 +12,7 @@ MOST_NAMED = 20
 
 
 class InputGone(Refused):
-    """What a batch read cannot be read again as it was; carries `source` and `batch`."""
+    """A batch's input cannot be read again as it was; carries `source` and `batch`."""
 
 
 def batch_gone(name: str, batch: Batch, why: str) -> InputGone:

@@ -170,7 +170,7 @@ def _record_column(kind: str, source: KafkaSource) -> Column:
 
 
 def _spans(ranges: Iterable[Range]) -> list[tuple[Offsets, Offsets]]:
-    """As few reads as can be: each takes one range of every partition."""
+    """Joins offsets into as few reads as possible, each with one range per partition."""
     rounds: list[dict[tuple[str, int], Range]] = []
     for one in joined(ranges):
         place = (one.topic, one.partition)

@@ -16,7 +16,6 @@ def read_again(
     """The rows of a batch's input by source, with the schemas of the streams.
 
     Args:
-        ledger: The ledger of the batch's generation.
         batch: The committed batch.
         before: The batch before it; None for the first.
 

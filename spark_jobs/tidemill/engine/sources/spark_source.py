@@ -58,7 +58,6 @@ class SparkSource(Generic[SourceSpec]):
         """The rows that a committed batch has read, with the schema of the stream.
 
         Args:
-            ledger: The ledger of the batch's generation.
             before: The batch before it; None for the first.
 
         Raises:
@@ -73,7 +72,7 @@ class SparkSource(Generic[SourceSpec]):
         """The rows of a part of the published input, with the schema of the stream.
 
         Args:
-            files: Files where they lie now, each as it was when it was read.
+            files: Files where they are now, each as it was when it was read.
             ranges: Ranges of records, in the order in which they were read.
 
         Raises:

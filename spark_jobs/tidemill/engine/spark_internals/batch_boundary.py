@@ -21,7 +21,6 @@ class BatchBoundary:
     """Waits for the end of batches, and cuts a query off from its sources.
 
     Args:
-        session: The query's.
         query: That runs in batches.
     """
 

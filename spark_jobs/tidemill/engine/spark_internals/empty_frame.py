@@ -20,7 +20,6 @@ def empty_frame(
 
     Args:
         session: The session that builds it.
-        schema: The schema of its rows.
         metadata: The metadata of each column, in place of the schema's.
         streaming: Whether Spark takes it for a stream.
     """

@@ -26,7 +26,6 @@ class KnownBatches:
 
     Args:
         ledger: The ledger that holds the batches.
-        note: The generation's note.
     """
 
     ledger: Ledger

@@ -28,7 +28,6 @@ def file_repairs(ledger: Ledger, note: GenerationNote) -> Iterator[Repair]:
 
     Args:
         ledger: The ledger that holds the batches.
-        note: The generation's note.
 
     Raises:
         EntryUnknown: something of it cannot be rewritten.

@@ -39,8 +39,6 @@ class Tail:
     """The batches after the last that the ledger knows.
 
     Args:
-        ledger: The generation's ledger.
-        note: The generation's note.
         file_sources: The names of the sources that keep a log of their files.
     """
 

@@ -32,12 +32,9 @@ class Head:
     """The head of a table.
 
     Args:
-        generation: The generation of the last batch.
         last_batch: The last that is in the table, -1 for none.
         seq: The seq of the last event, in the journal.
         epoch: The newest that wrote.
-        files_hash: The files hash of the last event.
-        run_id: The run id of the last event.
     """
 
     pipeline: str

@@ -46,8 +46,6 @@ class DatabaseTarget(ABC):
 
     Args:
         given: The target in the spec.
-        layout: The pipeline's layout.
-        epoch: The epoch of the writer's lease.
         log: Gets lines for the task log.
     """
 

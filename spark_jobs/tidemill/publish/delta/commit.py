@@ -45,7 +45,6 @@ def properties(
     """What every commit of ours carries: the lease's epoch, where it came from, and what counts it.
 
     Args:
-        epoch: The epoch of the writer's lease.
         metadata: For the table's history.
         counted: The application transactions that count the event.
         exactly: Whether to commit on the loaded version only. If not, delta-rs commits on a
@@ -88,7 +87,6 @@ def compare_and_commit(
 
     Args:
         path: The table's root.
-        turn: The turn of the event to commit.
         epoch: The epoch of the lease that the writer holds.
         commit: Does it, on the very snapshot that was compared; raises `SnapshotStale` if it had
             to change the table first.

@@ -29,7 +29,6 @@ class DeltaPosition:
     """The position of an event relative to a Delta table.
 
     Args:
-        layout: The pipeline's layout.
         event: The event.
     """
 

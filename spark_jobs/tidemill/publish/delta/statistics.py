@@ -27,7 +27,6 @@ def delta_statistics(footer: Footer, columns: Collection[str]) -> str:
     """The `stats` of an add action, as JSON.
 
     Args:
-        footer: The footer of the file.
         columns: The table's own columns, without partitions; others in the file are left out, and
             one that the file lacks reads as null.
     """

@@ -42,7 +42,6 @@ def check_file(path: Path, footer: Footer, schema: Schema, partitions: Collectio
     """Prove that a file holds exactly the columns of the code that wrote it.
 
     Args:
-        path: The file's path.
         footer: Its footer.
         schema: By the ledger, with partition columns.
         partitions: The columns that files do not hold.
@@ -82,7 +81,6 @@ def new_columns(table: Schema, offered: Schema, *, missing_allowed: bool = False
 
     Args:
         table: The table's schema.
-        offered: The offered of the rows.
         missing_allowed: Whether columns of the table may be missing in the rows.
 
     Raises:

@@ -35,12 +35,7 @@ LISTS = {"replaces_rejects_of", "excludes"}
 
 @dataclass(frozen=True)
 class DeltaTarget:
-    """The published table of one pipeline.
-
-    Args:
-        layout: The pipeline's layout.
-        epoch: The epoch of the writer's lease.
-    """
+    """The published table of one pipeline."""
 
     layout: Layout
     epoch: int

@@ -89,7 +89,6 @@ class _Replaced:
 
     Args:
         partitions: The partitions of the rows; None for rows without one.
-        origins: The origins of rows without a partition.
         increments: That it was computed after.
     """
 

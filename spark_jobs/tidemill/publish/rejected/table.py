@@ -46,12 +46,7 @@ class RejectedWithoutReason(Refused):
 
 @dataclass(frozen=True)
 class RejectedTable:
-    """The rejected rows of one pipeline.
-
-    Args:
-        layout: The pipeline's layout.
-        epoch: The epoch of the writer's lease.
-    """
+    """The rejected rows of one pipeline."""
 
     layout: Layout
     epoch: int

@@ -34,7 +34,6 @@ def problems_of_vanished(
     Args:
         name: The source's.
         source: How the spec rates it.
-        scan: The scan of its directory.
         layout: The pipeline's layout; its starts say which files were to be put away.
     """
     if source.vanished is Rating.IGNORE or source.cleanSource != "off" or not scan.gone:

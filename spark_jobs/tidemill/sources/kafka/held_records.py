@@ -34,7 +34,6 @@ def verify_records(
 
     Args:
         generation: That read it.
-        name: The name of the source.
         ranges: What was read.
         environ: For the connection.
 

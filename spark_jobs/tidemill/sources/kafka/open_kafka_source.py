@@ -1,6 +1,6 @@
 """A Kafka source without a JVM: what its topics hold, and what surrounds a query that reads them.
 
-What is written down here is written under the lease, where nobody else moves the source.
+What is written down here is written under the lease, where no one else moves the source.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class OpenKafkaSource(OpenSource[KafkaSource]):
         verify_topics(self.pipeline.layout, generation, self.name, self._topics(), {})
 
     def explain(self, failure: TidemillError) -> TidemillError | None:
-        # Spark says only that a range could not be read, and only to the log that nobody answers.
+        # Spark says only that a range could not be read, and only in its log.
         of_kafka = str(failure.data.get("condition", "")).startswith("KAFKA")
         if not of_kafka and not isinstance(failure, TransientError):
             return None
@@ -122,6 +122,6 @@ class OpenKafkaSource(OpenSource[KafkaSource]):
 
 
 def _before(one: Range, begin: Offsets) -> Range | None:
-    """What of a range lies before a beginning; all of it where there is no such partition."""
+    """The part of a range before a beginning; all of it if the partition is gone."""
     until = min(one.until, begin.get(one.topic, {}).get(one.partition, one.until))
     return one.model_copy(update={"until": until}) if one.first < until else None

@@ -35,9 +35,7 @@ def position_of(
     """The position at which a source continues; None before its first batch is planned.
 
     Args:
-        generation: Such as `live-0001`.
         source: Its name in the spec.
-        batches: All of the generation, in order.
     """
     checkpoint = read_checkpoint(layout.checkpoint(generation))
     log = read_committed(read_note(layout, generation), layout.sink(generation))

@@ -126,7 +126,6 @@ def unprotected(
     """The warning about topics without an id, today or when they were first read.
 
     Args:
-        layout: The pipeline's layout.
         generation: The one that reads them.
         name: The source's.
         today: Its topics.

@@ -67,7 +67,6 @@ def accept_losses(
         by: The person.
         reason: Why, for whoever misses the records.
         run_id: Under which the lease is held.
-        environ: For the connections.
 
     Raises:
         ReasonMissing: `reason` or `by` is empty.

@@ -66,7 +66,6 @@ def fork_generation(run: RunContext, request: RunRequest, lease: Lease) -> Takeo
     Args:
         run: The run.
         request: Who asked and why.
-        lease: Held by the caller.
     """
     pipeline, layout = run.pipeline, run.pipeline.layout
     born = takeover_of_run(layout, run.run_id)

@@ -107,7 +107,6 @@ def seal_recomputed(run: LeasedRun, found: Recomputed) -> int:
 
     Args:
         found: The rows that the run computed.
-        lease: Held by the caller.
 
     Returns:
         The increment's number.

@@ -40,7 +40,6 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
     """Record that an increment's input does not count; the next publish passes over it.
 
     Args:
-        number: The number of the increment.
         by: The person.
         reason: Why, for whoever reads the history.
         run_id: Under which this is done; its publish reports about this increment.

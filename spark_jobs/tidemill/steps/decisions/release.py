@@ -26,7 +26,6 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
     """Record the decision; the next publish carries it out and writes it into the table's history.
 
     Args:
-        number: The number of the increment.
         by: The person.
         reason: Why, for whoever reads the history.
         run_id: Under which this is done; its publish reports about this increment.

@@ -23,7 +23,6 @@ def repair_checkpoint(pipeline: Pipeline, shown: Sequence[Repair], run_id: str) 
     """Do what a person was shown, and prove that the generation's parts agree.
 
     Args:
-        pipeline: The pipeline of the logs.
         shown: What `planned_repairs` said.
         run_id: Under which the lease is held.
 

@@ -42,9 +42,6 @@ class LeaseState(FrozenModel):
 def refuse_lease_set_back(layout: Layout) -> None:
     """Refuse to go on where every publish would be fenced out.
 
-    Args:
-        layout: The pipeline's layout.
-
     Raises:
         LeaseSetBack: the lease gives out epochs that were given out before.
     """
@@ -85,7 +82,6 @@ def repair_lease(pipeline: Pipeline, seen: LeaseState, run_id: str) -> LeaseStat
     """Let the lease go on after the highest fence.
 
     Args:
-        pipeline: The pipeline of the lease.
         seen: What was looked at before.
         run_id: The id under which the lease names this repair.
 

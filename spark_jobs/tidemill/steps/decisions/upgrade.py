@@ -34,7 +34,6 @@ def upgrade(layout: Layout, run_id: str) -> Iterator[Path]:
     An upgrade that was interrupted is continued by the next one.
 
     Args:
-        layout: The pipeline's layout.
         run_id: The run id under which the lease is held.
 
     Yields:

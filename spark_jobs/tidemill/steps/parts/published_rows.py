@@ -26,7 +26,6 @@ def published_beside(
     """The published rows of the partitions that an increment touches.
 
     Args:
-        layout: The pipeline's layout.
         output: The spec's.
         files: The files of the increment, as they are judged.
 

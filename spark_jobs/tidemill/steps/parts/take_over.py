@@ -27,7 +27,6 @@ def take_over(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> None:
 
     Args:
         snapshot: The journal that the event is to be added to.
-        increment: The increment of a rebuild.
 
     Raises:
         ExclusionsChanged: it holds input that does not count any more, or lacks some that does.

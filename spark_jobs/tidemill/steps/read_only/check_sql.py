@@ -19,7 +19,6 @@ def problems_of_sql(path: Path, spec: Spec) -> Iterator[tuple[str, str]]:
 
     Args:
         path: The file, which exists.
-        spec: The spec of the transform.
     """
     try:
         text = path.read_text(encoding="utf-8")

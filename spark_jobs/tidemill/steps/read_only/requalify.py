@@ -59,8 +59,6 @@ class Requalification(Document):
     """The report on a published table.
 
     Attributes:
-        version: The version of the table that was judged.
-        suite_hash: The suite hash of today's suite.
         judged: UTC.
         found: By increment, in the order in which they went out.
     """
