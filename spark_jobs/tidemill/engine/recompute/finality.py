@@ -79,7 +79,7 @@ def windows_of(transformed: DataFrame) -> list[Windows]:
 
 
 def times_of_rows(extent: Extent, windows: list[Windows]) -> tuple[datetime, datetime] | None:
-    """The event times of the rows that go into some partitions; None where they are of all times."""
+    """The event times of the rows that go into some partitions; None for all times."""
     if extent.start is None or extent.end is None:
         return None
     if not extent.of_windows:
