@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.avro_file import CODECS, write_avro
-from tidemill.file_formats.avro import NotAvro, avro_rows, avro_schema, avro_texts
+from tidemill.file_formats.avro import avro_schema
+from tidemill.file_formats.reader import NotWhole, TornOutput
+from tidemill.file_formats.table import READERS
+from tidemill.file_formats.written_format import WriteFormat
 
 MARKER = bytes(16)
+AVRO, WRITTEN = READERS["avro"], WriteFormat(format="avro")
 
 
 def number(value: int) -> bytes:
@@ -35,8 +39,8 @@ def test_a_file_that_ends_within_its_header_or_a_block_is_refused(
     tmp_path: Path, codec: str
 ) -> None:
     path = tmp_path / "whole.avro"
-    fields = {"id": ["null", "long"], "said": ["null", "string"]}
-    rows = [{"id": None, "said": f"text {place}"} for place in range(15)]
+    fields = {"id": ["null", "long"], "_reject": ["null", "string"]}
+    rows = [{"id": None, "_reject": f'{{"reason": "{place}"}}'} for place in range(15)]
     write_avro(path, fields, rows, block_bytes=100, codec=codec)
     content = path.read_bytes()
     marker = content[-16:]
@@ -45,14 +49,14 @@ def test_a_file_that_ends_within_its_header_or_a_block_is_refused(
     torn = tmp_path / "torn.avro"
     for cut in set(range(len(content))) - set(whole):
         torn.write_bytes(content[:cut])
-        with pytest.raises(NotAvro):
-            avro_rows(torn)
-        with pytest.raises(NotAvro):
-            list(avro_texts(torn, "said"))
+        with pytest.raises(TornOutput):
+            AVRO.measure(torn, WRITTEN)
+        with pytest.raises(NotWhole):
+            AVRO.rejects(torn, WRITTEN)
         if cut < whole[0]:
-            with pytest.raises(NotAvro):
+            with pytest.raises(NotWhole):
                 avro_schema(torn)
-    assert (avro_rows(path), len(list(avro_texts(path, "said")))) == (15, 15)
+    assert AVRO.measure(path, WRITTEN).rows == len(AVRO.rejects(path, WRITTEN)) == 15
 
 
 @pytest.mark.parametrize(
@@ -83,9 +87,10 @@ def test_a_file_that_ends_within_its_header_or_a_block_is_refused(
 def test_a_made_up_header_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.avro"
     path.write_bytes(content)
-    for read in (avro_schema, avro_rows):
-        with pytest.raises(NotAvro):
-            read(path)
+    with pytest.raises(NotWhole):
+        avro_schema(path)
+    with pytest.raises(TornOutput):
+        AVRO.measure(path, WRITTEN)
 
 
 def test_a_schema_that_only_spark_accepts_is_read(tmp_path: Path) -> None:

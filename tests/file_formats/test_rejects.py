@@ -12,8 +12,7 @@ import pytest
 from pyarrow import orc
 
 from tests.support.avro_file import CODECS, write_avro
-from tidemill.file_formats.avro import NotAvro, avro_texts
-from tidemill.file_formats.reader import REJECT_TYPE
+from tidemill.file_formats.reader import REJECT_TYPE, NotWhole
 from tidemill.file_formats.table import READERS
 from tidemill.file_formats.written_format import WriteFormat
 
@@ -96,18 +95,19 @@ def test_reasons_and_records_come_back_as_they_were(tmp_path: Path, way: WriteFo
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_column_of_text_is_read_whatever_packs_it(tmp_path: Path, codec: str) -> None:
+def test_rejected_rows_are_read_whatever_compresses_them(tmp_path: Path, codec: str) -> None:
     path = tmp_path / "part.avro"
-    texts = [f"text {number} é" * number for number in range(50)]
-    fields = {"id": ["null", "long"], "said": ["null", "string"]}
-    rows = [{"id": None, "said": text or None} for text in texts]
-    write_avro(path, fields, rows, block_bytes=300, codec=codec)
-    assert list(avro_texts(path, "said")) == [text or None for text in texts]
+    reasons = [f"text {number} é" * number for number in range(50)]
+    fields = {"id": ["null", "long"], "_reject": ["null", "string"]}
+    rows = [{"id": None, "_reject": spelled({"reason": reason})} for reason in reasons]
+    write_avro(path, fields, [*rows, {"id": None, "_reject": None}], block_bytes=300, codec=codec)
+    found = READERS["avro"].rejects(path, written("avro")).to_pylist()
+    assert [reject and reject["reason"] for reject in found] == [*reasons, None]
 
 
 def test_a_row_that_was_not_rejected_is_not_skipped(tmp_path: Path) -> None:
     path = tmp_path / "part.avro"
-    fields = {"id": ["null", "long"], "said": ["null", "string"]}
-    write_avro(path, fields, [{"id": 7, "said": "why"}])
-    with pytest.raises(NotAvro):
-        list(avro_texts(path, "said"))
+    fields = {"id": ["null", "long"], "_reject": ["null", "string"]}
+    write_avro(path, fields, [{"id": 7, "_reject": "{}"}])
+    with pytest.raises(NotWhole):
+        READERS["avro"].rejects(path, written("avro"))

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from tidemill.contract.syntax.ddl import DdlType
-from tidemill.file_formats.reader import REJECT, FormatReader, NotWhole
+from tidemill.file_formats.reader import REJECT, Columns, FormatReader, NotWhole
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.avro import AVRO
 from tidemill.spec.sources.file import FileSource
@@ -27,18 +26,12 @@ _HEADER = {
 }
 
 
-class NotAvro(NotWhole):
-    """A file is not a whole Avro file."""
-
-
 class Avro(FormatReader):
     """Avro, whose rejected rows are JSON in a column of text."""
 
     rules = AVRO
 
-    def misfits(
-        self, path: Path, source: FileSource, wanted: Mapping[str, DdlType]
-    ) -> Iterator[str]:
+    def misfits(self, path: Path, source: FileSource, wanted: Columns) -> Iterator[str]:
         if source.reader_option("avroSchema") is not None:
             # Spark then resolves the file's schema against that one.
             return
@@ -49,11 +42,24 @@ class Avro(FormatReader):
         return _not_named(avro_schema(path), source.types)
 
     def _rows(self, path: Path, written: WriteFormat) -> int:
-        return avro_rows(path)
+        import fastavro
+
+        with _opened(path) as content:
+            _schema(content)
+            content.seek(0)
+            return sum(block.num_records for block in fastavro.block_reader(content))
 
     def _rejects(self, path: Path, written: WriteFormat) -> Iterator[Any]:
-        texts = avro_texts(path, REJECT)
-        return (None if text is None else json.loads(text) for text in texts)
+        import fastavro
+
+        with _opened(path) as content:
+            rows: Iterator[Any] = fastavro.reader(content)
+            for row in rows:
+                filled = [name for name, value in row.items() if value is not None]
+                if filled not in ([], [REJECT]):
+                    msg = f"column {filled[0]} of a rejected row holds a value"
+                    raise NotWhole(msg)
+                yield None if row[REJECT] is None else json.loads(row[REJECT])
 
 
 def avro_schema(path: Path) -> Any:
@@ -63,42 +69,10 @@ def avro_schema(path: Path) -> Any:
     parsed as JSON only.
 
     Raises:
-        NotAvro: the file is empty, cut off or something else.
+        NotWhole: the file is empty, cut off or something else.
     """
     with _opened(path) as content:
         return _schema(content)
-
-
-def avro_rows(path: Path) -> int:
-    """The number of rows of a file, which are not decoded for it.
-
-    Raises:
-        NotAvro: the file is empty, cut off or something else.
-    """
-    import fastavro
-
-    with _opened(path) as content:
-        _schema(content)
-        content.seek(0)
-        return sum(block.num_records for block in fastavro.block_reader(content))
-
-
-def avro_texts(path: Path, column: str) -> Iterator[str | None]:
-    """A column of text from rows whose other columns are all null, as in rejected ones.
-
-    Raises:
-        NotAvro: the file is cut off, or another column holds a value.
-    """
-    import fastavro
-
-    with _opened(path) as content:
-        rows: Iterator[Any] = fastavro.reader(content)
-        for row in rows:
-            filled = [name for name, value in row.items() if value is not None]
-            if filled not in ([], [column]):
-                msg = f"column {filled[0]} holds a value"
-                raise NotAvro(msg)
-            yield row[column]
 
 
 @contextmanager
@@ -111,7 +85,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         except Exception as error:
             # A damaged file is an error of whatever part or codec of fastavro comes upon it.
             msg = f"{path}: {str(error) or type(error).__name__}"
-            raise NotAvro(msg) from error
+            raise NotWhole(msg) from error
 
 
 def _schema(content: IO[bytes]) -> Any:
@@ -121,7 +95,7 @@ def _schema(content: IO[bytes]) -> Any:
     header: Any = fastavro.schemaless_reader(content, _HEADER, None)
     if header["magic"] != MAGIC:
         msg = "it does not begin as one"
-        raise NotAvro(msg)
+        raise NotWhole(msg)
     return json.loads(header["meta"]["avro.schema"])
 
 
@@ -129,7 +103,7 @@ def _fields(schema: Any) -> list[Any]:
     return schema.get("fields", []) if isinstance(schema, Mapping) else []
 
 
-def _not_named(schema: Any, named: Mapping[str, DdlType], within: str = "") -> Iterator[str]:
+def _not_named(schema: Any, named: Columns, within: str = "") -> Iterator[str]:
     kinds = {name.lower(): kind for name, kind in named.items()}
     for field in _fields(schema):
         kind = kinds.get(field["name"].lower())

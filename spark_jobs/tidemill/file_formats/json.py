@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tidemill.contract.syntax.ddl import DdlType
 from tidemill.file_formats.first_json_value import CHUNK_BYTES, is_followed_by_more
 from tidemill.file_formats.lines import COMPRESSED, LineReader, encoding_of, first_line, lines_of
-from tidemill.file_formats.reader import REJECT
+from tidemill.file_formats.reader import REJECT, Columns
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.json import JSON
 from tidemill.spec.sources.file import FileSource
@@ -50,7 +49,7 @@ class Json(LineReader):
         return (json.loads(line).get(REJECT) for line in lines_of(path, written))
 
 
-def _not_named(value: Any, named: Mapping[str, DdlType], within: str = "") -> Iterator[str]:
+def _not_named(value: Any, named: Columns, within: str = "") -> Iterator[str]:
     for name, inner in value.items() if isinstance(value, dict) else ():
         # Spark tells the names of JSON fields apart by case.
         kind = named.get(name)

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 from pyarrow.orc import ORCFile
 
-from tidemill.contract.syntax.ddl import DdlType
-from tidemill.file_formats.reader import REJECT, REJECT_TYPE, FormatReader
-from tidemill.file_formats.schema_fit import columns_not_named, is_by_position, misfits
+from tidemill.file_formats.reader import REJECT, REJECT_TYPE
+from tidemill.file_formats.schema_fit import ArrowReader, is_by_position
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.orc import ORC
 from tidemill.spec.sources.file import FileSource
 
 
-class Orc(FormatReader):
+class Orc(ArrowReader):
     """ORC."""
 
     rules = ORC
 
-    def misfits(
-        self, path: Path, source: FileSource, wanted: Mapping[str, DdlType]
-    ) -> Iterator[str]:
-        return misfits(ORCFile(path).schema, wanted)
-
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
-        schema = ORCFile(path).schema
-        return iter(()) if is_by_position(schema) else columns_not_named(schema, source.types)
+        named = not is_by_position(self._schema(path))
+        return super().new_columns(path, source) if named else iter(())
 
     def rejects(self, path: Path, written: WriteFormat) -> pa.StructArray:
         column = ORCFile(path).read(columns=[REJECT]).column(REJECT)
@@ -36,3 +30,6 @@ class Orc(FormatReader):
 
     def _rows(self, path: Path, written: WriteFormat) -> int:
         return int(ORCFile(path).nrows)
+
+    def _schema(self, path: Path) -> pa.Schema:
+        return ORCFile(path).schema

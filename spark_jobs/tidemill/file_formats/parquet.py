@@ -17,12 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.contract.errors import Refused
-from tidemill.contract.syntax.ddl import DdlType
-from tidemill.file_formats.reader import REJECT, FormatReader, Measured, MissingDataFile
-from tidemill.file_formats.schema_fit import columns_not_named, misfits
+from tidemill.file_formats.reader import REJECT, Measured, MissingDataFile
+from tidemill.file_formats.schema_fit import ArrowReader
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.parquet import PARQUET
-from tidemill.spec.sources.file import FileSource
 
 
 class TornParquet(Refused):
@@ -53,18 +51,10 @@ class Footer:
     max_values: Mapping[str, Any]
 
 
-class Parquet(FormatReader):
+class Parquet(ArrowReader):
     """Parquet, whose footer tells rows and sizes."""
 
     rules = PARQUET
-
-    def misfits(
-        self, path: Path, source: FileSource, wanted: Mapping[str, DdlType]
-    ) -> Iterator[str]:
-        return misfits(pq.read_schema(path), wanted)
-
-    def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
-        return columns_not_named(pq.read_schema(path), source.types)
 
     def measure(self, path: Path, written: WriteFormat) -> Measured:
         footer = read_footer(path)
@@ -73,6 +63,9 @@ class Parquet(FormatReader):
     def rejects(self, path: Path, written: WriteFormat) -> pa.StructArray:
         column = pq.ParquetFile(path).read(columns=[REJECT]).column(REJECT).combine_chunks()
         return column if isinstance(column, pa.StructArray) else column.chunk(0)
+
+    def _schema(self, path: Path) -> pa.Schema:
+        return pq.read_schema(path)
 
 
 def read_footers(paths: Iterable[Path], *, threads: int | None = None) -> tuple[Footer, ...]:

@@ -19,6 +19,8 @@ from tidemill.spec.sources.file import FileSource
 if TYPE_CHECKING:
     from tidemill.file_formats.parquet import Footer
 
+Columns = Mapping[str, DdlType]
+"""Column -> type."""
 REJECT = "_reject"
 """The column that says why a row was rejected."""
 REJECT_TYPE = pa.struct(
@@ -93,15 +95,13 @@ class FormatReader:
         """
         return None if path.stat().st_size else "is empty, and no such file can be"
 
-    def misfits(
-        self, path: Path, source: FileSource, wanted: Mapping[str, DdlType]
-    ) -> Iterator[str]:
+    def misfits(self, path: Path, source: FileSource, wanted: Columns) -> Iterator[str]:
         """The columns of a file that Spark would read as nulls or other values.
 
         Args:
             path: The input file.
             source: How Spark reads it.
-            wanted: Column that the file has to hold -> its type.
+            wanted: The columns that the file has to hold.
 
         Raises:
             DAMAGED: one of these, if the file is not whole; also for `new_columns`.

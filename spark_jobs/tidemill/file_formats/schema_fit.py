@@ -9,15 +9,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import pyarrow as pa
 
 from tidemill.contract.syntax.ddl import DdlType
+from tidemill.file_formats.reader import Columns, FormatReader
+from tidemill.spec.sources.file import FileSource
 
 # Spark 4.2 reads an ORC file whose columns all have such names by position, as Hive wrote them.
 _BY_POSITION = re.compile(r"_col\d+")
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+
+class ArrowReader(FormatReader):
+    """A format whose schema Arrow reads."""
+
+    def misfits(self, path: Path, source: FileSource, wanted: Columns) -> Iterator[str]:
+        return misfits(self._schema(path), wanted)
+
+    def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
+        return columns_not_named(self._schema(path), source.types)
+
+    def _schema(self, path: Path) -> pa.Schema:
+        raise NotImplementedError
 
 
 def misfits(

@@ -209,26 +209,18 @@ def _of_sinks(
         parts.setdefault((root, repr(written)), (written, []))[1].append(str(path))
     schema = done.planned.table_schema
     rows = [
-        _read(session, pipeline, schema, root, written, paths)
+        _read(session, schema, root, written, paths)
         for (root, _), (written, paths) in parts.items()
     ]
     return reduce(DataFrame.unionByName, rows, session.createDataFrame([], schema))
 
 
 def _read(
-    session: SparkSession,
-    pipeline: Pipeline,
-    schema: StructType,
-    root: Path,
-    written: WriteFormat,
-    paths: list[str],
+    session: SparkSession, schema: StructType, root: Path, written: WriteFormat, paths: list[str]
 ) -> DataFrame:
-    partitions = pipeline.spec.output.partition_by
-    fields = StructType([field for field in schema.fields if field.name not in partitions])
+    fields = StructType([*schema.fields])
     if written.rules.by_position:
         fields = fields.add(REJECT, StringType())
-    for name in partitions:
-        fields = fields.add(schema[name])
     reader = session.read.format(written.format).schema(fields).options(**written.rereading)
     rows = reader.option("basePath", str(root)).load(paths)
     return rows.select(*(f"`{name}`" for name in schema.names))
