@@ -52,7 +52,7 @@ class Logs:
         bind_sources(layout, FIRST_GENERATION, self.pipeline.spec)
         ledger = Ledger(layout, FIRST_GENERATION)
         start: dict[str, Any] = {"epoch": 1, "run_id": "run", "spec_hash": "", "code_hash": ""}
-        ledger.start(Start(**start, table_schema={}, produced=-1, at=datetime.now(UTC)))
+        ledger.start(Start(**start, table_schema={}, last_written=-1, at=datetime.now(UTC)))
         return ledger
 
     def epoch(self, number: int, offset: str, *, commit: bool = True) -> Path:

@@ -132,8 +132,8 @@ def start(epoch: int, planned: int) -> Start:
         spec_hash="",
         code_hash="",
         table_schema={},
-        produced=planned,
+        last_written=planned,
         at=datetime.now(UTC),
-        planned=planned,
+        last_planned=planned,
         static={"ids": pin_of(f"epoch-{epoch}")},
     )

@@ -42,7 +42,7 @@ def test_only_what_passed_is_listed(listed: History) -> None:
     assert (published.increment, published.rows, published.seq) == (1, 2, 1)
     good = [path for path in listed.files(0) if "HIVE_DEFAULT" not in str(path)]
     assert [listed.layout.home / file.path for file in published.files] == good
-    assert [file.written.format for file in published.files] == ["parquet"] * len(good)
+    assert [file.write_format.format for file in published.files] == ["parquet"] * len(good)
     columns = [field["name"] for field in published.table_schema["fields"]]
     assert columns == [*listed.columns.names, *listed.partitions]
 

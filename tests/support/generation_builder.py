@@ -123,7 +123,7 @@ def write_scratch(
     )
     fields = [*history.columns, *(pa.field(n, kind) for n, kind in history.partitions.items())]
     schema = json.loads(Schema.from_arrow(pa.schema(fields)).to_json())
-    own = {"produced": -1, "table_schema": schema}
+    own = {"last_written": -1, "table_schema": schema}
     scratch.start(Start.model_validate({**start.model_dump(), **own}))
     files = write_files(scratch.sink, number, history.columns, history.partitions, good, rejected)
     outputs = output_files([_sink_file(path) for path in files], scratch.sink)

@@ -197,10 +197,10 @@ class History(Seen):
                     spec_hash=note.spec_hash,
                     code_hash="code",
                     table_schema=schema,
-                    produced=self.written,
+                    last_written=self.written,
                     at=datetime.now(UTC),
-                    hashed=hashed_sources(spec),
-                    cleans=cleaned_sources(spec),
+                    hashed_sources=hashed_sources(spec),
+                    cleaned_sources=cleaned_sources(spec),
                 )
             )
         return lease.epoch

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from pydantic import AliasChoices, Field
+
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.written_format import WriteFormat
@@ -22,7 +24,7 @@ class PublishedFile(FrozenModel):
         batch: That wrote it.
         partition: Column -> value as it is in the directory's name; the file itself does not hold
             it.
-        written: Its format, and the options of Spark's writer.
+        write_format: Its format, and the options of Spark's writer.
     """
 
     path: str
@@ -30,7 +32,7 @@ class PublishedFile(FrozenModel):
     rows: int
     batch: int
     partition: dict[str, str | None]
-    written: WriteFormat
+    write_format: WriteFormat = Field(validation_alias=AliasChoices("write_format", "written"))
 
 
 class PublishedFiles(Document):

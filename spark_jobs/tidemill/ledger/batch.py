@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from pydantic import AliasChoices, Field
+
 from tidemill.contract.document import Document
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.ledger.input_file import InputFile
@@ -21,12 +23,12 @@ class Start(Document):
 
     Attributes:
         epoch: The epoch of the lease it ran under, or a greater number if that had one already.
-        produced: The last batch in the sink's log when it started; later ones are its own.
-        written: How its batches' files are written.
-        hashed: The sources whose files are known by their content.
-        cleans: The sources whose files are put away once they are published.
-        planned: The last batch that was planned when it started: that one reads the static inputs
-            of the start that planned it, and only later ones read this start's.
+        last_written: The last batch in the sink's log when it started; later ones are its own.
+        write_format: How its batches' files are written.
+        hashed_sources: The sources whose files are known by their content.
+        cleaned_sources: The sources whose files are put away once they are published.
+        last_planned: The last batch that was planned when it started: that one reads the static
+            inputs of the start that planned it, and only later ones read this start's.
         static: Static input -> what was pinned of it.
         readings: Source -> how its rows were read (`ledger.reading`); nothing where that was not
             kept yet.
@@ -37,12 +39,18 @@ class Start(Document):
     spec_hash: str
     code_hash: str
     table_schema: dict[str, Any]
-    produced: int
+    last_written: int = Field(validation_alias=AliasChoices("last_written", "produced"))
     at: datetime
-    written: WriteFormat = WriteFormat()
-    hashed: tuple[str, ...] = ()
-    cleans: tuple[str, ...] = ()
-    planned: int = -1
+    write_format: WriteFormat = Field(
+        default=WriteFormat(), validation_alias=AliasChoices("write_format", "written")
+    )
+    hashed_sources: tuple[str, ...] = Field(
+        default=(), validation_alias=AliasChoices("hashed_sources", "hashed")
+    )
+    cleaned_sources: tuple[str, ...] = Field(
+        default=(), validation_alias=AliasChoices("cleaned_sources", "cleans")
+    )
+    last_planned: int = Field(default=-1, validation_alias=AliasChoices("last_planned", "planned"))
     static: dict[str, StaticPin] = {}
     readings: dict[str, dict[str, Any]] = {}
 

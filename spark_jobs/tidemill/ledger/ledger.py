@@ -103,7 +103,7 @@ class Ledger:
 
     def written(self, batches: Iterable[Batch]) -> dict[int, WriteFormat]:
         """Batch -> how its files were written."""
-        by_start = {start.epoch: start.written for start in self.starts()}
+        by_start = {start.epoch: start.write_format for start in self.starts()}
         return {batch.batch: by_start[batch.start] for batch in batches}
 
     def pins_of(self, batch: int, starts: Iterable[Start] | None = None) -> dict[str, StaticPin]:
@@ -114,7 +114,7 @@ class Ledger:
             starts: All, where they are known already.
         """
         found = self.starts() if starts is None else starts
-        planner = [start for start in found if start.planned < batch]
+        planner = [start for start in found if start.last_planned < batch]
         return planner[-1].static if planner else {}
 
     def next_start(self, epoch: int) -> int:
@@ -204,20 +204,20 @@ class Ledger:
     ) -> Batch:
         offsets = checkpoint.offsets[number]
         commit = checkpoint.commits[number]
-        made_by = next((start for start in reversed(starts) if start.produced < number), None)
+        made_by = next((start for start in reversed(starts) if start.last_written < number), None)
         if made_by is None:
             raise StartUnknown(
                 f"{self.folder / 'starts'} has no start that batch {number} could come from.",
                 remedy="Restore it from a backup.",
                 batch=number,
             )
-        outputs = output_files(files, self.sink, made_by.written)
+        outputs = output_files(files, self.sink, made_by.write_format)
         return Batch(
             generation=self.generation,
             batch=number,
             offsets=dict(offsets.sources),
             inputs=tuple(
-                taken_in(source, file, made_by.at, hashed=source in made_by.hashed)
+                taken_in(source, file, made_by.at, hashed=source in made_by.hashed_sources)
                 for source, files in inputs
                 for file in files.get(number, ())
             ),

@@ -115,7 +115,7 @@ class FilesTarget:
             rows=file.rows,
             batch=file.batch,
             partition=dict(file.partition),
-            written=file.written,
+            write_format=file.written,
         )
 
     def _fence(self, before: PublishedFiles | None) -> None:

@@ -159,7 +159,9 @@ def _published(
     layout = pipeline.layout
     if not has_table(layout.table):
         listed = files_now(layout)
-        files = [(layout.home / f.path, f.written) for f in listed if partitions.hold(f.partition)]
+        files = [
+            (layout.home / f.path, f.write_format) for f in listed if partitions.hold(f.partition)
+        ]
         return _of_sinks(session, pipeline, done, files)
     # By way of a file: a table may have been merged, or have rows marked as deleted.
     dataset = open_dataset(layout.table)

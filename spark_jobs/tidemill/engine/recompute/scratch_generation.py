@@ -99,10 +99,10 @@ def _start(run: RunContext, planned: Plan, recomputation: Recomputation, last: B
         spec_hash=recomputation.spec_hash,
         code_hash=recomputation.code_hash,
         table_schema=planned.table_schema.jsonValue(),
-        produced=recomputation.last - 1,
+        last_written=recomputation.last - 1,
         at=run.clock(),
-        written=_written(run.pipeline),
-        planned=recomputation.last - 1,
+        write_format=_written(run.pipeline),
+        last_planned=recomputation.last - 1,
         static=last.static,
         readings=readings_of(run.pipeline.spec),
     )

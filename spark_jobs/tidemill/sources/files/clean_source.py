@@ -144,7 +144,7 @@ class _Generation:
     @cached_property
     def cleans(self) -> dict[int, tuple[str, ...]]:
         """Start -> the sources that the spec asked to clean then."""
-        return {start.epoch: start.cleans for start in self.ledger.starts()}
+        return {start.epoch: start.cleaned_sources for start in self.ledger.starts()}
 
 
 @dataclass

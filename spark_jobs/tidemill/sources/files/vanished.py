@@ -72,7 +72,7 @@ def _cleaning_starts(name: str, batches: list[Batch], layout: Layout) -> set[Sta
         (generation, start.epoch)
         for generation in {batch.generation for batch in batches}
         for start in Ledger(layout, generation).starts()
-        if name in start.cleans
+        if name in start.cleaned_sources
     }
 
 

@@ -201,7 +201,7 @@ def _write_down(pipeline: Pipeline, plan: Plan, rows_in: int) -> Batch:
         spec_hash="",
         code_hash="",
         table_schema=plan.table_schema.jsonValue(),
-        produced=-1,
+        last_written=-1,
         at=now,
     )
     batch = Batch(
