@@ -3,15 +3,22 @@
 So a change of the transform moves no row to another interval. An expression that names columns of
 the sources is computed before the transform; any other is of the result, and may be made of nothing
 but its windows and event times.
+
+A partition's value is a text in a directory's name, so only types that every reader reads back
+unchanged are permitted. A timestamp becomes the local time, which Delta's readers take for UTC, and
+the two hours of the end of summer time become one directory. A decimal between -1 and 0 is read as
+`0.-1` by deltalake 1.6.6, which then fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from tidemill.contract.errors import SpecError
 from tidemill.engine.query.pipeline_class import WATERMARK
@@ -22,9 +29,15 @@ from tidemill.spec.spec import Spec
 # Spark's marks of an event time and of what `window` and `session_window` make.
 TIMES = (WATERMARK, "spark.timeWindow", "spark.sessionWindow")
 
+FAITHFUL = ("string", "date", "boolean", "byte", "short", "integer", "long")
+
 
 class PartitionNotOfTime(SpecError):
     """A partition of the result is made of something else than windows; carries `column`."""
+
+
+class PartitionTypeUnfaithful(SpecError):
+    """A partition column has a type that does not survive as text; carries `column`, `type`."""
 
 
 def of_sources(spec: Spec) -> dict[str, str]:
@@ -67,6 +80,26 @@ def with_partitions(result: DataFrame, pipeline: Pipeline) -> DataFrame:
                 column=other,
             )
     return result
+
+
+def refuse_unfaithful_types(columns: StructType, spec: Spec, spec_file: Path) -> None:
+    """Look at the partition columns' types, before a query starts.
+
+    Raises:
+        PartitionTypeUnfaithful: one is a timestamp, a decimal, a float or the like.
+    """
+    for name in spec.output.partition_by:
+        kind = columns[name].dataType.typeName()
+        if kind not in FAITHFUL:
+            raise PartitionTypeUnfaithful(
+                f"{spec_file}: output.partition_by.{name} is a {kind}, and partitions may be "
+                f"{', '.join(FAITHFUL)}.",
+                remedy="Make it a date or a text, e.g. date_format(at, 'yyyy-MM-dd HH').",
+                path=spec_file,
+                field=f"output.partition_by.{name}",
+                column=name,
+                type=kind,
+            )
 
 
 def columns_named(sql: str) -> set[str]:

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 )
 
 from tests.support.spec_text import PATH, minimal, parse
-from tidemill.engine.query.partition_types import PartitionTypeUnfaithful, refuse_unfaithful_types
+from tidemill.engine.query.partition_columns import PartitionTypeUnfaithful, refuse_unfaithful_types
 
 SPEC = parse(minimal("output: {partition_by: {day: to_date(at), k: upper(id)}}\n"))
 
