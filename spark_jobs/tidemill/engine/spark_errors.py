@@ -46,7 +46,7 @@ class OutOfMemory(QueryInterrupted):
     """The JVM's heap was too small for a batch, or for one row of it; carries `condition`."""
 
 
-def of_spark(error: SparkError) -> TidemillError:
+def from_spark(error: SparkError) -> TidemillError:
     """An error of Spark's, told apart by whether a retry can help.
 
     Args:
@@ -131,4 +131,4 @@ def query_error(query: StreamingQuery) -> TidemillError | None:
     error = query.exception()
     if error is None:
         return None
-    return callback_errors.take(query.name or "") or of_spark(error)
+    return callback_errors.take(query.name or "") or from_spark(error)

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidemill.contract.layout import Layout
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_errors import from_spark
 from tidemill.spark_logs.state_metadata import StateOperator
 
 PARTITIONS = "spark.sql.streaming.internal.stateStore.partitions"
@@ -64,7 +64,7 @@ def state_rows(
             # Arrow keeps the session's time zone, which collect() turns into this machine's.
             table = rows.toArrow()
         except PySparkException as error:
-            raise of_spark(error) from error
+            raise from_spark(error) from error
         finally:
             session.conf.unset(PARTITIONS)
         found.append(

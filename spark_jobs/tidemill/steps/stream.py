@@ -71,7 +71,7 @@ def explain(pipeline: Pipeline) -> str:
     from tidemill.engine.query.build import plan
     from tidemill.engine.session import open_session
     from tidemill.engine.sources.static_inputs import statics_now
-    from tidemill.engine.spark_errors import of_spark
+    from tidemill.engine.spark_errors import from_spark
     from tidemill.engine.spark_internals.plan import explained
 
     session = open_session(pipeline, "explain")
@@ -79,7 +79,7 @@ def explain(pipeline: Pipeline) -> str:
         with statics_now(session, pipeline) as statics:
             return explained(plan(session, pipeline, statics).rows)
     except PySparkException as error:
-        raise of_spark(error) from error
+        raise from_spark(error) from error
 
 
 def _look(run: RunContext, trigger: StreamTrigger) -> None:

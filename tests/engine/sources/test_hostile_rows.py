@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from tidemill.engine.sources.file import CORRUPT, read_batch
-from tidemill.engine.spark_errors import FileUnreadable, OutOfMemory, of_spark
+from tidemill.engine.spark_errors import FileUnreadable, OutOfMemory, from_spark
 from tidemill.spec.sources.file import FileSource
 
 # Limits of Jackson, as Spark 4.2 sets it up: levels, and about as many letters in a string.
@@ -54,7 +54,7 @@ def test_csv_beyond_the_parsers_limits_fails_by_the_name_of_the_file(
     rows = read_batch(spark, source("csv", **options), [str(path)])
     with pytest.raises((PySparkException, Py4JJavaError)) as refused:
         rows.select("a", "b", CORRUPT).cache().collect()
-    error = of_spark(refused.value)
+    error = from_spark(refused.value)
     assert isinstance(error, FileUnreadable)
     assert error.file == str(path)
 
@@ -71,4 +71,4 @@ def test_spark_does_not_see_a_file_whose_name_is_no_utf8(
 
 def test_a_row_that_the_heap_cannot_hold_is_named_for_what_it_is() -> None:
     said = "Job aborted: java.lang.OutOfMemoryError: Java heap space at org.apache.hadoop.io.Text"
-    assert isinstance(of_spark(PySparkException(said)), OutOfMemory)
+    assert isinstance(from_spark(PySparkException(said)), OutOfMemory)

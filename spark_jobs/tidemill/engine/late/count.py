@@ -39,7 +39,7 @@ from tidemill.engine.sources.input_gone import InputGone
 from tidemill.engine.sources.kinds import read_stream
 from tidemill.engine.sources.reread import read_again
 from tidemill.engine.sources.static_inputs import Statics, read_statics
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_errors import from_spark
 from tidemill.engine.spark_internals.catalyst import Catalyst
 from tidemill.engine.spark_internals.plan import analysed, kind, nodes
 from tidemill.generations.build import left_out
@@ -107,18 +107,18 @@ class Lateness:
         late_log = LateLog(self.ledger.layout, self.ledger.generation)
         counted = late_log.counted()
         missing = [n for n in range(self.ledger.latest() + 1) if n not in counted]
-        found = []
+        results = []
         for number in missing:
             *earlier, batch = self.ledger.batches(max(0, number - 1), number)
             before = earlier[0] if earlier else None
             earliest = (earliest_ms or {}).get(number)
             late = late_log.put(self._late(late_log, batch, before, earliest))
-            found.append(late)
+            results.append(late)
             if late.unknown is not None:
                 self.run.log(f"batch {number}: late rows cannot be counted: {late.unknown}")
             elif late.rows:
                 self.run.log(f"batch {number}: {late.rows:,} late rows")
-        return found
+        return results
 
     def _late(
         self, late_log: LateLog, batch: Batch, before: Batch | None, earliest_ms: float | None
@@ -142,7 +142,7 @@ class Lateness:
         except AnalysisException as error:
             return late.model_copy(update={"unknown": str(error).splitlines()[0]})
         except PySparkException as error:
-            raise of_spark(error) from error
+            raise from_spark(error) from error
 
     @cached_property
     def _today(self) -> tuple[str, str]:
@@ -162,8 +162,8 @@ class Lateness:
         """The late rows of a batch; None where its query passes over none."""
         statics = read_statics(self.session, self.run.pipeline, batch.static)
         if self._rule is None:
-            made = self._streams(statics)
-            self._rule = rule_of(made, self.run.pipeline.spec.output.mode)
+            streamed = self._streams(statics)
+            self._rule = rule_of(streamed, self.run.pipeline.spec.output.mode)
         if self._rule.unclear is not None:
             raise NotTellable(self._rule.unclear)
         if not self._rule.drops:

@@ -93,19 +93,21 @@ def rule_of(transformed: DataFrame, mode: OutputMode) -> Rule:
     if [_planned_as(places[place]) for place in stateful] != [kind(node) for node in planned]:
         unclear = "Spark plans other operators than the transform has"
         planned = []
-    found = []
+    drops = []
     for number, (place, node) in enumerate(zip(stateful, planned, strict=False)):
-        for side, (child, given) in enumerate(zip(sides(places[place]), sides(node), strict=True)):
+        for side, (child, optimised_child) in enumerate(
+            zip(sides(places[place]), sides(node), strict=True)
+        ):
             column = _column(places[place], child, mode)
             source = ", ".join(sorted(set(_sources(child))))
-            if column is None or not source or not _times(node, given, mode):
+            if column is None or not source or not _times(node, optimised_child, mode):
                 continue
             operator = f"{kind(places[place])} {number}"
-            found.append(Drop(place, side, column, operator, source))
+            drops.append(Drop(place, side, column, operator, source))
             if any(kind(one) in DELAYING and _keeps(one) for one in candidates(child)):
                 unclear = f"{operator} is given rows of {source} together with joined ones"
     kinds = tuple(kind(node) for node in places)
-    return Rule(tuple(found), frozenset(stateful), kinds, unclear)
+    return Rule(tuple(drops), frozenset(stateful), kinds, unclear)
 
 
 def candidates(plan: Any) -> list[Any]:
@@ -150,8 +152,8 @@ def _planned_as(node: Any) -> str:
 def _column(node: Any, child: Any, mode: OutputMode) -> int | None:
     """Position of what decides whether a row is late; None where nothing does."""
     times = _times(node, child, mode)
-    given = [one.exprId().id() for one in items(child.output())]
-    return given.index(times[0].exprId().id()) if times else None
+    ids = [attribute.exprId().id() for attribute in items(child.output())]
+    return ids.index(times[0].exprId().id()) if times else None
 
 
 def _times(node: Any, child: Any, mode: OutputMode) -> list[Any]:
@@ -160,13 +162,13 @@ def _times(node: Any, child: Any, mode: OutputMode) -> list[Any]:
     Spark leaves out columns that nothing asks for: a deduplication by key, or a join, may be given
     no event time by its optimised plan, and then knows of no row that it is late.
     """
-    asked = items(child.output())
+    attributes = items(child.output())
     if kind(node) == "Aggregate":
         groups = items(node.groupingExpressions())
-        asked = [one for one in groups if kind(one) == "AttributeReference"]
-    times = [one for one in asked if WATERMARK in _metadata(one)]
+        attributes = [attribute for attribute in groups if kind(attribute) == "AttributeReference"]
+    times = [attribute for attribute in attributes if WATERMARK in _metadata(attribute)]
     if kind(node) in AGGREGATIONS and mode is OutputMode.COMPLETE:
-        return [one for one in times if SESSION in _metadata(one)]
+        return [attribute for attribute in times if SESSION in _metadata(attribute)]
     if kind(node) in EVOLVING and _name(node.timeMode()) != "EventTime":
         return []
     if kind(node) in OWN_STATE - EVOLVING and _name(node.timeout()) != "EventTimeTimeout":

@@ -11,8 +11,7 @@ from pyspark.sql.types import StructField, StructType
 
 from tidemill.engine.query.key_checks import refuse_keys
 from tidemill.engine.query.metrics import observed
-from tidemill.engine.query.partition_columns import with_partitions
-from tidemill.engine.query.partition_columns import refuse_unfaithful_types
+from tidemill.engine.query.partition_columns import refuse_unfaithful_types, with_partitions
 from tidemill.engine.query.pipeline_class import class_of, state_encoding
 from tidemill.engine.query.planned_query import ROWS_READ, Plan, Watch
 from tidemill.engine.query.read_once import read_once

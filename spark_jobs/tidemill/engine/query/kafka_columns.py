@@ -36,17 +36,19 @@ def refuse_other_columns(rows: DataFrame, path: Path, *, topic_given: bool) -> N
     Raises:
         KafkaColumns: a column is missing, is not one of Kafka's, or is of another type.
     """
-    found = {field.name: field.dataType for field in rows.schema.fields}
+    column_types = {field.name: field.dataType for field in rows.schema.fields}
     needed = {"value"} if topic_given else {"value", "topic"}
     known = set(TYPES) - ({"topic"} if topic_given else set())
-    missing, strange = sorted(needed - found.keys()), sorted(found.keys() - known)
-    wrong = sorted(n for n, kind in found.items() if n in known and not isinstance(kind, TYPES[n]))
+    missing, strange = sorted(needed - column_types.keys()), sorted(column_types.keys() - known)
+    wrong = sorted(
+        n for n, kind in column_types.items() if n in known and not isinstance(kind, TYPES[n])
+    )
     if missing:
         why, columns = f"returns no column '{missing[0]}'", missing
     elif strange:
         why, columns = f"returns '{strange[0]}', which the Kafka sink leaves out", strange
     elif wrong:
-        kind = found[wrong[0]].simpleString()
+        kind = column_types[wrong[0]].simpleString()
         why, columns = f"returns '{wrong[0]}' as {kind}", wrong
     else:
         return

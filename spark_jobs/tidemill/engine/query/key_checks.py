@@ -67,8 +67,8 @@ def refuse_keys(transformed: DataFrame, spec: Spec, spec_file: Path) -> None:
         _refuse_filter(plan, spec_file)
         groups: set[int] = set()
         for key in keys:
-            wanted = {next(c.exprId().id() for c in items(plan.output()) if c.name() == key)}
-            groups |= _groups(plan, wanted, key, spec_file)
+            ids = {next(c.exprId().id() for c in items(plan.output()) if c.name() == key)}
+            groups |= _groups(plan, ids, key, spec_file)
         missing += [
             reference.name()
             for group in items(aggregate.groupingExpressions())
@@ -108,15 +108,15 @@ def _line(plan: Any) -> Iterator[Any]:
         yield from _line(plan.children().apply(0))
 
 
-def _groups(plan: Any, wanted: set[int], key: str, spec_file: Path) -> set[int]:
+def _groups(plan: Any, ids: set[int], key: str, spec_file: Path) -> set[int]:
     """The attributes below the first aggregation that a column is made of, by their ids."""
     for node in _line(plan):
         if kind(node) not in ("Project", "Aggregate"):
             continue
         aggregates = kind(node) == "Aggregate"
         named = items(node.aggregateExpressions() if aggregates else node.projectList())
-        made = [one for one in named if one.exprId().id() in wanted]
-        if aggregates and any(_aggregated(one) for one in made):
+        matching = [attribute for attribute in named if attribute.exprId().id() in ids]
+        if aggregates and any(_aggregated(attribute) for attribute in matching):
             raise KeyChanges(
                 f"{spec_file}: output.keys names '{key}', which is the result of an aggregation: a "
                 "changed row would not replace what it was.",
@@ -125,10 +125,12 @@ def _groups(plan: Any, wanted: set[int], key: str, spec_file: Path) -> set[int]:
                 field="output.keys",
                 column=key,
             )
-        wanted = {r.exprId().id() for one in made for r in items(one.references().toSeq())}
+        ids = {
+            r.exprId().id() for attribute in matching for r in items(attribute.references().toSeq())
+        }
         if aggregates:
             break
-    return wanted
+    return ids
 
 
 def _aggregated(expression: Any) -> bool:

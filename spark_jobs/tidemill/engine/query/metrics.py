@@ -31,9 +31,9 @@ def observed(result: DataFrame, pipeline: Pipeline) -> DataFrame:
         try:
             result.observe(OBSERVED, F.expr(sql).alias(name))
         except (AnalysisException, ParseException) as error:
-            said = " ".join(str(error).split(";")[0].split("\n\n")[0].split())
+            message = " ".join(str(error).split(";")[0].split("\n\n")[0].split())
             raise MetricRefused(
-                f"{pipeline.spec_file}: observe.{name} is refused by Spark: {said}",
+                f"{pipeline.spec_file}: observe.{name} is refused by Spark: {message}",
                 remedy="Write an aggregate over the transform's columns, such as sum(price).",
                 path=pipeline.spec_file,
                 field=f"observe.{name}",

@@ -40,13 +40,13 @@ class PartitionTypeUnfaithful(SpecError):
     """A partition column has a type that does not survive as text; carries `column`, `type`."""
 
 
-def of_sources(spec: Spec) -> dict[str, str]:
+def source_partitions(spec: Spec) -> dict[str, str]:
     """Partition column -> expression, for those that are computed of a source's row."""
-    later = of_result(spec)
+    later = result_partitions(spec)
     return {name: sql for name, sql in spec.output.partition_by.items() if name not in later}
 
 
-def of_result(spec: Spec) -> dict[str, str]:
+def result_partitions(spec: Spec) -> dict[str, str]:
     """Partition column -> expression, for those that are computed of the transform's result."""
     if not spec.output.partition_by:
         return {}
@@ -65,7 +65,7 @@ def with_partitions(result: DataFrame, pipeline: Pipeline) -> DataFrame:
         PartitionNotOfTime: one is made of a column that is neither a window nor an event time.
         PySparkException: an expression names a column that the result does not have.
     """
-    for name, sql in of_result(pipeline.spec).items():
+    for name, sql in result_partitions(pipeline.spec).items():
         result = result.withColumn(name, F.expr(sql))
         # In a batch no column is marked as an event time; the stream is asked before it starts.
         others = _not_of_time(analysed(result), name) if result.isStreaming else iter(())
@@ -111,13 +111,23 @@ def columns_named(sql: str) -> set[str]:
 
 def _not_of_time(plan: Any, name: str) -> Iterator[str]:
     """The columns that a column is made of and that are not times."""
-    wanted = {one.exprId().id() for one in items(plan.output()) if one.name() == name}
+    ids = {
+        attribute.exprId().id() for attribute in items(plan.output()) if attribute.name() == name
+    }
     while kind(plan) in ("Project", "SubqueryAlias", "Filter"):
         if kind(plan) == "Project":
-            made = [one for one in items(plan.projectList()) if one.exprId().id() in wanted]
-            wanted = {r.exprId().id() for one in made for r in items(one.references().toSeq())}
+            matching = [
+                attribute
+                for attribute in items(plan.projectList())
+                if attribute.exprId().id() in ids
+            ]
+            ids = {
+                r.exprId().id()
+                for attribute in matching
+                for r in items(attribute.references().toSeq())
+            }
         plan = plan.child()
-    for one in items(plan.output()):
-        marks = str(one.metadata().json())
-        if one.exprId().id() in wanted and not any(mark in marks for mark in TIMES):
-            yield str(one.name())
+    for attribute in items(plan.output()):
+        marks = str(attribute.metadata().json())
+        if attribute.exprId().id() in ids and not any(mark in marks for mark in TIMES):
+            yield str(attribute.name())

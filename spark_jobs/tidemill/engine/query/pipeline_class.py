@@ -49,8 +49,8 @@ def state_encoding(transformed: DataFrame) -> str:
     """How Spark encodes the state: as Avro, whose schema may change, where all of it is of a kind
     that Spark can encode so (`transformWithState`).
     """
-    found = [node for node in nodes(analysed(transformed)) if node.isStreaming()]
-    kinds = {kind(node) for node in found if keeps_state(node)}
+    stream_nodes = [node for node in nodes(analysed(transformed)) if node.isStreaming()]
+    kinds = {kind(node) for node in stream_nodes if keeps_state(node)}
     return "avro" if kinds and kinds <= EVOLVING else "unsaferow"
 
 

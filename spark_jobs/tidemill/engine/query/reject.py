@@ -13,7 +13,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidemill.engine.query.partition_columns import of_sources
+from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.output import REJECTED
@@ -32,7 +32,7 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
         name: The source's.
         further: Columns of `source` to keep beside its own.
     """
-    cut = of_sources(spec)
+    cut = source_partitions(spec)
     columns = [F.col(column) for column in spec.sources[name].columns]
     time = spec.event_time_of(name)
     has_time = F.col(CORRUPT).isNull()
@@ -98,7 +98,7 @@ def committed(rows: DataFrame, spec: Spec) -> DataFrame:
 def reasons(spec: Spec, source: str) -> tuple[str, ...]:
     """Every reason for which a row of a source can be rejected."""
     time = ["no event time"] if spec.event_time_of(source) is not None else []
-    partitions = [f"no partition {name}" for name in of_sources(spec)]
+    partitions = [f"no partition {name}" for name in source_partitions(spec)]
     rules = [f"rule {name}" for name in spec.row_rules_of(source)]
     return ("malformed", *time, *partitions, *rules)
 
@@ -110,7 +110,7 @@ def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
     if time is not None:
         reason = reason.when(F.col(time.column).isNull(), F.lit("no event time"))
     text = {field.name for field in located.schema.fields if field.dataType.typeName() == "string"}
-    for name in of_sources(spec):
+    for name in source_partitions(spec):
         # Spark writes '' as the null partition, which no interval covers.
         missing = (
             F.col(name).isNull() | (F.col(name) == "") if name in text else F.col(name).isNull()

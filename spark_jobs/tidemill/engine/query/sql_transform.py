@@ -69,7 +69,7 @@ class SqlTransform:
             )
 
     def _refused(self, error: PySparkException, text: str, views: list[str]) -> SqlRefused:
-        said = " ".join(str(error).split("\n\n")[0].split("\n== SQL")[0].split())
+        message = " ".join(str(error).split("\n\n")[0].split("\n== SQL")[0].split())
         line = _line(error, text)
         place = f"{self.path}:{line}" if line else str(self.path)
         condition = error.getCondition()
@@ -79,7 +79,7 @@ class SqlTransform:
         if condition == "TABLE_OR_VIEW_NOT_FOUND":
             remedy = f"It can read {', '.join(views)}, and nothing else."
         return SqlRefused(
-            f"{place}: Spark refuses the transform: {PLACE.sub('', said).strip(' ;')}",
+            f"{place}: Spark refuses the transform: {PLACE.sub('', message).strip(' ;')}",
             remedy=remedy,
             path=self.path,
             line=line,

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from tidemill.contract import user_code
 from tidemill.contract.errors import SpecError
-from tidemill.engine.query.partition_columns import of_sources
+from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
 from tidemill.engine.spark_internals.plan import analysed, items
 from tidemill.spec.model import ENGINE_PREFIX
@@ -94,7 +94,7 @@ def apply(
         raise _error(path, f"returns column '{reserved[0]}'", "Names with '_' are the engine's.")
     before = [_identities(frame) for frame in rows.values()]
     after = _identities(result)
-    for name in of_sources(spec):
+    for name in source_partitions(spec):
         if after.get(name) not in [columns[name] for columns in before]:
             raise _error(
                 path,
@@ -127,10 +127,10 @@ def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -
 
 def _refused(error: AnalysisException, path: Path) -> TransformRefused:
     line = _line(error, path)
-    said = " ".join(str(error).split(";\n")[0].split("\n\n")[0].split())
-    asks = ASKS_FOR_ROWS in said
+    message = " ".join(str(error).split(";\n")[0].split("\n\n")[0].split())
+    asks = ASKS_FOR_ROWS in message
     return TransformRefused(
-        f"{path}:{line}: Spark refuses the transform: {said.strip(' ;')}",
+        f"{path}:{line}: Spark refuses the transform: {message.strip(' ;')}",
         remedy="A stream has no rows while its query is built: count, show and collect have no "
         "place here. Aggregate with groupBy() instead, or write foreach_batch for a sink."
         if asks

@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructType, Varian
 from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.recompute import Computed, compute
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_errors import from_spark
 from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.delta_log import has_table
 from tidemill.file_formats.written_format import PARQUET, WriteFormat, written_by
@@ -85,7 +85,7 @@ def dry_run(
         then = _published(session, pipeline, done, extent.partitions)
         added, removed, changed = difference(then, now, pipeline.spec.output.keys)
     except PySparkException as error:
-        raise of_spark(error) from error
+        raise from_spark(error) from error
     finally:
         shutil.rmtree(sink, ignore_errors=True)
     return DryRun(

@@ -62,7 +62,7 @@ def windows_of(transformed: DataFrame) -> list[Windows]:
     Raises:
         WindowsUnknown: Spark prints them otherwise than the version that this was written for.
     """
-    found = []
+    windows = []
     for node in nodes(analysed(transformed)):
         for expression in _columns(node):
             if not expression.startswith(_WINDOW):
@@ -74,8 +74,8 @@ def windows_of(transformed: DataFrame) -> list[Windows]:
                     remedy="Report it with your version of Spark.",
                     expression=expression,
                 )
-            found.append(Windows(int(length[1]), int(step[2]), int(step[1])))
-    return found[::-1]
+            windows.append(Windows(int(length[1]), int(step[2]), int(step[1])))
+    return windows[::-1]
 
 
 def times_of_rows(extent: Extent, windows: list[Windows]) -> tuple[datetime, datetime] | None:
@@ -85,7 +85,7 @@ def times_of_rows(extent: Extent, windows: list[Windows]) -> tuple[datetime, dat
     if not extent.of_windows:
         return extent.start, extent.end
     # A partition may be made of its windows' starts or ends.
-    longest = max((one.length for one in windows), default=0)
+    longest = max((window.length for window in windows), default=0)
     return extent.start - timedelta(microseconds=longest), _end(extent.end, windows)
 
 
@@ -138,8 +138,8 @@ def _end(until: datetime, windows: list[Windows]) -> datetime:
     """The end of the last window that a row before a given time can be in."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     end = (until - epoch) // timedelta(microseconds=1)
-    for one in windows:
-        end = max(end, one.end_of_last(end))
+    for window in windows:
+        end = max(end, window.end_of_last(end))
     return epoch + timedelta(microseconds=end)
 
 
@@ -147,7 +147,9 @@ def _columns(node: Any) -> Iterator[str]:
     """The computed columns of a plan's node, as Spark prints them."""
     columns: list[Any] = []
     if kind(node) == "Project":
-        columns = [one for one in items(node.projectList()) if kind(one) == "Alias"]
+        columns = [
+            expression for expression in items(node.projectList()) if kind(expression) == "Alias"
+        ]
     elif kind(node) == "Expand":
         # Overlapping windows have a projection each; all have the same length.
         columns = items(node.projections().apply(0))

@@ -135,13 +135,13 @@ def _times(
         F.when(F.col("id") == 0, F.lit(begin)).otherwise(F.lit(until - 1)).alias("at"),
         F.lit(None).cast("long").alias("us"),
     )
-    found = ends.unionAll(parts[0]).unionAll(parts[1]).coalesce(1)
+    times = ends.unionAll(parts[0]).unionAll(parts[1]).coalesce(1)
     time = F.timestamp_micros("at")
     if by_the_wall:
         wall = F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
         time = F.timestamp_add("MICROSECOND", F.col("at"), wall)
     inside = (F.col("at") >= begin) & (F.col("at") < until)
-    return found.select(time.alias("t"), "us", inside.alias("inside"))
+    return times.select(time.alias("t"), "us", inside.alias("inside"))
 
 
 def _every(

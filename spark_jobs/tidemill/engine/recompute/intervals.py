@@ -13,7 +13,11 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StructField, StructType, TimestampType
 
-from tidemill.engine.query.partition_columns import columns_named, of_result, of_sources
+from tidemill.engine.query.partition_columns import (
+    columns_named,
+    result_partitions,
+    source_partitions,
+)
 from tidemill.engine.recompute.instants import (
     Clock,
     IntervalUncut,
@@ -69,15 +73,17 @@ def extent_of(session: SparkSession, pipeline: Pipeline, start: datetime, end: d
     expressions = _of_time(pipeline.spec)
     if not expressions:
         return Extent(Partitions())
-    windows = not expressions.keys() <= of_sources(pipeline.spec).keys()
+    windows = not expressions.keys() <= source_partitions(pipeline.spec).keys()
     clocks = _of_result_clock(pipeline, expressions) if windows else _clocks(session, pipeline)
     zone = ZoneInfo(pipeline.spec.timezone)
-    found = [partitions_between(session, expressions, each, zone, start, end) for each in clocks]
-    values = sorted({value for between in found for value in between.values})
+    per_clock = [
+        partitions_between(session, expressions, clock, zone, start, end) for clock in clocks
+    ]
+    values = sorted({value for between in per_clock for value in between.values})
     partitions = Partitions(columns=tuple(expressions), values=tuple(values))
-    firsts = [between.first for between in found if between.first is not None]
-    untils = [between.until for between in found if between.until is not None]
-    if len(firsts) < len(found):
+    firsts = [between.first for between in per_clock if between.first is not None]
+    untils = [between.until for between in per_clock if between.until is not None]
+    if len(firsts) < len(per_clock):
         return Extent(partitions, of_windows=windows)
     first, until = min(firsts), max(untils)
     wall = None
@@ -92,27 +98,27 @@ def _of_time(spec: Spec) -> dict[str, str]:
     columns = {time.column.lower() if time else "" for time in times}
     of_rows = {
         name: sql
-        for name, sql in of_sources(spec).items()
+        for name, sql in source_partitions(spec).items()
         if {word.lower() for word in columns_named(sql)} == columns
     }
     if of_rows:
         return of_rows
     # A row may have several event times in the result: the times of one column are enough.
     by_column: dict[frozenset[str], dict[str, str]] = {}
-    for name, sql in of_result(spec).items():
+    for name, sql in result_partitions(spec).items():
         by_column.setdefault(frozenset(columns_named(sql)), {})[name] = sql
     return next(iter(by_column.values()), {})
 
 
 def _clocks(session: SparkSession, pipeline: Pipeline) -> list[Clock]:
     """The event times of the sources, each type once."""
-    found = {}
+    clocks = {}
     for name in pipeline.spec.sources:
         time = pipeline.spec.event_time_of(name)
         if time is not None:
             kind = _type_in(read_stream(session, pipeline, name).schema, time.column)
-            found[kind.simpleString()] = {time.column: kind}
-    return [*found.values()]
+            clocks[kind.simpleString()] = {time.column: kind}
+    return [*clocks.values()]
 
 
 def _of_result_clock(pipeline: Pipeline, expressions: dict[str, str]) -> list[Clock]:

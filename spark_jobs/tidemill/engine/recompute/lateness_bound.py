@@ -29,7 +29,7 @@ class Arrived:
     late: tuple[int, ...]
 
 
-def arrived(
+def bounded_reads(
     reads: Sequence[Read],
     times: tuple[datetime, datetime],
     lateness: timedelta,
@@ -45,7 +45,7 @@ def arrived(
             bound says. None where what a batch wrote does not come out of what it read.
     """
     first, last = times[0], times[1] + lateness
-    found, late, skipped = [], [], 0
+    bounded, late, skipped = [], [], 0
     for read in reads:
         committed = read.batch.committed
         files = tuple(file for file in read.files if first <= _modified(file) <= last)
@@ -57,8 +57,8 @@ def arrived(
                 late.append(read.batch.batch)
             left = read
         skipped += read.inputs - left.inputs
-        found.append(left)
-    return Arrived(found, skipped, tuple(late))
+        bounded.append(left)
+    return Arrived(bounded, skipped, tuple(late))
 
 
 def _modified(file: InputFile) -> datetime:
@@ -79,8 +79,8 @@ def _wrote(read: Read, partitions: Partitions) -> bool:
 
 def _would_lie(path: Path, written: WriteFormat, partitions: Partitions) -> bool:
     rejects = READERS[written.format].rejects(path, written).to_pylist()
-    found = {tuple(reject["partition"] or ()) for reject in rejects if reject}
-    return any(_names(dict(pairs), partitions) for pairs in found)
+    found_partitions = {tuple(reject["partition"] or ()) for reject in rejects if reject}
+    return any(_names(dict(pairs), partitions) for pairs in found_partitions)
 
 
 def _names(partition: Mapping[str, str | None], partitions: Partitions) -> bool:

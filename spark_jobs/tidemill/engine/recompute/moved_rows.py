@@ -35,7 +35,7 @@ class RowsMove(Refused):
     """Rows belong elsewhere than they did; carries `partitions`, those to compute again too."""
 
 
-def moved(
+def origins_to_replace(
     session: SparkSession, pipeline: Pipeline, inputs: Inputs, extent: Extent
 ) -> tuple[str, ...] | None:
     """The origins whose rejected rows without a partition are computed again too.
@@ -66,17 +66,17 @@ def moved(
                 last = max(last, *(read.batch.batch for read in reads))
     if not rows:
         return None
-    found = reduce(DataFrame.unionAll, rows).persist()
+    compared = reduce(DataFrame.unionAll, rows).persist()
     try:
         within = F.coalesce(_held(THEN, extent), F.lit(False)) | F.coalesce(
             _held(NOW, extent), F.lit(False)
         )
         nowhere = F.col(THEN).isNull() | F.col(NOW).isNull()
-        origins = _texts(found.where(within & nowhere), ORIGIN)
-        touched = found.where(within | F.col(ORIGIN).isin(origins))
+        origins = _texts(compared.where(within & nowhere), ORIGIN)
+        touched = compared.where(within | F.col(ORIGIN).isin(origins))
         places = _texts(touched.select(F.explode(F.array(THEN, NOW)).alias("at")), "at")
     finally:
-        found.unpersist()
+        compared.unpersist()
     settled = _settled(pipeline, last, extent)
     others = [place for place in places if place not in settled]
     if others:
@@ -85,8 +85,8 @@ def moved(
 
 
 def _texts(rows: DataFrame, column: str) -> list[str]:
-    found = rows.where(F.col(column).isNotNull()).select(column).distinct().collect()
-    return sorted(row[column] for row in found)
+    values = rows.where(F.col(column).isNotNull()).select(column).distinct().collect()
+    return sorted(row[column] for row in values)
 
 
 def _settled(pipeline: Pipeline, last: int, extent: Extent) -> set[str]:
@@ -96,7 +96,7 @@ def _settled(pipeline: Pipeline, last: int, extent: Extent) -> set[str]:
         last: The last batch that was read otherwise.
         extent: The extent of the partitions that are computed again, which will hold it.
     """
-    own = {WITHIN} if extent.of_windows else _named(extent.partitions)
+    settled = {WITHIN} if extent.of_windows else _named(extent.partitions)
     layout, today = pipeline.layout, readings_of(pipeline.spec)
     for event in Journal(layout.journal).events():
         recomputation = event.recomputation
@@ -106,8 +106,10 @@ def _settled(pipeline: Pipeline, last: int, extent: Extent) -> set[str]:
         alike = bool(starts) and starts[-1].readings == today
         if recomputation.partitions.columns == extent.partitions.columns and not extent.of_windows:
             swapped = _named(recomputation.partitions)
-            own = own | swapped if alike and recomputation.last >= last else own - swapped
-    return own | ({WITHIN} if extent.of_windows else _named(extent.partitions))
+            settled = (
+                settled | swapped if alike and recomputation.last >= last else settled - swapped
+            )
+    return settled | ({WITHIN} if extent.of_windows else _named(extent.partitions))
 
 
 def _named(partitions: Partitions) -> set[str]:
@@ -120,8 +122,8 @@ def _by_readings(reads: Sequence[Read]) -> list[tuple[dict[str, Reading], list[R
     groups: dict[str, tuple[dict[str, Reading], list[Read]]] = {}
     for read in reads:
         if read.inputs:
-            own = starts[read.ledger.generation]
-            readings = next((s.readings for s in own if s.epoch == read.batch.start), {})
+            known = starts[read.ledger.generation]
+            readings = next((s.readings for s in known if s.epoch == read.batch.start), {})
             groups.setdefault(repr(readings), (readings, []))[1].append(read)
     return [*groups.values()]
 

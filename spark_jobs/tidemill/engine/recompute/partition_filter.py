@@ -14,7 +14,7 @@ from tidemill.journal.partition_set import Partitions
 Keep = Callable[[DataFrame], DataFrame]
 
 
-def keeping(partitions: Partitions | None, origins: Sequence[str] = ()) -> Keep:
+def partition_filter(partitions: Partitions | None, origins: Sequence[str] = ()) -> Keep:
     """The cut to whole partitions, for good and rejected rows as the sink gets them.
 
     Args:
@@ -40,8 +40,8 @@ def keeping(partitions: Partitions | None, origins: Sequence[str] = ()) -> Keep:
 
 def _in(columns: list[Column], values: list[tuple[str, ...]]) -> Column:
     if len(columns) == 1:
-        found = columns[0].isin([value[0] for value in values])
+        matches = columns[0].isin([value[0] for value in values])
     else:
-        wanted = [F.struct(*map(F.lit, value)) for value in values]
-        found = F.struct(*columns).isin(wanted)
-    return F.coalesce(found, F.lit(False))
+        literals = [F.struct(*map(F.lit, value)) for value in values]
+        matches = F.struct(*columns).isin(literals)
+    return F.coalesce(matches, F.lit(False))

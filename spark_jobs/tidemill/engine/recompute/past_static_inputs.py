@@ -21,7 +21,7 @@ StaticsOf = Callable[[Mapping[str, StaticPin]], Statics]
 
 
 @contextmanager
-def statics_then(session: SparkSession, run: RunContext, last: Batch) -> Iterator[StaticsOf]:
+def past_statics(session: SparkSession, run: RunContext, last: Batch) -> Iterator[StaticsOf]:
     """Static inputs by the pins of a batch; one that it did not read is as the last batch read it.
 
     One that this did not read either is taken as it is now, for as long as the context lasts.

@@ -62,7 +62,7 @@ def reads_of(
         last: The last.
         without: The input that does not count.
     """
-    found = []
+    reads = []
     before: Batch | None = None
     ledgers = [(first, Ledger(layout, name)) for name, first in lineage(layout, generation).items()]
     records: dict[str, KafkaRecords] = {}
@@ -71,9 +71,9 @@ def reads_of(
         (batch,) = ledger.batches(number, number)
         if number >= first:
             of_ledger = records.setdefault(ledger.generation, KafkaRecords(ledger))
-            found.append(_read(ledger, batch, of_ledger.read_by(batch, before), without))
+            reads.append(_read(ledger, batch, of_ledger.read_by(batch, before), without))
         before = batch
-    return found
+    return reads
 
 
 def _read(
@@ -123,10 +123,10 @@ class Inputs:
         Args:
             names: The static inputs of today's spec.
         """
-        wanted = set(names)
+        known = set(names)
         parts: dict[str, tuple[dict[str, StaticPin], list[Read]]] = {}
         for read in [read for read in self.reads if read.inputs] or self.reads[-1:]:
-            pins = {name: pin for name, pin in read.batch.static.items() if name in wanted}
+            pins = {name: pin for name, pin in read.batch.static.items() if name in known}
             key = repr(sorted((name, pin.kind, pin.identity) for name, pin in pins.items()))
             parts.setdefault(key, (pins, []))[1].append(read)
         return [(pins, self.of(reads)) for pins, reads in parts.values()]
@@ -143,9 +143,9 @@ class Inputs:
 
     def of(self, reads: Sequence[Read]) -> Inputs:
         """The inputs of some of the batches."""
-        wanted = {(file.source, file.path) for read in reads for file in read.files}
+        files_read = {(file.source, file.path) for read in reads for file in read.files}
         places = {
-            name: [(at, file) for at, file in files if (name, file.path) in wanted]
+            name: [(at, file) for at, file in files if (name, file.path) in files_read]
             for name, files in self.places.items()
         }
         return Inputs(reads, places)

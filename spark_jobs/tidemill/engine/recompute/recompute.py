@@ -20,14 +20,14 @@ from tidemill.engine.query.build import plan, plan_rows
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.recompute.finality import times_of_rows, windows_of
 from tidemill.engine.recompute.intervals import Extent
-from tidemill.engine.recompute.lateness_bound import arrived
-from tidemill.engine.recompute.moved_rows import moved
-from tidemill.engine.recompute.partition_filter import keeping
-from tidemill.engine.recompute.past_static_inputs import StaticsOf, statics_then
+from tidemill.engine.recompute.lateness_bound import bounded_reads
+from tidemill.engine.recompute.moved_rows import origins_to_replace
+from tidemill.engine.recompute.partition_filter import partition_filter
+from tidemill.engine.recompute.past_static_inputs import StaticsOf, past_statics
 from tidemill.engine.recompute.published_input import Inputs, Read, inputs_of, read_prefix, reads_of
 from tidemill.engine.recompute.scratch_generation import files_in, record_batch, scratch, write_rows
 from tidemill.engine.recompute.strategy import can_recompute_in_batch
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_errors import from_spark
 from tidemill.increments.exclusions import without
 from tidemill.journal.journal import Journal
 from tidemill.journal.recomputation import BatchRange, Recomputation
@@ -136,12 +136,12 @@ def compute(
         pipeline.layout, recomputation.generation, recomputation.first, recomputation.last, out
     )
     try:
-        with statics_then(session, run, reads[-1].batch) as statics:
+        with past_statics(session, run, reads[-1].batch) as statics:
             return _compute(session, run, recomputation, extent, reads, place, statics)
     except BaseException as error:
         shutil.rmtree(sink, ignore_errors=True)
         if isinstance(error, PySparkException):
-            raise of_spark(error) from error
+            raise from_spark(error) from error
         raise
 
 
@@ -165,8 +165,10 @@ def _compute(
         source.verify_held(recomputation.generation, inputs.ranges_of(source.name))
     boundless = by_batch and extent is not None and pipeline.spec.backfill.lateness is None
     run.log(_what_is_read(inputs, skipped, boundless=boundless))
-    replaces_rejects_of = None if extent is None else moved(session, pipeline, inputs, extent)
-    keep = keeping(extent.partitions if extent is not None else None, replaces_rejects_of or ())
+    origins, keep = None, partition_filter(None)
+    if extent is not None:
+        origins = origins_to_replace(session, pipeline, inputs, extent)
+        keep = partition_filter(extent.partitions, origins or ())
     if by_batch:
         # Each part with the static inputs that it was read with.
         for pins, part in inputs.by_pins(pipeline.spec.statics):
@@ -178,7 +180,7 @@ def _compute(
         from tidemill.engine.recompute.replay import replay
 
         replay(session, run, recomputation, place, keep)
-    done = Computed(place, planned, inputs, skipped, replaces_rejects_of, files_in(pipeline, place))
+    done = Computed(place, planned, inputs, skipped, origins, files_in(pipeline, place))
     if extent is not None and not done.rows and not done.rejected:
         _refuse_outside(pipeline, extent)
     return done
@@ -194,13 +196,14 @@ def _within_bound(
         return reads, 0
     # What a window gave out came of batches before, not of the one that wrote it.
     by_row = planned.pipeline_class is PipelineClass.MAP
-    found = arrived(reads, times, lateness, extent.partitions if by_row else None)
-    if found.late:
+    bounded = bounded_reads(reads, times, lateness, extent.partitions if by_row else None)
+    if bounded.late:
         run.log(
-            f"warning: batches {', '.join(map(str, found.late))} wrote rows of {extent.partitions} "
-            "though nothing they read arrived within backfill.lateness; they are read too"
+            f"warning: batches {', '.join(map(str, bounded.late))} wrote rows of "
+            f"{extent.partitions} though nothing they read arrived within backfill.lateness; "
+            "they are read too"
         )
-    return found.reads, found.skipped
+    return bounded.reads, bounded.skipped
 
 
 def _what_is_read(inputs: Inputs, skipped: int, *, boundless: bool) -> str:

@@ -26,12 +26,12 @@ from tidemill.contract.errors import Refused
 from tidemill.engine import callback_errors
 from tidemill.engine.query.build import plan_rows
 from tidemill.engine.query.planned_query import Plan
-from tidemill.engine.recompute.past_static_inputs import StaticsOf, statics_then
+from tidemill.engine.recompute.past_static_inputs import StaticsOf, past_statics
 from tidemill.engine.recompute.replay_input import UNION_OF_ONES, ReplayInput
 from tidemill.engine.recompute.replay_output import Keep, ReplayOutput
 from tidemill.engine.recompute.replay_segments import MOST_BATCHES, Step, segments, steps_of
-from tidemill.engine.sources.static_inputs import kept
-from tidemill.engine.spark_errors import of_spark, query_error
+from tidemill.engine.sources.static_inputs import persisted
+from tidemill.engine.spark_errors import from_spark, query_error
 from tidemill.engine.spark_internals.catalyst import Catalyst
 from tidemill.engine.spark_internals.plan import analysed, kind, nodes
 from tidemill.increments.exclusions import without
@@ -98,11 +98,11 @@ def replay(
     try:
         with (
             _set(session, _settings(pipeline, recomputation.generation)),
-            statics_then(session, run, steps[-1].batch) as statics,
+            past_statics(session, run, steps[-1].batch) as statics,
         ):
             output.leave(replayed.go_through(steps, statics))
     except PySparkException as error:
-        raise of_spark(error) from error
+        raise from_spark(error) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -149,7 +149,7 @@ class _Replay:
             self.source.put(segment)
             if first.number:
                 self._set_watermark(first, is_last=first is steps[-1])
-            with kept(self.run.pipeline, read):
+            with persisted(self.run.pipeline, read):
                 self._run(planned)
             self._compare(segment)
         return planned
@@ -185,17 +185,17 @@ class _Replay:
     def _set_watermark(self, step: Step, *, is_last: bool) -> None:
         """The watermark of the first batch of a start, where it is another than its rows made."""
         checkpoint = read_checkpoint(self.checkpoint)
-        reached = checkpoint.commits[step.number - 1].next_watermark_ms
-        told = step.batch.watermark_before_ms
-        wanted = reached
+        reached_ms = checkpoint.commits[step.number - 1].next_watermark_ms
+        recorded_ms = step.batch.watermark_before_ms
+        watermark_ms = reached_ms
         if self.exact:
-            wanted = told
+            watermark_ms = recorded_ms
         elif is_last:
-            wanted = max(reached, told)
+            watermark_ms = max(reached_ms, recorded_ms)
         elif step.flush is not None:
-            wanted = max(reached, step.flush.watermark_ms)
-        if wanted != reached:
-            put_watermark(self.checkpoint / "commits", step.number - 1, wanted)
+            watermark_ms = max(reached_ms, step.flush.watermark_ms)
+        if watermark_ms != reached_ms:
+            put_watermark(self.checkpoint / "commits", step.number - 1, watermark_ms)
 
     def _compare(self, segment: Sequence[Step]) -> None:
         """Go by the rows' own watermarks from where they differ from live's."""

@@ -45,14 +45,14 @@ class ReplayInput:
 
     def streams(self) -> dict[str, DataFrame]:
         """The rows by source, shaped like those of `read_stream`."""
-        found = {}
+        frames = {}
         for name, schema in self._schemas.items():
             place = self.folder / name
             place.mkdir(parents=True, exist_ok=True)
             reader = self.session.readStream.name(name).format("parquet").schema(schema)
             reader = reader.option("maxFilesPerTrigger", 1).option("maxFileAge", ANY_AGE)
-            found[name] = reader.load(str(place))
-        return found
+            frames[name] = reader.load(str(place))
+        return frames
 
     def put(self, steps: Sequence[Step]) -> None:
         """Lay out what some batches read, in place of what was there; the streams are there.
@@ -91,8 +91,8 @@ class ReplayInput:
         if not gave:
             return {}
         inputs = inputs_of(self.pipeline, [step.read])
-        found = read_prefix(self.session, self.pipeline, inputs)
-        return {name: rows for name, rows in found.items() if name in gave}
+        frames = read_prefix(self.session, self.pipeline, inputs)
+        return {name: rows for name, rows in frames.items() if name in gave}
 
     def _written(
         self, name: str, schema: StructType, rows: Mapping[int, DataFrame]

@@ -16,7 +16,7 @@ from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.scratch_generation import write_rows
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_errors import from_spark
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.file_formats.keyed_rows import KeyedFile
 from tidemill.journal.recomputation import BatchRange
@@ -57,7 +57,7 @@ class ReplayOutput:
             callback_errors.keep(self.place.generation, error)
             raise
         except SPARK_ERRORS as error:
-            callback_errors.keep(self.place.generation, of_spark(error))
+            callback_errors.keep(self.place.generation, from_spark(error))
             raise
 
     def leave(self, planned: Plan) -> None:
@@ -85,8 +85,8 @@ class ReplayOutput:
         written = self.keep(rows) if append else rows
         written.write.partitionBy(*output.sink_partitions).mode("overwrite").parquet(str(place))
         if not append:
-            found = [KeyedFile(p, partition_values(p, place)) for p in place.rglob("*.parquet")]
-            good = [file for file in found if not is_rejected(file.partition)]
+            keyed = [KeyedFile(p, partition_values(p, place)) for p in place.rglob("*.parquet")]
+            good = [file for file in keyed if not is_rejected(file.partition)]
             refuse_irreplaceable(good, rows.schema, output, batch)
 
 

@@ -40,23 +40,23 @@ def resolve_partitions(session: SparkSession, pipeline: Pipeline, request: RunRe
     """
     if request.start is not None and request.end is not None:
         return extent_of(session, pipeline, request.start, request.end)
-    wanted = _of_rejected(pipeline) if request.rejected else request.partitions
-    return extent_of_partitions(session, pipeline, wanted)
+    requested = _of_rejected(pipeline) if request.rejected else request.partitions
+    return extent_of_partitions(session, pipeline, requested)
 
 
 def extent_of_partitions(
-    session: SparkSession, pipeline: Pipeline, wanted: Iterable[Partition]
+    session: SparkSession, pipeline: Pipeline, requested: Iterable[Partition]
 ) -> Extent:
     """Some partitions by name, with the times they cover.
 
     Args:
-        wanted: Column -> value as it is in directories' names; columns that time does not decide
+        requested: Column -> value as it is in directories' names; columns that time does not decide
             are of no account.
 
     Raises:
         PartitionUntimed: the values of a column are not days or times.
     """
-    partitions = [*wanted]
+    partitions = [*requested]
     column = next(iter(pipeline.spec.output.partition_by), None)
     if column is None:
         return Extent(Partitions())
@@ -77,8 +77,10 @@ def _of_rejected(pipeline: Pipeline) -> list[Partition]:
     known: list[Partition] = []
     if has_table(path):
         rows = DeltaTable(path).to_pyarrow_table(columns=["partition"]).to_pylist()
-        found = {tuple(row["partition"]) for row in rows if row["partition"]}
-        known = [dict(pairs) for pairs in found if all(value is not None for _, value in pairs)]
+        partitions = {tuple(row["partition"]) for row in rows if row["partition"]}
+        known = [
+            dict(pairs) for pairs in partitions if all(value is not None for _, value in pairs)
+        ]
     if not known:
         raise NothingRejected(
             f"No rejected row of {pipeline.name} has a partition that could be computed again.",
@@ -91,11 +93,11 @@ def _of_rejected(pipeline: Pipeline) -> list[Partition]:
 
 def _time(value: str, zone: ZoneInfo) -> datetime:
     try:
-        found = datetime.fromisoformat(value)
+        time = datetime.fromisoformat(value)
     except ValueError as error:
         raise PartitionUntimed(
             f"'{value}' is neither a day nor a time, so it is unknown when that partition is.",
             remedy="Say when it is: tidemill backfill NAME --from … --to ….",
             value=value,
         ) from error
-    return found if found.tzinfo else found.replace(tzinfo=zone)
+    return time if time.tzinfo else time.replace(tzinfo=zone)

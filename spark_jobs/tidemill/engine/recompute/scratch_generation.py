@@ -136,8 +136,8 @@ def _batch(
 def files_in(pipeline: Pipeline, place: BatchRange) -> tuple[OutputFile, ...]:
     """The files in a scratch generation's sink, with their rows."""
     sink = pipeline.layout.sink(place.generation)
-    found = sorted(path for path in sink.rglob("*") if path.is_file() and _is_data(path, sink))
-    files = [SinkFile(path, path.stat().st_size, place.last) for path in found]
+    paths = sorted(path for path in sink.rglob("*") if path.is_file() and _is_data(path, sink))
+    files = [SinkFile(path, path.stat().st_size, place.last) for path in paths]
     return output_files(files, sink, _written(pipeline))
 
 

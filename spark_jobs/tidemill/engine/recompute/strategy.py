@@ -37,16 +37,19 @@ def can_recompute_in_batch(
         KeepsState: batches cannot be computed without those before them.
         NotFinal: not yet.
     """
-    found = planned.pipeline_class
-    if found is PipelineClass.MAP:
+    pipeline_class = planned.pipeline_class
+    if pipeline_class is PipelineClass.MAP:
         return True
-    if found is PipelineClass.UNBOUNDED or pipeline.spec.output.mode is OutputMode.COMPLETE:
+    if (
+        pipeline_class is PipelineClass.UNBOUNDED
+        or pipeline.spec.output.mode is OutputMode.COMPLETE
+    ):
         raise Unbounded(
             f"{pipeline.name} counts what nothing ever closes: its rows cannot be computed again "
             "for a part of the table.",
             remedy=f"Compute all of it again: tidemill rebuild {pipeline.name}.",
             pipeline=pipeline.name,
-            pipeline_class=str(found),
+            pipeline_class=str(pipeline_class),
         )
     if extent is None:
         raise KeepsState(
@@ -56,7 +59,7 @@ def can_recompute_in_batch(
             pipeline=pipeline.name,
         )
     pins = {tuple(sorted((n, p.identity) for n, p in r.batch.static.items())) for r in reads}
-    if found is PipelineClass.ORDERED or joins_streams(planned.rows) or len(pins) > 1:
+    if pipeline_class is PipelineClass.ORDERED or joins_streams(planned.rows) or len(pins) > 1:
         return False
     if extent.partitions.everything:
         # Windows of it are open at any time; a replay gives out those that are closed.

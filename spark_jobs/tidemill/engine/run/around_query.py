@@ -14,14 +14,14 @@ from tidemill.storage.run_context import LeasedRun
 
 
 def make_ready(
-    session: SparkSession, run: LeasedRun, found: list[ProbeResult], statics: Statics
+    session: SparkSession, run: LeasedRun, probes: list[ProbeResult], statics: Statics
 ) -> list[ProbeResult]:
     """Before a query starts: pass over accepted losses, write down what will be read.
 
     Args:
         session: The session that passes over an accepted loss.
         run: The run, whose start of this epoch is in the ledger.
-        found: The probe of every source, under the lease.
+        probes: The probe of every source, under the lease.
         statics: Static input -> its rows.
 
     Returns:
@@ -31,19 +31,19 @@ def make_ready(
         Refused: something would be lost that the spec rates `hold` and no person accepted.
     """
     pipeline = run.pipeline
-    if any(result.passes_over_loss for result in found):
+    if any(result.passes_over_loss for result in probes):
         # A pipeline without Kafka needs no client of it.
         from tidemill.engine.run.pass_over_loss import pass_over
 
-        pass_over(session, run, found, statics)
-        found = [
+        pass_over(session, run, probes, statics)
+        probes = [
             open_source(pipeline, result.source).probe(()) if result.passes_over_loss else result
-            for result in found
+            for result in probes
         ]
-        refuse_held(problem for result in found for problem in result.problems)
-    for result in found:
+        refuse_held(problem for result in probes for problem in result.problems)
+    for result in probes:
         open_source(pipeline, result.source).record_query(run, result)
-    return found
+    return probes
 
 
 def verify_unchanged(pipeline: Pipeline) -> None:

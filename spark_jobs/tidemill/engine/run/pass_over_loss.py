@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from tidemill.engine.query.build import plan
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Statics
-from tidemill.engine.spark_errors import of_spark, query_error
+from tidemill.engine.spark_errors import from_spark, query_error
 from tidemill.generations.verify import Generation, open_generation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.losses import Losses, PassedLoss
@@ -118,7 +118,7 @@ def _run_once(session: SparkSession, run: LeasedRun, name: str, statics: Statics
         query = start(planned, replace(run, pipeline=passing), generation_of(pipeline), trigger)
         query.awaitTermination()
     except PySparkException as error:
-        raise of_spark(error) from error
+        raise from_spark(error) from error
     failure = query_error(query)
     if failure is not None:
         raise failure

@@ -20,8 +20,8 @@ from tidemill.engine.run.listeners import listening
 from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.progress import Progress
 from tidemill.engine.sinks.start import start
-from tidemill.engine.sources.static_inputs import Pins, Statics, kept, read_statics
-from tidemill.engine.spark_errors import QueryInterrupted, of_spark, query_error
+from tidemill.engine.sources.static_inputs import Pins, Statics, persisted, read_statics
+from tidemill.engine.spark_errors import QueryInterrupted, from_spark, query_error
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.engine.state_damage import explain_state
 from tidemill.generations.verify import Generation
@@ -103,7 +103,7 @@ class QueryRun:
                 refuse_endless(planned.rows, pipeline.transform_file)
             return planned, statics
         except PySparkException as error:
-            raise of_spark(error) from error
+            raise from_spark(error) from error
 
     def run(self, planned: Plan, statics: Statics, backlog: Mapping[str, ProbeResult]) -> Ran:
         """Start it, and stay with it to its end.
@@ -120,7 +120,7 @@ class QueryRun:
         pipeline = self.context.pipeline
         held = self.generation.log.latest
         progress = Progress(backlog, -1 if held is None else held)
-        with kept(pipeline, statics), listening(self.session, self.context):
+        with persisted(pipeline, statics), listening(self.session, self.context):
             query = self._started(planned)
             following = Following(self, planned, query, progress)
             try:
@@ -157,4 +157,4 @@ class QueryRun:
                 trigger=str(trigger),
             ) from error
         except SPARK_ERRORS as error:
-            raise of_spark(error) from error
+            raise from_spark(error) from error

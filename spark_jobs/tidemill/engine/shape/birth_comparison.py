@@ -16,7 +16,7 @@ from tidemill.compatibility.plan_changes import plan_changes
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.project import Project
 from tidemill.engine.shape.transform_shape import shape_today, table_schema
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_errors import from_spark
 from tidemill.ledger.generation_note import GenerationNote
 from tidemill.spec.pipeline import Pipeline
 
@@ -64,7 +64,7 @@ def changes_of_plan(session: SparkSession, born: Born) -> list[Change]:
     try:
         now = shape_today(session, born.pipeline)
     except PySparkException as error:
-        raise of_spark(error) from error
+        raise from_spark(error) from error
     try:
         with _at_birth(born) as pipeline:
             was = shape_today(session, pipeline)

@@ -90,8 +90,8 @@ def _of_code(code: CodeType, seen: set[int]) -> Iterator[str]:
 
 def _names(code: CodeType) -> set[str]:
     """Names that code and the functions within it look up."""
-    within = (one for one in code.co_consts if isinstance(one, CodeType))
-    return set(code.co_names).union(*(_names(one) for one in within))
+    within = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*(_names(constant) for constant in within))
 
 
 def _of_the_user(value: Any) -> bool:

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from tidemill.compatibility.plan_shape import Column, PlanShape
 from tidemill.contract.layout import Layout
-from tidemill.engine.query.partition_columns import of_sources, with_partitions
+from tidemill.engine.query.partition_columns import source_partitions, with_partitions
 from tidemill.engine.query.pipeline_class import class_of, keeps_state
 from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.shape.expressions import INPUT, Texts
@@ -77,7 +77,7 @@ def _source(session: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
     """A source as the transform sees it, without its rows."""
     spec = pipeline.spec
     schema = spark_source(session, pipeline, name).schema()
-    cut = (F.expr(sql).alias(column) for column, sql in of_sources(spec).items())
+    cut = (F.expr(sql).alias(column) for column, sql in source_partitions(spec).items())
     rows = bare(session, name, schema).select("*", *cut)
     time = spec.event_time_of(name)
     if time is None or time.watermark is None:
@@ -116,8 +116,8 @@ def shape_of(result: DataFrame, mode: OutputMode) -> PlanShape:
             if kind(node) == "Filter":
                 filters.append(texts.of(node.condition()))
             elif kind(node) not in SILENT and not (node.isStreaming() and keeps_state(node)):
-                said = ", ".join(texts.of(one) for one in items(node.expressions()))
-                others.append(f"{_called(node)}({said})" if said else _called(node))
+                arguments = ", ".join(texts.of(one) for one in items(node.expressions()))
+                others.append(f"{_called(node)}({arguments})" if arguments else _called(node))
         made_of = [texts.of(one) for one in items(plan.output())]
         columns = (
             Column(name=one.name, type=one.dataType.simpleString(), made_of=text)

@@ -17,7 +17,7 @@ from tidemill.contract.errors import TidemillError
 from tidemill.engine import callback_errors
 from tidemill.engine.query.planned_query import ROWS_READ
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable
-from tidemill.engine.spark_errors import of_spark
+from tidemill.engine.spark_errors import from_spark
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.engine.spark_internals.query_state import observed_counts
 from tidemill.file_formats.keyed_rows import KeyedFile
@@ -79,7 +79,7 @@ class Attempts:
             raise
         except SPARK_ERRORS as error:
             # Otherwise every error in here would count as the user's function's.
-            callback_errors.keep(self.run.pipeline.name, of_spark(error))
+            callback_errors.keep(self.run.pipeline.name, from_spark(error))
             raise
 
     @property
@@ -151,8 +151,8 @@ class Attempts:
 def _good(folder: Path, files: Iterable[AttemptFile]) -> list[KeyedFile]:
     """The files of rows that are not rejected, with their partitions."""
     paths = [folder / file.path for file in files]
-    found = [KeyedFile(path, partition_values(path, folder)) for path in paths]
-    return [file for file in found if not is_rejected(file.partition)]
+    keyed = [KeyedFile(path, partition_values(path, folder)) for path in paths]
+    return [file for file in keyed if not is_rejected(file.partition)]
 
 
 def _files(folder: Path) -> Iterator[AttemptFile]:

@@ -19,21 +19,23 @@ from tidemill.increments.exclusions import Excluded
 from tidemill.spark_logs.offset_ranges import Range
 
 
-def leave_out(sources: Mapping[str, DataFrame], found: Excluded) -> dict[str, DataFrame]:
+def leave_out(sources: Mapping[str, DataFrame], excluded: Excluded) -> dict[str, DataFrame]:
     """The rows of sources without those of excluded input.
 
     Args:
         sources: Source -> its rows, with `_origin`.
-        found: What does not count. A file counts that came into the place of an excluded one.
+        excluded: What does not count. A file counts that came into the place of an excluded one.
     """
-    if not found:
+    if not excluded:
         return dict(sources)
-    return {name: _without(name, rows, found) for name, rows in sources.items()}
+    return {name: _without(name, rows, excluded) for name, rows in sources.items()}
 
 
-def _without(name: str, rows: DataFrame, found: Excluded) -> DataFrame:
-    files = [file.path for file in found.files if file.source == name and file.is_at(file.on_disk)]
-    conditions = [_within(one) for one in (found.ranges or {}).get(name, ())]
+def _without(name: str, rows: DataFrame, excluded: Excluded) -> DataFrame:
+    files = [
+        file.path for file in excluded.files if file.source == name and file.is_at(file.on_disk)
+    ]
+    conditions = [_within(one) for one in (excluded.ranges or {}).get(name, ())]
     if files:
         conditions.append(F.col(ORIGIN).isin(*_uris(rows.sparkSession, files)))
     return rows.where(~reduce(or_, conditions)) if conditions else rows

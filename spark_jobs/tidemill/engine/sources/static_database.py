@@ -60,14 +60,14 @@ def pin_query(name: str, static: DatabaseStatic, place: Path) -> StaticPin:
         StaticUnfit: its rows are not as the spec says.
     """
     schema = to_arrow_schema(schema_of(static.schema_, f"statics.{name}.schema"), timezone="UTC")
-    given = connection(static.conn_id, os.environ)
+    database = connection(static.conn_id, os.environ)
     read = _of_postgres if isinstance(static, PostgresStatic) else _of_mariadb
     rows = 0
 
     def write(draft: Path) -> None:
         nonlocal rows
         copy = draft / COPY
-        with read(name, static, given) as chunks, parquet.ParquetWriter(copy, schema) as file:
+        with read(name, static, database) as chunks, parquet.ParquetWriter(copy, schema) as file:
             for chunk in chunks:
                 file.write_batch(_as_arrow(name, chunk, schema))
                 rows += len(chunk)
@@ -117,12 +117,12 @@ def _as_arrow(name: str, rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa
 
 
 @contextmanager
-def _of_postgres(name: str, static: DatabaseStatic, given: Connection) -> Iterator[Chunks]:
+def _of_postgres(name: str, static: DatabaseStatic, database: Connection) -> Iterator[Chunks]:
     import psycopg
 
     try:
         with closing(
-            psycopg.connect(**postgres.psycopg_arguments(given), application_name="tidemill")
+            psycopg.connect(**postgres.psycopg_arguments(database), application_name="tidemill")
         ) as connected:
             connected.read_only = True
             connected.execute("SET LOCAL TIME ZONE 'UTC'")
@@ -132,16 +132,16 @@ def _of_postgres(name: str, static: DatabaseStatic, given: Connection) -> Iterat
                 yield _chunks(cursor)
     except psycopg.Error as error:
         # The primary message alone: the detail quotes rows.
-        said = given.scrubbed(error.diag.message_primary or str(error))
+        message = database.scrubbed(error.diag.message_primary or str(error))
         state = error.sqlstate
         gone = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
         if gone and (state is None or state.startswith(postgres.UNREACHABLE)):
-            raise _unreachable(name, static, said) from None
-        raise _refused(name, said, state) from None
+            raise _unreachable(name, static, message) from None
+        raise _refused(name, message, state) from None
 
 
 @contextmanager
-def _of_mariadb(name: str, static: DatabaseStatic, given: Connection) -> Iterator[Chunks]:
+def _of_mariadb(name: str, static: DatabaseStatic, database: Connection) -> Iterator[Chunks]:
     import pymysql
     from pymysql.cursors import SSCursor
 
@@ -149,7 +149,7 @@ def _of_mariadb(name: str, static: DatabaseStatic, given: Connection) -> Iterato
         with (
             closing(
                 pymysql.connect(
-                    **mariadb.pymysql_arguments(given),
+                    **mariadb.pymysql_arguments(database),
                     charset="utf8mb4",
                     program_name="tidemill",
                     local_infile=False,
@@ -163,12 +163,12 @@ def _of_mariadb(name: str, static: DatabaseStatic, given: Connection) -> Iterato
             cursor.execute(static.query)
             yield _chunks(cursor)
     except (pymysql.Error, OSError) as error:
-        said = given.scrubbed(str(error.args[-1] if error.args else error))
+        message = database.scrubbed(str(error.args[-1] if error.args else error))
         code = error.args[0] if error.args else None
         gone = isinstance(error, OSError | pymysql.InterfaceError)
         if gone or code in mariadb.UNREACHABLE or code in BUSY:
-            raise _unreachable(name, static, said) from None
-        raise _refused(name, said, code) from None
+            raise _unreachable(name, static, message) from None
+        raise _refused(name, message, code) from None
 
 
 def _chunks(cursor: Any) -> Chunks:
@@ -176,18 +176,18 @@ def _chunks(cursor: Any) -> Chunks:
         yield rows
 
 
-def _unreachable(name: str, static: DatabaseStatic, said: str) -> StaticUnreachable:
+def _unreachable(name: str, static: DatabaseStatic, message: str) -> StaticUnreachable:
     return StaticUnreachable(
-        f"statics.{name}: {static.kind} cannot be read: {said}",
+        f"statics.{name}: {static.kind} cannot be read: {message}",
         remedy=f"The retry tries again; check the server and the connection {static.conn_id}.",
         static=name,
         conn_id=static.conn_id,
     )
 
 
-def _refused(name: str, said: str, state: object) -> StaticQueryRefused:
+def _refused(name: str, message: str, state: object) -> StaticQueryRefused:
     return StaticQueryRefused(
-        f"statics.{name}: the database refused the query: {said}",
+        f"statics.{name}: the database refused the query: {message}",
         remedy="Fix the query, or the rights of the connection's user.",
         static=name,
         state=state,

@@ -75,15 +75,15 @@ def statics_now(session: SparkSession, pipeline: Pipeline) -> Iterator[Statics]:
 
 
 @contextmanager
-def kept(pipeline: Pipeline, statics: Statics) -> Iterator[None]:
+def persisted(pipeline: Pipeline, statics: Statics) -> Iterator[None]:
     """Keep in memory what the spec says to, for as long as the context lasts."""
-    wanted = [statics[name] for name, one in pipeline.spec.statics.items() if one.persist]
-    for frame in wanted:
+    frames = [statics[name] for name, one in pipeline.spec.statics.items() if one.persist]
+    for frame in frames:
         frame.persist()
     try:
         yield
     finally:
-        for frame in wanted:
+        for frame in frames:
             frame.unpersist()
 
 

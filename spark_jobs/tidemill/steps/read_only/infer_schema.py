@@ -83,13 +83,13 @@ def _inferred(
 
     from tidemill.engine import infer_schema as engine
     from tidemill.engine.session import open_session
-    from tidemill.engine.spark_errors import of_spark
+    from tidemill.engine.spark_errors import from_spark
 
     session = open_session(pipeline, "infer", sum(path.stat().st_size for path in files))
     try:
         return engine.infer(session, format, options, [str(path) for path in files])
     except PySparkException as error:
-        raise of_spark(error) from error
+        raise from_spark(error) from error
 
 
 def _source_of(pipeline: Pipeline, name: str | None) -> FileSource:

@@ -107,7 +107,7 @@ def _preview(
     from tidemill.engine.session import open_session
     from tidemill.engine.sources.file import read_batch
     from tidemill.engine.sources.static_inputs import pin_statics, read_statics
-    from tidemill.engine.spark_errors import of_spark
+    from tidemill.engine.spark_errors import from_spark
 
     sink = pipeline.layout.sink(FIRST_GENERATION)
     size = sum(path.stat().st_size for paths in samples.values() for path in paths)
@@ -132,7 +132,7 @@ def _preview(
         # How many rows went into an aggregation cannot be told from its result.
         read = sum(frame.count() for frame in rows.values())
     except PySparkException as error:
-        raise of_spark(error) from error
+        raise from_spark(error) from error
     batch = _write_down(pipeline, plan, read)
     judged = pipeline.spec.published
     report = perform("gate", gate, RunContext(pipeline, RUN_ID, log)) if judged else None
