@@ -14,7 +14,6 @@ from tidemill.publish.net_payload import payload_schema
 from tidemill.publish.python_target import PythonTarget
 from tidemill.publish.target import SwapUnfit
 from tidemill.spec import targets as given
-from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
 
@@ -65,8 +64,7 @@ def refuse_repeated_keys(pipeline: Pipeline, sealed: Sealed) -> None:
         KeyRepeated: a key is there twice.
     """
     output = pipeline.spec.output
-    keyed = [t for t in pipeline.spec.publish if isinstance(t, given.DatabaseTarget)]
-    upserts = [t.name for t in keyed if t.mode_for(output.mode) == "upsert"]
+    upserts = [target.name for target in pipeline.spec.publish if target.upserts(output.mode)]
     if (
         not upserts
         or sealed.recomputation is None
@@ -96,12 +94,8 @@ def refuse_repeated_keys(pipeline: Pipeline, sealed: Sealed) -> None:
 
 
 def _why(target: given.Target, pipeline: Pipeline) -> str | None:
-    match target:
-        case given.PythonTarget():
-            if not PythonTarget(target, pipeline, 0, lambda _: None).swaps:
-                return f"{target.target} does not declare `swaps = True`"
-        case given.FilesTarget():
-            output = pipeline.spec.output
-            if output.mode is not OutputMode.APPEND and output.partition_by:
-                return f"files of output mode {output.mode} hold rows of several partitions"
-    return None
+    if isinstance(target, given.PythonTarget):
+        # Only its class knows.
+        swaps = PythonTarget(target, pipeline, 0, lambda _: None).swaps
+        return None if swaps else f"{target.target} does not declare `swaps = True`"
+    return target.cannot_swap(pipeline.spec.output)

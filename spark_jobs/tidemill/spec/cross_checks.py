@@ -8,7 +8,6 @@ from tidemill.spec.model import Disagreement, doubled_in
 from tidemill.spec.output import OutputMode
 from tidemill.spec.settings import Trigger
 from tidemill.spec.sources.base import BaseSource
-from tidemill.spec.targets import DatabaseTarget
 
 if TYPE_CHECKING:
     from tidemill.spec.spec import Spec
@@ -111,9 +110,8 @@ def _publish_agrees(spec: Spec) -> None:
         msg = f"mode {output.mode} needs targets that can replace rows, not files"
         raise Disagreement(msg, "publish")
     for place, target in enumerate(spec.publish):
-        if isinstance(target, DatabaseTarget):
-            target.agree(output, "publish", place)
-    upserts = any(getattr(target, "mode", None) == "upsert" for target in spec.publish)
+        target.agree(output, "publish", place)
+    upserts = any(target.upserts(output.mode) for target in spec.publish)
     if (output.mode is OutputMode.UPDATE or upserts) and not output.keys:
         msg = "name the columns that tell rows apart"
         raise Disagreement(msg, "output", "keys")

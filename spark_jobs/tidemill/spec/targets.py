@@ -27,28 +27,54 @@ RESERVED = ("tidemill_heads", "tidemill_staging")
 LONGEST_NAME = 120
 
 
-class DeltaTarget(Model):
-    """The published Delta table."""
+class BaseTarget(Model):
+    """A place that consumers read: the questions that every kind of target answers."""
 
-    kind: Literal["delta"] = "delta"
+    kind: str
 
     @property
     def name(self) -> str:
         """Its name in the journal."""
-        return "delta"
+        return self.kind
+
+    def upserts(self, mode: OutputMode) -> bool:
+        """Whether rows of this output mode replace rows with the same keys."""
+        return False
+
+    def cannot_swap(self, output: Output) -> str | None:
+        """Why rows cannot be put in the place of others; None where they can."""
+        return None
+
+    def agree(self, output: Output, *at: str | int) -> None:
+        """Check that this target can equal the published rows.
+
+        Args:
+            output: The output of the spec.
+            *at: The path of this target in the spec.
+
+        Raises:
+            Disagreement: it could not.
+        """
 
 
-class FilesTarget(Model):
+class DeltaTarget(BaseTarget):
+    """The published Delta table."""
+
+    kind: Literal["delta"] = "delta"
+
+
+class FilesTarget(BaseTarget):
     """A list of the sink's files that passed, for formats that no table can name."""
 
     kind: Literal["files"]
 
-    @property
-    def name(self) -> str:
-        return "files"
+    def cannot_swap(self, output: Output) -> str | None:
+        if output.mode is not OutputMode.APPEND and output.partition_by:
+            return f"files of output mode {output.mode} hold rows of several partitions"
+        return None
 
 
-class DatabaseTarget(Model):
+class DatabaseTarget(BaseTarget):
     """A table of a database.
 
     Attributes:
@@ -61,7 +87,6 @@ class DatabaseTarget(Model):
             texts; NaN and infinity in MariaDB): `refuse` the increment, or store null (`as_null`).
     """
 
-    kind: str
     conn_id: PlainName
     table: Identifier
     schema_: Identifier | None = Field(default=None, alias="schema")
@@ -84,16 +109,10 @@ class DatabaseTarget(Model):
     def mode_for(self, output: OutputMode) -> DatabaseMode:
         return self.mode or DATABASE_MODES[output][0]
 
+    def upserts(self, mode: OutputMode) -> bool:
+        return self.mode_for(mode) == "upsert"
+
     def agree(self, output: Output, *at: str | int) -> None:
-        """Check that this target's table can equal the published rows.
-
-        Args:
-            output: The output of the spec.
-            *at: Where in the spec this target is.
-
-        Raises:
-            Disagreement: it could not.
-        """
         allowed = DATABASE_MODES[output.mode]
         if self.mode_for(output.mode) not in allowed:
             msg = (
@@ -115,7 +134,7 @@ class MariaDbTarget(DatabaseTarget):
     kind: Literal["mariadb"]
 
 
-class KafkaTarget(Model):
+class KafkaTarget(BaseTarget):
     """A topic, or several.
 
     Attributes:
@@ -146,7 +165,7 @@ class KafkaTarget(Model):
         return self
 
 
-class PythonTarget(Model):
+class PythonTarget(BaseTarget):
     """A target of one's own, as `publish/target.py` describes it.
 
     Attributes:
