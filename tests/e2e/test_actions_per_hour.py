@@ -18,7 +18,7 @@ import pytest
 
 from tests.servers.postgres import Postgres
 from tests.support.concurrent_reader import ConcurrentReader, State, state_of
-from tests.support.pipelines.orders_pipeline import STEPS
+from tests.support.pipelines.pipeline_folder import STEPS
 from tests.support.warehouse import PostgresWarehouse
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report, Step

@@ -14,7 +14,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import STEPS, Flow
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.pipeline_folder import STEPS
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.support.pipelines.json_pipeline import STEPS, Flow
+from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.pipeline_folder import STEPS
 from tests.support.pipelines.recompute_requests import WHO, ask, days, files_of
 from tests.support.pipelines.sales_pipeline import TRANSFORM, row, sale, sales
 from tidemill.contract.report import Outcome

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.kills.killed_driver import Kept
 from tests.support.pipelines.door_events import Actions
-from tests.support.pipelines.orders_pipeline import STEPS
+from tests.support.pipelines.pipeline_folder import STEPS
 from tidemill.contract.report import Outcome, Report
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.toolchain import spark_conf

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import KafkaClient, Record
-from tests.support.pipelines.orders_pipeline import STEPS
+from tests.support.pipelines.pipeline_folder import STEPS
 from tidemill.contract.report import Outcome
 from tidemill.main import step_function
 from tidemill.spec.pipeline import open_pipeline

@@ -14,7 +14,7 @@ from confluent_kafka import Message
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
-from tests.support.pipelines.orders_pipeline import STEPS
+from tests.support.pipelines.pipeline_folder import STEPS
 from tidemill.contract.report import Outcome
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline

@@ -17,11 +17,12 @@ from typing import Literal
 import pyarrow as pa
 from deltalake import Schema
 
+from tests.support.pipelines.pipeline_folder import PipelineFolder
 from tests.support.sample_rows import BY_DAY, COLUMNS, Row, reject, row, rows
 from tests.support.spark_batch_builder import plan, write_files, write_to_sink_log
 from tests.support.spark_log_builder import write_commit, write_metadata
 from tests.support.table_reader import Seen, read_rows, tree
-from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.project import Project
 from tidemill.contract.report import Report
@@ -58,7 +59,7 @@ output: {{partition_by: {partition_by}{output}}}
 
 
 @dataclass
-class History(Seen):
+class History(PipelineFolder, Seen):
     """One pipeline under a root of its own.
 
     Args:
@@ -79,6 +80,7 @@ class History(Seen):
     output: str = ""
     pipeline_class: PipelineClass = PipelineClass.MAP
     run_number: int = 0
+    name = NAME
 
     def __post_init__(self) -> None:
         self.project.specs.mkdir(parents=True, exist_ok=True)
@@ -97,20 +99,8 @@ class History(Seen):
         return self.home / "in"
 
     @property
-    def root(self) -> Path:
-        return self.home / "root"
-
-    @property
-    def layout(self) -> Layout:
-        return Layout(self.root, NAME)
-
-    @property
     def sink(self) -> Path:
         return self.layout.sink(FIRST_GENERATION)
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.layout.checkpoint(FIRST_GENERATION)
 
     @property
     def ledger(self) -> Ledger:

@@ -10,7 +10,8 @@ import shutil
 from enum import IntEnum, auto
 from pathlib import Path
 
-from tests.support.pipelines.orders_pipeline import STEPS, Mill
+from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.pipeline_folder import STEPS
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.ledger import Ledger

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,18 +11,13 @@ from typing import Any
 
 from deltalake import DeltaTable
 
+from tests.support.pipelines.pipeline_folder import RunnablePipeline
 from tests.support.pipelines.user_project import write_pipeline
-from tidemill.contract.layout import Layout
-from tidemill.contract.report import Outcome, Report, Step
+from tidemill.contract.report import Outcome, Report
 from tidemill.journal.takeovers import current
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
-from tidemill.main import step_function
-from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import perform
-from tidemill.storage.run_context import RunContext
 
-STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")
 # Nothing to say against any rows.
 SUITE: dict[str, Any] = {
     "meta": {"great_expectations_version": "1.24.1"},
@@ -35,7 +29,7 @@ Row = dict[str, Any]
 
 
 @dataclass
-class Flow:
+class Flow(RunnablePipeline):
     """One pipeline.
 
     Args:
@@ -81,24 +75,6 @@ class Flow:
         return {"kind": "file", "format": "json", "path": folder, "schema": ddl, **limit}
 
     @property
-    def layout(self) -> Layout:
-        return Layout(self.home / "root", self.name)
-
-    @property
-    def environ(self) -> dict[str, str]:
-        return {
-            **os.environ,
-            "TIDEMILL_ROOT": str(self.layout.root),
-            "TIDEMILL_PROJECTS": str(self.home / "project"),
-            "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
-        }
-
-    @property
-    def pipeline(self) -> Pipeline:
-        return open_pipeline(self.name, self.environ)
-
-    @property
     def batches(self) -> list[Batch]:
         return Ledger(self.layout, current(self.layout)).batches()
 
@@ -120,19 +96,6 @@ class Flow:
     def folder(self, source: str) -> Path:
         """Where a source's files arrive."""
         return self.home / "input" / source
-
-    def step(self, step: Step, run_id: str) -> Report:
-        """One step in this process, with this process's Spark."""
-        return perform(step, step_function(step), RunContext(self.pipeline, run_id, lambda _: None))
-
-    def run(self, run_id: str) -> dict[Step, Report]:
-        """The four steps in order, up to the first that does not end with `done`."""
-        reports: dict[Step, Report] = {}
-        for step in STEPS:
-            reports[step] = self.step(step, run_id)
-            if reports[step].outcome is not Outcome.DONE:
-                break
-        return reports
 
     def go(self, run_id: str) -> Report:
         """A run that is to end well; its last report."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -15,15 +14,11 @@ import duckdb
 import yaml
 from deltalake import DeltaTable
 
-from tidemill.contract.layout import FIRST_GENERATION, Layout
-from tidemill.contract.report import Outcome, Report, Step
-from tidemill.main import step_function
-from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.parts.run import perform
-from tidemill.storage.run_context import RunContext
+from tests.support.pipelines.pipeline_folder import RunnablePipeline
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.contract.report import Step
 
 NAME = "orders"
-STEPS: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")
 SPEC: dict[str, Any] = {
     "env": {"ORDERS_INPUT": None},
     "timezone": "UTC",
@@ -62,7 +57,7 @@ def transform(orders):
 
 
 @dataclass
-class Mill:
+class Mill(RunnablePipeline):
     """One pipeline under a temporary folder.
 
     Args:
@@ -72,6 +67,7 @@ class Mill:
 
     home: Path
     spec: dict[str, Any] = field(default_factory=lambda: json.loads(json.dumps(SPEC)))
+    name = NAME
 
     def __post_init__(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -84,10 +80,6 @@ class Mill:
         self.suite.write_text(json.dumps(SUITE))
 
     @property
-    def root(self) -> Path:
-        return self.home / "root"
-
-    @property
     def input(self) -> Path:
         return self.home / "input"
 
@@ -96,32 +88,12 @@ class Mill:
         return self.home / "project" / "expectations" / "suites" / f"{NAME}.json"
 
     @property
-    def layout(self) -> Layout:
-        return Layout(self.root, NAME)
-
-    @property
     def sink(self) -> Path:
         return self.layout.sink(FIRST_GENERATION)
 
     @property
-    def checkpoint(self) -> Path:
-        return self.layout.checkpoint(FIRST_GENERATION)
-
-    @property
     def environ(self) -> dict[str, str]:
-        return {
-            **os.environ,
-            "TIDEMILL_ROOT": str(self.root),
-            "TIDEMILL_PROJECTS": str(self.home / "project"),
-            "ORDERS_INPUT": str(self.input),
-            "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
-            "TIDEMILL_MASTER": "local[2]",
-        }
-
-    @property
-    def pipeline(self) -> Pipeline:
-        return open_pipeline(NAME, self.environ)
+        return {**super().environ, "ORDERS_INPUT": str(self.input)}
 
     def deliver(self, name: str, rows: list[str], *, header: str = "id,quantity,at") -> Path:
         """Put an input file in place whole, as a feed should."""
@@ -134,19 +106,6 @@ class Mill:
         for day in days:
             good = [f"{day}-{n},{n % 5 + 1},2026-03-{day:02d} 0{n % 9}:00:00" for n in range(rows)]
             self.deliver(f"day-{day:02d}.csv", [*good, f"{day}-bad,many,2026-03-{day:02d}"])
-
-    def step(self, step: Step, run_id: str) -> Report:
-        """One step in this process, with this process's Spark."""
-        return perform(step, step_function(step), RunContext(self.pipeline, run_id, lambda _: None))
-
-    def run(self, run_id: str) -> dict[str, Report]:
-        """The four steps in order, up to the first that does not end with `done`."""
-        reports: dict[str, Report] = {}
-        for step in STEPS:
-            reports[step] = self.step(step, run_id)
-            if reports[step].outcome is not Outcome.DONE:
-                break
-        return reports
 
     def start(self, step: Step, run_id: str) -> subprocess.Popen[bytes]:
         """One step as a process group of its own, to be killed."""

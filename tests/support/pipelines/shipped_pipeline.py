@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.support.pipelines.orders_pipeline import STEPS
+from tests.support.pipelines.pipeline_folder import STEPS
 from tests.support.table_reader import read_rows
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +10,14 @@ from typing import Any
 
 import yaml
 
-from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tests.support.pipelines.pipeline_folder import RunnablePipeline
+from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.engine.run.options import RunOptions
 from tidemill.ledger.ledger import Batch, Ledger
-from tidemill.main import step_function
-from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.stream_trigger import parse_trigger
 from tidemill.steps.parts.run import perform
 from tidemill.steps.stream import stream
-from tidemill.storage.run_context import RunContext
 
 NAME = "words"
 IDENTITY = "def transform(rows):\n    return rows\n"
@@ -28,7 +25,7 @@ COUNTS = "def transform(rows):\n    return rows.groupBy('word').count()\n"
 
 
 @dataclass
-class Sinks:
+class Sinks(RunnablePipeline):
     """One pipeline under a temporary folder; its files hold a word and a number a line.
 
     Args:
@@ -44,6 +41,7 @@ class Sinks:
     code: str = IDENTITY
     more: dict[str, Any] | None = None
     source: dict[str, Any] | None = None
+    name = NAME
 
     def __post_init__(self) -> None:
         for folder in (self.input, self.root, self.project / "dags/specs"):
@@ -76,27 +74,6 @@ class Sinks:
     def input(self) -> Path:
         return self.home / "input"
 
-    @property
-    def root(self) -> Path:
-        return self.home / "root"
-
-    @property
-    def layout(self) -> Layout:
-        return Layout(self.root, NAME)
-
-    @property
-    def environ(self) -> dict[str, str]:
-        return {
-            **os.environ,
-            "TIDEMILL_ROOT": str(self.root),
-            "TIDEMILL_PROJECTS": str(self.project),
-            "TIDEMILL_MASTER": "local[2]",
-        }
-
-    @property
-    def pipeline(self) -> Pipeline:
-        return open_pipeline(NAME, self.environ)
-
     def deliver(self, name: str, *lines: str) -> None:
         """Put an input file in place whole."""
         draft = self.home / name
@@ -104,16 +81,13 @@ class Sinks:
         draft.replace(self.input / name)
 
     def run(self, run_id: str, step: Step = "ingest") -> Report:
-        """One step in this process, with this process's Spark."""
-        return perform(step, step_function(step), self._run(run_id))
+        """One step, which of such a pipeline is a run."""
+        return self.step(step, run_id)
 
     def stream(self, run_id: str, trigger: str, **options: Any) -> Report:
         """A query with any trigger, until `stop` says so."""
         how = RunOptions(parse_trigger(trigger), **options)
-        return perform("ingest", lambda run: stream(run, how), self._run(run_id))
-
-    def _run(self, run_id: str) -> RunContext:
-        return RunContext(self.pipeline, run_id, lambda _: None)
+        return perform("ingest", lambda run: stream(run, how), self.context(run_id))
 
     @property
     def batches(self) -> list[Batch]:
@@ -122,9 +96,8 @@ class Sinks:
     @property
     def logged(self) -> tuple[list[int], list[int]]:
         """The batches that Spark planned, and those that it committed."""
-        checkpoint = self.layout.checkpoint(FIRST_GENERATION)
         planned, committed = (
-            sorted(int(path.name) for path in (checkpoint / name).glob("[0-9]*"))
+            sorted(int(path.name) for path in (self.checkpoint / name).glob("[0-9]*"))
             for name in ("offsets", "commits")
         )
         return planned, committed
