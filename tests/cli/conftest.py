@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.history_builder import History
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.cli.app import app
 
 
@@ -33,9 +33,9 @@ Tidemill = Callable[..., Answer]
 
 
 @pytest.fixture
-def mill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mill:
+def mill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OrdersPipeline:
     """A pipeline that can run, with the environment of commands set to it."""
-    mill = Mill(tmp_path)
+    mill = OrdersPipeline(tmp_path)
     for name in ("TIDEMILL_ROOT", "TIDEMILL_PROJECTS", "ORDERS_INPUT"):
         monkeypatch.setenv(name, mill.environ[name])
     return mill

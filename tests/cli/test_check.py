@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Tidemill
 from tests.support.check_problems import SPEC, SUITE, TRANSFORM, edit, found
-from tests.support.pipelines.orders_pipeline import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.contract.errors import ExitCode
 from tidemill.steps.read_only import dag_integrity
 
@@ -29,14 +29,14 @@ def test_a_sound_pipeline_has_no_problems(tidemill: Tidemill) -> None:
 
 
 def test_an_unknown_key_is_named_with_its_line_and_the_nearest_one(
-    tidemill: Tidemill, mill: Mill
+    tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
     line = edit(mill, SPEC, "row_rules:", "row_rule:")
 
     assert found(tidemill("check", NAME, "--json")) == {(SPEC, line, "Did you mean 'row_rules'?")}
 
 
-def test_every_mistake_of_a_spec_is_listed(tidemill: Tidemill, mill: Mill) -> None:
+def test_every_mistake_of_a_spec_is_listed(tidemill: Tidemill, mill: OrdersPipeline) -> None:
     misspelt = edit(mill, SPEC, "row_rules:", "row_rule:")
     zone = edit(mill, SPEC, "timezone: UTC", "timezone: Utopia")
 
@@ -45,7 +45,9 @@ def test_every_mistake_of_a_spec_is_listed(tidemill: Tidemill, mill: Mill) -> No
     assert lines == {misspelt, zone}
 
 
-def test_a_misspelt_column_in_an_expression_is_found(tidemill: Tidemill, mill: Mill) -> None:
+def test_a_misspelt_column_in_an_expression_is_found(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
     spec = mill.home / "project" / SPEC
     spec.write_text(spec.read_text().replace("id IS NOT NULL", "quantty > 0 AND day IS NOT NULL"))
     line = edit(mill, SPEC, "quantty", "quantiy")
@@ -54,7 +56,7 @@ def test_a_misspelt_column_in_an_expression_is_found(tidemill: Tidemill, mill: M
 
 
 def test_a_missing_transform_names_the_file_that_was_probably_meant(
-    tidemill: Tidemill, mill: Mill
+    tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
     path = mill.home / "project" / TRANSFORM
     path.rename(path.with_name("order.py"))
@@ -69,7 +71,7 @@ def test_a_missing_transform_names_the_file_that_was_probably_meant(
     ("code", "line"), [("def transform(rows:\n", 1), ("rows = 1\n\n)", 3), ("x = 1\n", None)]
 )
 def test_a_transform_that_cannot_run_is_found_without_running_it(
-    tidemill: Tidemill, mill: Mill, code: str, line: int | None
+    tidemill: Tidemill, mill: OrdersPipeline, code: str, line: int | None
 ) -> None:
     (mill.home / "project" / TRANSFORM).write_text(code)
 
@@ -78,14 +80,14 @@ def test_a_transform_that_cannot_run_is_found_without_running_it(
     assert (file, at) == (TRANSFORM, line)
 
 
-def test_a_transform_is_never_executed(tidemill: Tidemill, mill: Mill) -> None:
+def test_a_transform_is_never_executed(tidemill: Tidemill, mill: OrdersPipeline) -> None:
     code = "raise SystemExit(9)\ndef transform(rows):\n    return rows\n"
     (mill.home / "project" / TRANSFORM).write_text(code)
 
     assert tidemill("check", NAME).exit_code == ExitCode.DONE
 
 
-def test_a_missing_suite_is_found(tidemill: Tidemill, mill: Mill) -> None:
+def test_a_missing_suite_is_found(tidemill: Tidemill, mill: OrdersPipeline) -> None:
     mill.suite.unlink()
 
     ((file, line, _),) = found(tidemill("check", NAME, "--json"))
@@ -93,7 +95,9 @@ def test_a_missing_suite_is_found(tidemill: Tidemill, mill: Mill) -> None:
     assert (file, line) == (SUITE, None)
 
 
-def test_a_suite_that_is_no_json_is_found_with_its_line(tidemill: Tidemill, mill: Mill) -> None:
+def test_a_suite_that_is_no_json_is_found_with_its_line(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
     mill.suite.write_text('{"name": "orders",\n "expectations": [}\n')
 
     ((file, line, _),) = found(tidemill("check", NAME, "--json"))
@@ -101,7 +105,7 @@ def test_a_suite_that_is_no_json_is_found_with_its_line(tidemill: Tidemill, mill
     assert (file, line) == (SUITE, 2)
 
 
-def test_a_suite_without_expectations_is_found(tidemill: Tidemill, mill: Mill) -> None:
+def test_a_suite_without_expectations_is_found(tidemill: Tidemill, mill: OrdersPipeline) -> None:
     mill.suite.write_text(json.dumps({"name": NAME, "expectations": []}))
 
     assert len(found(tidemill("check", NAME, "--json"))) == 1
@@ -119,7 +123,7 @@ def test_a_suite_without_expectations_is_found(tidemill: Tidemill, mill: Mill) -
     ],
 )
 def test_an_expectation_that_great_expectations_does_not_know_is_found_with_its_line(
-    tidemill: Tidemill, mill: Mill, change: dict[str, Any], remedy: str
+    tidemill: Tidemill, mill: OrdersPipeline, change: dict[str, Any], remedy: str
 ) -> None:
     suite = json.loads(mill.suite.read_text())
     suite["expectations"][0].update(change)
@@ -131,7 +135,7 @@ def test_an_expectation_that_great_expectations_does_not_know_is_found_with_its_
 
 
 def test_all_problems_of_all_three_files_are_listed_together(
-    tidemill: Tidemill, mill: Mill
+    tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
     edit(mill, SPEC, "id IS NOT NULL", "quantty > 0")
     (mill.home / "project" / TRANSFORM).unlink()

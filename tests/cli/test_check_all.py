@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Tidemill
 from tests.support.check_problems import SPEC, edit, found
-from tests.support.pipelines.orders_pipeline import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.contract.errors import ExitCode
 from tidemill.spec import json_schema as schema
 from tidemill.steps.read_only import dag_integrity
@@ -38,7 +38,9 @@ def test_neither_root_nor_environment_is_needed(
 
 
 @pytest.mark.usefixtures("without_airflow")
-def test_files_that_would_be_passed_over_are_found(tidemill: Tidemill, mill: Mill) -> None:
+def test_files_that_would_be_passed_over_are_found(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
     specs = mill.home / "project" / "dags" / "specs"
     (specs / "other.yml").write_text("{}")
     (specs / "retail.yaml").write_text("{}")
@@ -51,7 +53,7 @@ def test_files_that_would_be_passed_over_are_found(tidemill: Tidemill, mill: Mil
 
 @pytest.mark.usefixtures("without_airflow")
 def test_a_stale_json_schema_is_found(
-    tidemill: Tidemill, mill: Mill, monkeypatch: pytest.MonkeyPatch
+    tidemill: Tidemill, mill: OrdersPipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stale = mill.home / "spec.schema.json"
     stale.write_text("{}")
@@ -63,7 +65,7 @@ def test_a_stale_json_schema_is_found(
 
 
 def test_their_problems_stand_beside_the_others(
-    tidemill: Tidemill, mill: Mill, monkeypatch: pytest.MonkeyPatch
+    tidemill: Tidemill, mill: OrdersPipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = str(mill.home / "project" / SPEC)
     own = {"file": spec, "line": None, "what": "no owner", "remedy": "Add one."}
@@ -85,7 +87,7 @@ def test_a_check_that_broke_is_not_taken_for_no_problems(
 
 
 def test_the_airflow_sides_own_check_says_a_specs_mistake_once(
-    tidemill: Tidemill, mill: Mill
+    tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
     line = edit(mill, SPEC, "row_rules:", "row_rule:")
 
@@ -103,7 +105,7 @@ def test_a_sound_pipeline_has_a_sound_dag(tidemill: Tidemill) -> None:
     assert answer.json == {"problems": [], "dags_checked": True}
 
 
-def test_airflow_is_not_imported_into_this_process(mill: Mill) -> None:
+def test_airflow_is_not_imported_into_this_process(mill: OrdersPipeline) -> None:
     program = (
         "import sys; from tidemill.steps.read_only import check, dag_integrity; "
         f"check.check(['{NAME}']); assert dag_integrity.airflow_installed();"

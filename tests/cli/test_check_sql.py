@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Tidemill
 from tests.support.check_problems import SPEC, TRANSFORM, found
-from tests.support.pipelines.orders_pipeline import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.contract.errors import ExitCode
 from tidemill.steps.read_only import dag_integrity
 
@@ -18,7 +18,7 @@ def without_airflow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dag_integrity, "airflow_installed", lambda: False)
 
 
-def write(mill: Mill, text: str) -> None:
+def write(mill: OrdersPipeline, text: str) -> None:
     project = mill.home / "project"
     (project / TRANSFORM).unlink()
     (project / SQL).write_text(text)
@@ -31,7 +31,9 @@ def write(mill: Mill, text: str) -> None:
         "/* what; */ -- drop it\nWITH a AS (SELECT ';' FROM `orders`) SELECT * FROM a;\n",
     ],
 )
-def test_a_select_over_the_sources_is_sound(tidemill: Tidemill, mill: Mill, text: str) -> None:
+def test_a_select_over_the_sources_is_sound(
+    tidemill: Tidemill, mill: OrdersPipeline, text: str
+) -> None:
     write(mill, text)
     assert tidemill("check", NAME, "--json").exit_code == ExitCode.DONE
 
@@ -46,7 +48,9 @@ def test_a_select_over_the_sources_is_sound(tidemill: Tidemill, mill: Mill, text
         ("SELECT 1 -- FROM orders", "Read it, or remove it from the spec."),
     ],
 )
-def test_anything_else_is_a_problem(tidemill: Tidemill, mill: Mill, text: str, remedy: str) -> None:
+def test_anything_else_is_a_problem(
+    tidemill: Tidemill, mill: OrdersPipeline, text: str, remedy: str
+) -> None:
     write(mill, text)
     assert found(tidemill("check", NAME, "--json")) == {(SQL, None, remedy)}
 
@@ -56,7 +60,7 @@ def test_anything_else_is_a_problem(tidemill: Tidemill, mill: Mill, text: str, r
     [("shop_order", "Did you mean 'shop_orders'?"), (NAME, "Name another pipeline.")],
 )
 def test_the_table_of_no_other_pipeline_is_a_problem(
-    tidemill: Tidemill, mill: Mill, pipeline: str, remedy: str
+    tidemill: Tidemill, mill: OrdersPipeline, pipeline: str, remedy: str
 ) -> None:
     spec = mill.home / "project" / SPEC
     statics = f"statics:\n  prices:\n    kind: table\n    pipeline: {pipeline}\n"
@@ -66,6 +70,6 @@ def test_the_table_of_no_other_pipeline_is_a_problem(
     assert found(tidemill("check", NAME, "--json")) == {(SPEC, line, remedy)}
 
 
-def test_two_transforms_of_one_name_are_a_problem(tidemill: Tidemill, mill: Mill) -> None:
+def test_two_transforms_of_one_name_are_a_problem(tidemill: Tidemill, mill: OrdersPipeline) -> None:
     (mill.home / "project" / SQL).write_text("SELECT * FROM orders")
     assert found(tidemill("check", NAME, "--json")) == {(SQL, None, "Remove one of them.")}

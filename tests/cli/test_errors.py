@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import Tidemill
 from tests.support.history_builder import History, rows, tree
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.contract.errors import ExitCode
 from tidemill.storage.lease import hold
 
@@ -68,7 +68,9 @@ def test_a_root_that_is_not_set_is_wrong_usage(
     assert (answer.exit_code, answer.json["data"]) == (ExitCode.USAGE, {"root": "not/absolute"})
 
 
-def test_a_refusal_of_the_doctor_has_its_own_exit_code(tidemill: Tidemill, mill: Mill) -> None:
+def test_a_refusal_of_the_doctor_has_its_own_exit_code(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
     mill.input.rmdir()
 
     answer = tidemill("run", "orders", "--json")
@@ -81,7 +83,7 @@ def test_a_refusal_of_the_doctor_has_its_own_exit_code(tidemill: Tidemill, mill:
 
 
 def test_a_root_that_is_not_there_is_refused_every_time_and_never_made(
-    tidemill: Tidemill, mill: Mill
+    tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
     mill.root.rmdir()
 
@@ -116,7 +118,7 @@ def test_a_pipeline_that_is_written_to_cannot_be_released_into(
     assert history.snapshot.get(1).release is None
 
 
-def test_the_console_script_leaves_with_the_exit_code(mill: Mill) -> None:
+def test_the_console_script_leaves_with_the_exit_code(mill: OrdersPipeline) -> None:
     program = "from tidemill.cli import main; main()"
     ended = subprocess.run(
         [sys.executable, "-c", program, "where", "nowhere.csv"],
@@ -150,7 +152,7 @@ NOT_UTF8 = os.fsdecode(b"caf\xe9 closed")
     ],
 )
 def test_what_is_typed_in_no_utf8_is_wrong_usage_and_nothing_is_kept(
-    tidemill: Tidemill, mill: Mill, arguments: tuple[str, ...]
+    tidemill: Tidemill, mill: OrdersPipeline, arguments: tuple[str, ...]
 ) -> None:
     before = tree(mill.layout.root)
     answer = tidemill(*arguments, "--json")

@@ -8,27 +8,29 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Tidemill
-from tests.support.pipelines.orders_pipeline import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.contract.errors import ExitCode
 
 GOOD = ["a,2,2026-03-01 10:00:00", "b,3,2026-03-02 10:00:00"]
 MALFORMED = "c,many,2026-03-02 10:00:00"
 
 
-def sample(mill: Mill, *lines: str) -> Path:
+def sample(mill: OrdersPipeline, *lines: str) -> Path:
     path = mill.home / "sample.csv"
     path.write_text("\n".join(["id,quantity,at", *lines]) + "\n")
     return path
 
 
-def test_a_sample_that_is_not_there_is_wrong_usage(tidemill: Tidemill, mill: Mill) -> None:
+def test_a_sample_that_is_not_there_is_wrong_usage(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
     answer = tidemill("preview", "orders", "--input", str(mill.home / "none.csv"), "--json")
 
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "NoSample")
 
 
 def test_a_sample_that_the_stream_would_pass_over_is_refused(
-    tidemill: Tidemill, mill: Mill
+    tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
     mill.spec["sources"]["orders"]["options"] = {"pathGlobFilter": "orders-*.csv"}
     spec = mill.home / "project" / "dags" / "specs" / f"{NAME}.yaml"
@@ -42,7 +44,7 @@ def test_a_sample_that_the_stream_would_pass_over_is_refused(
 @pytest.mark.usefixtures("spark")
 class TestOnSpark:
     def test_rows_rejected_rows_and_verdict_are_shown_and_nothing_is_written(
-        self, tidemill: Tidemill, mill: Mill, monkeypatch: pytest.MonkeyPatch
+        self, tidemill: Tidemill, mill: OrdersPipeline, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # A root that does not exist cannot be written to unseen.
         monkeypatch.setenv("TIDEMILL_ROOT", str(mill.home / "not-there"))
@@ -75,7 +77,9 @@ class TestOnSpark:
         assert found["gate"]["outcome"] == "done"
         assert sorted(mill.home.rglob("*")) == before
 
-    def test_what_the_gate_would_hold_exits_so(self, tidemill: Tidemill, mill: Mill) -> None:
+    def test_what_the_gate_would_hold_exits_so(
+        self, tidemill: Tidemill, mill: OrdersPipeline
+    ) -> None:
         path = sample(mill, "a,-2,2026-03-01 10:00:00")
 
         held = tidemill("preview", "orders", "--input", str(path), "--json")
@@ -88,7 +92,7 @@ class TestOnSpark:
         assert shown.stdout.splitlines()[-1].startswith("gate held: ")
 
     def test_values_of_a_masked_column_are_shown_nowhere(
-        self, tidemill: Tidemill, mill: Mill
+        self, tidemill: Tidemill, mill: OrdersPipeline
     ) -> None:
         mill.spec["gate"] = {"mask": ["id", "quantity"]}
         spec = mill.home / "project" / "dags" / "specs" / f"{NAME}.yaml"
@@ -102,13 +106,17 @@ class TestOnSpark:
         assert [row["record"] for row in answer.json["refused"]] == ["***"]
         assert not [value for value in ("alice", "bob", "-4711") if value in answer.stdout]
 
-    def test_a_sample_without_rows_would_be_held(self, tidemill: Tidemill, mill: Mill) -> None:
+    def test_a_sample_without_rows_would_be_held(
+        self, tidemill: Tidemill, mill: OrdersPipeline
+    ) -> None:
         answer = tidemill("preview", "orders", "--input", str(sample(mill)), "--json")
 
         assert answer.exit_code == ExitCode.HELD
         assert (answer.json["rows"], answer.json["good"]) == (0, [])
 
-    def test_what_spark_refuses_is_one_sentence(self, tidemill: Tidemill, mill: Mill) -> None:
+    def test_what_spark_refuses_is_one_sentence(
+        self, tidemill: Tidemill, mill: OrdersPipeline
+    ) -> None:
         transform = mill.home / "project" / "spark_jobs" / "transforms" / f"{NAME}.py"
         transform.write_text("def transform(rows):\n    return rows.select('idd', 'day')\n")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Answer, Tidemill
-from tests.support.pipelines.json_pipeline import Flow
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.json_pipeline import JsonPipeline
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.contract.errors import ExitCode
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -23,7 +23,7 @@ def published(tidemill: Tidemill) -> list[str]:
 
 
 def test_a_held_increment_holds_back_the_next_until_it_is_released(
-    tidemill: Tidemill, mill: Mill
+    tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
     mill.deliver("1.csv", ["good 1,2,2026-03-01 10:00:00"])
     first = tidemill("run", "orders", "--run-id", "r1", "--json")
@@ -59,7 +59,7 @@ def test_a_held_increment_holds_back_the_next_until_it_is_released(
 
 
 def test_running_an_old_run_again_judges_its_own_increment_again(
-    tidemill: Tidemill, mill: Mill
+    tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
     mill.deliver("1.csv", ["odd,-2,2026-03-01 10:00:00"])
     held = tidemill("run", "orders", "--run-id", "r1", "--json")
@@ -75,7 +75,7 @@ def test_running_an_old_run_again_judges_its_own_increment_again(
 
 
 def test_a_transform_that_fails_is_a_wrong_spec_and_names_its_line(
-    tidemill: Tidemill, mill: Mill
+    tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
     path = mill.home / "project" / "spark_jobs" / "transforms" / "orders.py"
     path.write_text("def transform(rows):\n    return rows.drop(undefined)\n")
@@ -97,13 +97,13 @@ TIME = {"event_time": {"column": "at"}}
 
 
 @pytest.fixture
-def flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Flow]:
+def flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, JsonPipeline]:
     """Three pipelines of one project; what each is to take in."""
     update = {**TIME, "output": {"mode": "update", "keys": ["word"]}}
     flows = {
-        "plain": Flow(tmp_path, {"a": COLUMNS}, TIME, SAME, name="plain"),
-        "counts": Flow(tmp_path, {"b": COLUMNS}, update, COUNTS, name="counts"),
-        "torn": Flow(tmp_path, {"c": COLUMNS}, TIME, TORN, name="torn"),
+        "plain": JsonPipeline(tmp_path, {"a": COLUMNS}, TIME, SAME, name="plain"),
+        "counts": JsonPipeline(tmp_path, {"b": COLUMNS}, update, COUNTS, name="counts"),
+        "torn": JsonPipeline(tmp_path, {"c": COLUMNS}, TIME, TORN, name="torn"),
     }
     for name in ("TIDEMILL_ROOT", "TIDEMILL_PROJECTS"):
         monkeypatch.setenv(name, flows["plain"].environ[name])
@@ -114,7 +114,7 @@ def flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Flow]:
 
 
 def test_several_pipelines_run_together_and_each_ends_for_itself(
-    tidemill: Tidemill, flows: dict[str, Flow]
+    tidemill: Tidemill, flows: dict[str, JsonPipeline]
 ) -> None:
     answer = tidemill("run", *flows, "--json")
 
@@ -137,7 +137,7 @@ def test_several_pipelines_run_together_and_each_ends_for_itself(
 
 
 def test_what_needs_another_spark_application_does_not_run_with_others(
-    tidemill: Tidemill, flows: dict[str, Flow]
+    tidemill: Tidemill, flows: dict[str, JsonPipeline]
 ) -> None:
     flows["counts"].write(spark={"conf": {"spark.executor.memory": "2g"}})
     answer = tidemill("run", "plain", "counts", "--json")

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Tidemill
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.syntax.ddl import column_types
 
@@ -35,7 +35,7 @@ def notes(document: Any) -> dict[str, str]:
 )
 def test_where_there_is_nothing_to_infer_from_it_says_so(
     tidemill: Tidemill,
-    mill: Mill,
+    mill: OrdersPipeline,
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
     code: str,
@@ -92,7 +92,7 @@ class TestOnSpark:
         assert list(notes(found)) == ["_id"]
 
     def test_of_a_pipeline_its_files_and_options_are_taken(
-        self, tidemill: Tidemill, mill: Mill
+        self, tidemill: Tidemill, mill: OrdersPipeline
     ) -> None:
         mill.deliver("a.csv", ["a,1,2026-03-01 00:00:00"])
         mill.deliver("b.csv", ["b,2,2026-03-01 00:00:00"])

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, NAME, Sinks
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, NAME, UngatedPipeline
 from tidemill.contract.errors import ExitCode
 from tidemill.steps.read_only import dag_integrity
 
 
 @pytest.fixture
-def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sinks:
-    pipeline = Sinks(tmp_path, {"kind": "console"})
+def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UngatedPipeline:
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"})
     monkeypatch.setattr(dag_integrity, "airflow_installed", lambda: False)
     for name in ("TIDEMILL_ROOT", "TIDEMILL_PROJECTS", "TIDEMILL_MASTER"):
         monkeypatch.setenv(name, pipeline.environ[name])
@@ -40,7 +40,7 @@ BATCH = "def foreach_batch(rows, batch_id):\n    pass\n"
     ],
 )
 def test_the_code_that_a_sink_calls_is_looked_for_and_no_suite(
-    words: Sinks, tidemill: Tidemill, kind: str, code: str, problems: int
+    words: UngatedPipeline, tidemill: Tidemill, kind: str, code: str, problems: int
 ) -> None:
     words.sink, words.code = {"kind": kind}, IDENTITY + code
     words.write()
@@ -51,7 +51,7 @@ def test_the_code_that_a_sink_calls_is_looked_for_and_no_suite(
 
 
 def test_a_preview_runs_any_transform_and_ends_without_a_gate(
-    words: Sinks, tidemill: Tidemill, spark: Any
+    words: UngatedPipeline, tidemill: Tidemill, spark: Any
 ) -> None:
     words.code = COUNTS
     words.write()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.pipelines.ungated_pipeline import NAME, Sinks
+from tests.support.pipelines.ungated_pipeline import NAME, UngatedPipeline
 from tests.support.processes import child, wait_for
 from tidemill.contract.errors import ExitCode, LeaseHeld
 from tidemill.ledger.running_queries import Running, RunningQuery, running
@@ -25,16 +25,16 @@ STREAM = "from tidemill.cli import main; main()"
 
 
 @pytest.fixture
-def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sinks:
+def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UngatedPipeline:
     """A pipeline that prints its rows, with the environment of commands set to it."""
-    pipeline = Sinks(tmp_path, {"kind": "console"})
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"})
     for name in ("TIDEMILL_ROOT", "TIDEMILL_PROJECTS", "TIDEMILL_MASTER"):
         monkeypatch.setenv(name, pipeline.environ[name])
     return pipeline
 
 
 @pytest.fixture
-def started(words: Sinks, child_jvm: Path) -> Iterator[subprocess.Popen[str]]:
+def started(words: UngatedPipeline, child_jvm: Path) -> Iterator[subprocess.Popen[str]]:
     """A stream that has taken one batch, and waits an hour for the next."""
     words.deliver("a.csv", "mill,1")
     with child(STREAM, "stream", NAME, "--trigger", "processing-time=1h") as process:
@@ -43,7 +43,7 @@ def started(words: Sinks, child_jvm: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_stream_is_listed_watched_explained_and_stopped(
-    words: Sinks, started: subprocess.Popen[str], tidemill: Tidemill
+    words: UngatedPipeline, started: subprocess.Popen[str], tidemill: Tidemill
 ) -> None:
     (listed,) = tidemill("stream", "--list", "--json").json
     assert (listed["pipeline"], listed["trigger"]) == (NAME, "processing-time=3600s")
@@ -81,7 +81,7 @@ def test_a_stream_is_listed_watched_explained_and_stopped(
 
 
 def test_a_signal_ends_a_stream_after_its_batch(
-    words: Sinks, tidemill: Tidemill, spark: Any
+    words: UngatedPipeline, tidemill: Tidemill, spark: Any
 ) -> None:
     words.deliver("a.csv", "mill,1")
 
@@ -98,14 +98,14 @@ def test_a_signal_ends_a_stream_after_its_batch(
     assert words.logged == ([0], [0])
 
 
-def test_no_query_is_listed_where_none_runs(words: Sinks, tidemill: Tidemill) -> None:
+def test_no_query_is_listed_where_none_runs(words: UngatedPipeline, tidemill: Tidemill) -> None:
     assert tidemill("stream", "--list", "--json").json == []
     for flag in ("--status", "--stop"):
         answer = tidemill("stream", NAME, flag, "--json")
         assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "NoRunningQuery")
 
 
-def test_a_killed_stream_is_not_listed(words: Sinks, tidemill: Tidemill) -> None:
+def test_a_killed_stream_is_not_listed(words: UngatedPipeline, tidemill: Tidemill) -> None:
     place = Running(words.layout, "killed")
     now = datetime.now(UTC)
     with child("import time; time.sleep(60)") as process:
@@ -137,14 +137,14 @@ def test_a_killed_stream_is_not_listed(words: Sinks, tidemill: Tidemill) -> None
     ],
 )
 def test_a_wrong_use_is_told_so(
-    words: Sinks, tidemill: Tidemill, arguments: tuple[str, ...], code: str
+    words: UngatedPipeline, tidemill: Tidemill, arguments: tuple[str, ...], code: str
 ) -> None:
     answer = tidemill("stream", *arguments, "--json")
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, code)
 
 
 def test_a_trigger_that_the_pipeline_cannot_have_starts_no_jvm(
-    words: Sinks, tidemill: Tidemill
+    words: UngatedPipeline, tidemill: Tidemill
 ) -> None:
     answer = tidemill("stream", NAME, "--trigger", "continuous=1s", "--json")
     assert answer.exit_code == ExitCode.USAGE
@@ -152,7 +152,7 @@ def test_a_trigger_that_the_pipeline_cannot_have_starts_no_jvm(
 
 
 def test_a_plan_is_explained_without_being_started(
-    words: Sinks, tidemill: Tidemill, spark: Any
+    words: UngatedPipeline, tidemill: Tidemill, spark: Any
 ) -> None:
     explained = tidemill("stream", NAME, "--explain", "--json").json
     assert not explained["running"]
@@ -160,7 +160,9 @@ def test_a_plan_is_explained_without_being_started(
     assert words.logged == ([], [])
 
 
-def test_batches_are_printed_as_they_come(words: Sinks, tidemill: Tidemill, spark: Any) -> None:
+def test_batches_are_printed_as_they_come(
+    words: UngatedPipeline, tidemill: Tidemill, spark: Any
+) -> None:
     words.sink = {"kind": "memory"}
     words.write()
     words.deliver("a.csv", "mill,1", "wheel,2")
@@ -171,7 +173,7 @@ def test_batches_are_printed_as_they_come(words: Sinks, tidemill: Tidemill, spar
 
 
 def test_a_run_of_such_a_pipeline_has_two_steps(
-    words: Sinks, tidemill: Tidemill, spark: Any
+    words: UngatedPipeline, tidemill: Tidemill, spark: Any
 ) -> None:
     words.deliver("a.csv", "mill,1")
     answer = tidemill("run", NAME, "--json")

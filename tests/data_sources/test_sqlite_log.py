@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from spark_jobs.data_sources import sqlite_log
 from spark_jobs.data_sources.sqlite_log import SqliteLog
-from tests.support.pipelines.orders_pipeline import SPEC, Mill
+from tests.support.pipelines.orders_pipeline import SPEC, OrdersPipeline
 from tidemill.contract.errors import SpecError
 from tidemill.contract.project import Project
 from tidemill.contract.report import Outcome
@@ -83,7 +83,7 @@ def test_a_pipeline_publishes_each_row_once(tmp_path: Path, spark: object, named
     spec = {**SPEC, "env": {}, "sources": {"orders": source}}
     for part in ("event_time", "output", "row_rules"):
         del spec[part]
-    mill = Mill(tmp_path / "mill", spec)
+    mill = OrdersPipeline(tmp_path / "mill", spec)
     mill.pipeline.transform_file.write_text(TRANSFORM)
     own = mill.home / "project" / "spark_jobs" / "data_sources"
     own.mkdir()

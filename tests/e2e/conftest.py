@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 
 
 @pytest.fixture
-def mill(tmp_path: Path) -> Mill:
-    return Mill(tmp_path)
+def mill(tmp_path: Path) -> OrdersPipeline:
+    return OrdersPipeline(tmp_path)

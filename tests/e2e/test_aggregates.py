@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.pipeline_folder import STEPS
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
@@ -73,7 +73,7 @@ def expected(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 def test_several_aggregates_of_one_group_run_together(
     mode: str, tmp_path: Path, spark: object
 ) -> None:
-    flow = Flow(
+    flow = JsonPipeline(
         tmp_path,
         {"readings": "sensor string, value decimal(8,2), code string, at timestamp"},
         {"output": {"mode": mode, **({"keys": ["sensor"]} if mode == "update" else {})}},
@@ -102,7 +102,7 @@ def transform(near, far):
 """
 
 
-def closed(flow: Flow) -> dict[str, int]:
+def closed(flow: JsonPipeline) -> dict[str, int]:
     """The published windows by their start."""
     return {f"{w['start']:%H:%M}": count for w, count in flow.published("window", "count")}
 
@@ -111,7 +111,7 @@ def closed(flow: Flow) -> dict[str, int]:
 def test_the_slowest_or_the_fastest_source_decides(
     policy: str, counts: dict[str, int], tmp_path: Path, spark: object
 ) -> None:
-    flow = Flow(
+    flow = JsonPipeline(
         tmp_path,
         dict.fromkeys(("near", "far"), "at timestamp"),
         {
@@ -182,7 +182,7 @@ def test_an_aggregator_of_the_jvms_keeps_its_state_between_batches(
     tmp_path: Path, jar: Path, child_jvm: Path
 ) -> None:
     home = tmp_path / "flow"
-    flow = Flow(
+    flow = JsonPipeline(
         home,
         {"words": "initial string, word string"},
         {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.pipeline_folder import STEPS
 from tests.support.pipelines.recompute_requests import WHO, ask, days, files_of
 from tests.support.pipelines.sales_pipeline import TRANSFORM, row, sale, sales
@@ -21,20 +21,22 @@ from tidemill.reporting.file_origin import origins
 
 
 @pytest.fixture
-def flow(tmp_path: Path) -> Flow:
+def flow(tmp_path: Path) -> JsonPipeline:
     return sales(tmp_path)
 
 
-def rejected(flow: Flow) -> list[str]:
+def rejected(flow: JsonPipeline) -> list[str]:
     table = DeltaTable(flow.layout.rejected).to_pyarrow_table(columns=["record"])
     return sorted(str(value) for value in table.column("record").to_pylist())
 
 
-def states(flow: Flow) -> list[State]:
+def states(flow: JsonPipeline) -> list[State]:
     return [increment.state for increment in Snapshot(flow.layout).increments]
 
 
-def test_a_backfill_swaps_whole_days_and_leaves_the_others_alone(flow: Flow, spark: object) -> None:
+def test_a_backfill_swaps_whole_days_and_leaves_the_others_alone(
+    flow: JsonPipeline, spark: object
+) -> None:
     before = files_of(flow.layout.table)
     flow.write(TRANSFORM.format(factor=2))
     reports = ask(flow, "backfill", "again", **days(2, 3))
@@ -61,7 +63,9 @@ def test_a_backfill_swaps_whole_days_and_leaves_the_others_alone(flow: Flow, spa
     assert (origin.increment.increment, origin.increment.recomputation) == (3, "backfill")
 
 
-def test_a_backfill_that_was_made_already_is_not_made_again(flow: Flow, spark: object) -> None:
+def test_a_backfill_that_was_made_already_is_not_made_again(
+    flow: JsonPipeline, spark: object
+) -> None:
     flow.write(TRANSFORM.format(factor=2))
     ask(flow, "backfill", "first", **days(1, 3))
     version = DeltaTable(flow.layout.table).version()
@@ -71,7 +75,7 @@ def test_a_backfill_that_was_made_already_is_not_made_again(flow: Flow, spark: o
 
 
 def test_rows_that_a_mended_rule_accepts_leave_the_rejected_table(
-    flow: Flow, spark: object
+    flow: JsonPipeline, spark: object
 ) -> None:
     assert len(rejected(flow)) == 1
     flow.write(row_rules={"amount_known": "amount IS NOT NULL"})
@@ -84,7 +88,9 @@ def test_rows_that_a_mended_rule_accepts_leave_the_rejected_table(
     assert [one for one in flow.published() if one[2].day == 1] == [row("f", 1, 50)]
 
 
-def test_a_dry_run_says_what_would_change_and_changes_nothing(flow: Flow, spark: object) -> None:
+def test_a_dry_run_says_what_would_change_and_changes_nothing(
+    flow: JsonPipeline, spark: object
+) -> None:
     flow.write(TRANSFORM.format(factor=2))
     version, rows = DeltaTable(flow.layout.table).version(), flow.published()
     before = sorted(flow.layout.home.rglob("*"))
@@ -98,7 +104,9 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(flow: Flow, spark:
     assert all(p.is_relative_to(runs) or p.is_relative_to(flow.layout.lease) for p in left), left
 
 
-def test_a_redo_computes_the_unpublished_tail_with_todays_code(flow: Flow, spark: object) -> None:
+def test_a_redo_computes_the_unpublished_tail_with_todays_code(
+    flow: JsonPipeline, spark: object
+) -> None:
     flow.arrive("sales", "3", [sale("g", 4, 2000), sale("h", 4, -5)])
     assert flow.run("run-3")["gate"].outcome is Outcome.HELD
     flow.arrive("sales", "4", [sale("i", 5, 60)])
@@ -114,7 +122,9 @@ def test_a_redo_computes_the_unpublished_tail_with_todays_code(flow: Flow, spark
     assert row("j", 6, 0) in flow.published()
 
 
-def test_what_was_rejected_stays_out_until_it_is_taken_back(flow: Flow, spark: object) -> None:
+def test_what_was_rejected_stays_out_until_it_is_taken_back(
+    flow: JsonPipeline, spark: object
+) -> None:
     flow.arrive("sales", "3", [sale("g", 2, 2000)])
     assert flow.run("run-3")["gate"].outcome is Outcome.HELD
     flow.arrive("sales", "4", [sale("i", 2, 60)])
@@ -134,7 +144,7 @@ def test_what_was_rejected_stays_out_until_it_is_taken_back(flow: Flow, spark: o
 
 
 def test_clearing_any_task_of_any_run_in_any_order_changes_nothing(
-    flow: Flow, spark: object
+    flow: JsonPipeline, spark: object
 ) -> None:
     flow.write(TRANSFORM.format(factor=2))
     ask(flow, "backfill", "again", **days(2, 3))
@@ -157,5 +167,5 @@ def test_clearing_any_task_of_any_run_in_any_order_changes_nothing(
     assert Journal(flow.layout.journal).unannounced() == ()
 
 
-def _events(flow: Flow) -> list[Any]:
+def _events(flow: JsonPipeline) -> list[Any]:
     return Journal(flow.layout.journal).events()

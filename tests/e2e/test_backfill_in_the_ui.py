@@ -24,7 +24,7 @@ from playwright.sync_api import Browser
 from tests.browser.airflow_ui import AirflowUI
 from tests.servers.postgres import Postgres
 from tests.support.airflow.running_airflow import Airflow, Person, running, until
-from tests.support.pipelines.orders_pipeline import NAME, SPEC, TRANSFORM, Mill
+from tests.support.pipelines.orders_pipeline import NAME, SPEC, TRANSFORM, OrdersPipeline
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome, read
 from tidemill.increments.increments import State
@@ -51,20 +51,20 @@ def partitions(days: range) -> list[list[str]]:
     return [[day(number).isoformat()] for number in days]
 
 
-def deliver(mill: Mill, number: int, quantity: int) -> None:
+def deliver(mill: OrdersPipeline, number: int, quantity: int) -> None:
     """A day's file: good rows, whatever the gate may say to them, and one that is malformed."""
     rows = [f"{number}-{n},{quantity},{day(number)} 0{n}:00:00" for n in range(ROWS)]
     mill.deliver(f"day-{number:02d}.csv", [*rows, f"{number}-bad,many,{day(number)} 00:00:00"])
 
 
 @pytest.fixture(scope="module")
-def mill(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Mill:
+def mill(tmp_path_factory: pytest.TempPathFactory, spark: object) -> OrdersPipeline:
     """Seven days are published; the rule was fixed since, and the day after them is held."""
     spec = json.loads(json.dumps(SPEC))
     spec["schedule"] = EVERY_THIRD_DAY
     spec["airflow"] = {"retry_delay": "1s"}
     spec["sources"]["orders"]["maxFilesPerTrigger"] = 4
-    mill = Mill(tmp_path_factory.mktemp("ui"), spec)
+    mill = OrdersPipeline(tmp_path_factory.mktemp("ui"), spec)
     for number in DAYS:
         deliver(mill, number, quantity=number)
     assert mill.run("first")["publish"].outcome is Outcome.DONE
@@ -75,7 +75,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Mill:
 
 
 @pytest.fixture(scope="module")
-def airflow(mill: Mill, postgres: Postgres, child_airflow: Path) -> Iterator[Airflow]:
+def airflow(mill: OrdersPipeline, postgres: Postgres, child_airflow: Path) -> Iterator[Airflow]:
     database = postgres.dsn(postgres.fresh_database())
     home = mill.home / "airflow"
     with running(home, mill.environ, database=database, person=ADA) as airflow:
@@ -101,7 +101,7 @@ def ended(airflow: Airflow, run_id: str, dag: str = NAME) -> str | None:
     return state if state in ("success", "failed") else None
 
 
-def files(mill: Mill) -> dict[str, dict[Path, int]]:
+def files(mill: OrdersPipeline) -> dict[str, dict[Path, int]]:
     """Day -> the files of the published table that hold it, with their sizes on disk."""
     found: dict[str, dict[Path, int]] = {}
     actions = pa.table(DeltaTable(mill.layout.table).get_add_actions(flatten=True))
@@ -111,7 +111,7 @@ def files(mill: Mill) -> dict[str, dict[Path, int]]:
     return found
 
 
-def expected(mill: Mill, mended: Iterable[int]) -> Counter[tuple[Any, ...]]:
+def expected(mill: OrdersPipeline, mended: Iterable[int]) -> Counter[tuple[Any, ...]]:
     """Good rows of all files, by DuckDB: some days by the fixed rule, the others by the old."""
     rows = duckdb.connect().execute(
         """SELECT id, quantity, quantity * if(list_contains(?, day("at")), 20, 2), "at"::DATE
@@ -147,7 +147,7 @@ def approve(airflow: Airflow, ui: AirflowUI, run_id: str) -> str | None:
 
 
 def test_a_dry_run_by_the_form_says_what_would_change_and_changes_nothing(
-    mill: Mill, airflow: Airflow, ui: AirflowUI
+    mill: OrdersPipeline, airflow: Airflow, ui: AirflowUI
 ) -> None:
     before, version = files(mill), DeltaTable(mill.layout.table).version()
     run = ui.trigger(
@@ -180,7 +180,7 @@ def test_a_dry_run_by_the_form_says_what_would_change_and_changes_nothing(
 
 
 def test_a_backfill_from_the_dialog_swaps_its_three_days_and_no_other_file(
-    mill: Mill, airflow: Airflow, ui: AirflowUI
+    mill: OrdersPipeline, airflow: Airflow, ui: AirflowUI
 ) -> None:
     before = files(mill)
     ui.backfill(NAME, day(AGAIN.start), day(AGAIN.stop - 1))
@@ -207,7 +207,7 @@ def test_a_backfill_from_the_dialog_swaps_its_three_days_and_no_other_file(
 
 
 def test_the_asset_event_names_the_three_partitions(
-    airflow: Airflow, mill: Mill, ui: AirflowUI
+    airflow: Airflow, mill: OrdersPipeline, ui: AirflowUI
 ) -> None:
     events = airflow.get("/assets/events", limit=100)["asset_events"]
     (told,) = (e["extra"] for e in events if e["extra"].get("recomputation") == "backfill")
@@ -221,7 +221,7 @@ def test_the_asset_event_names_the_three_partitions(
 
 
 def test_a_held_increment_is_released_by_form_and_approval_and_the_history_names_who_did_it(
-    mill: Mill, airflow: Airflow, ui: AirflowUI
+    mill: OrdersPipeline, airflow: Airflow, ui: AirflowUI
 ) -> None:
     increments = Snapshot(mill.layout).increments
     (number,) = (one.number for one in increments if one.state is State.HELD)

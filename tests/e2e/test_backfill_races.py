@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.servers.postgres import Postgres
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.recompute_requests import ask, days
 from tests.support.pipelines.sales_pipeline import DDL, TRANSFORM, sale
 from tidemill.contract.report import Outcome, Report, Step
@@ -35,7 +35,7 @@ def test_a_backfill_that_lost_its_race_is_computed_again_and_nothing_is_lost(
 ) -> None:
     database = postgres.fresh_database()
     monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", postgres.dsn(database))
-    flow = Flow(tmp_path, {"sales": DDL}, SPEC, TRANSFORM.format(factor=1))
+    flow = JsonPipeline(tmp_path, {"sales": DDL}, SPEC, TRANSFORM.format(factor=1))
     flow.arrive("sales", "1", [sale(f"a{day}", day, day) for day in (1, 2, 3, 4)])
     flow.go("run-1")
     flow.write(TRANSFORM.format(factor=10))

@@ -21,7 +21,7 @@ from tests.servers.postgres import Postgres
 from tests.support.airflow.running_airflow import Airflow, running, until
 from tests.support.airflow.secret_search import CommandLines, files_with, tables_with
 from tests.support.pipelines.kafka_pipeline import SUITE, order, spec_of
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tests.support.pipelines.user_project import write_pipeline
 from tests.support.processes import child
 from tidemill.contract.layout import Layout
@@ -74,8 +74,8 @@ def spec(kafka: str, postgres: str, events: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def mill(tmp_path_factory: pytest.TempPathFactory, broker: Broker) -> Mill:
-    found = Mill(tmp_path_factory.mktemp("canary"))
+def mill(tmp_path_factory: pytest.TempPathFactory, broker: Broker) -> OrdersPipeline:
+    found = OrdersPipeline(tmp_path_factory.mktemp("canary"))
     events = found.root / "events"
     events.mkdir()
     for name, (kafka, postgres) in PIPELINES.items():
@@ -104,7 +104,7 @@ def lines() -> Iterator[CommandLines]:
 
 @pytest.fixture(scope="module")
 def airflow(
-    mill: Mill,
+    mill: OrdersPipeline,
     broker: Broker,
     postgres: Postgres,
     database: str,
@@ -140,7 +140,7 @@ def rows(postgres: Postgres, database: str, table: str) -> list[Any]:
 
 
 def test_records_wake_the_pipelines_which_read_and_publish_with_their_passwords(
-    mill: Mill, broker: Broker, postgres: Postgres, database: str, airflow: Airflow
+    mill: OrdersPipeline, broker: Broker, postgres: Postgres, database: str, airflow: Airflow
 ) -> None:
     for name in PIPELINES:
         airflow.patch(f"/dags/{name}", {"is_paused": False})
@@ -154,7 +154,7 @@ def test_records_wake_the_pipelines_which_read_and_publish_with_their_passwords(
         assert len(rows(postgres, database, table)) == ROWS
 
 
-def test_a_wrong_password_is_an_error_of_the_doctor(mill: Mill, airflow: Airflow) -> None:
+def test_a_wrong_password_is_an_error_of_the_doctor(mill: OrdersPipeline, airflow: Airflow) -> None:
     until(lambda: airflow.ended("locked_out"), "the doctor was woken and has spoken")
     run = airflow.runs("locked_out")[0]
     assert run["state"] == "failed"
@@ -166,7 +166,7 @@ def test_a_wrong_password_is_an_error_of_the_doctor(mill: Mill, airflow: Airflow
 
 
 def test_the_search_finds_a_leak_in_each_place(
-    mill: Mill, airflow: Airflow, lines: CommandLines
+    mill: OrdersPipeline, airflow: Airflow, lines: CommandLines
 ) -> None:
     home, name = mill.home / "airflow", PUBLISHING[0]
     run = airflow.runs(name)[0]["dag_run_id"]
@@ -186,7 +186,7 @@ def test_the_search_finds_a_leak_in_each_place(
 
 
 def test_a_transform_sees_the_connections_of_its_pipeline_and_nothing_else_of_airflows(
-    mill: Mill, airflow: Airflow
+    mill: OrdersPipeline, airflow: Airflow
 ) -> None:
     seen = [set(path.read_text().split()) for path in mill.root.glob("variables-*.txt")]
     own = [{f"AIRFLOW_CONN_{name.upper()}" for name in PIPELINES[one]} for one in PUBLISHING]
@@ -196,7 +196,7 @@ def test_a_transform_sees_the_connections_of_its_pipeline_and_nothing_else_of_ai
 
 
 def test_no_password_is_anywhere(
-    mill: Mill, airflow: Airflow, lines: CommandLines, secrets: tuple[str, ...]
+    mill: OrdersPipeline, airflow: Airflow, lines: CommandLines, secrets: tuple[str, ...]
 ) -> None:
     home = mill.home / "airflow"
     # The places are not empty: events of Spark, logs of every step, its submit's command line.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.table_reader import tree
 from tidemill.compatibility.change import Verdict
 from tidemill.compatibility.creation_snapshot import read_fingerprint
@@ -41,9 +41,9 @@ def event(who: str, word: str, n: int = 1) -> dict[str, Any]:
 
 
 @pytest.fixture
-def flow(tmp_path: Path, spark: object) -> Flow:
+def flow(tmp_path: Path, spark: object) -> JsonPipeline:
     sources = {"events": "id string, word string, n int, at timestamp"}
-    made = Flow(tmp_path, sources, SPEC, counts())
+    made = JsonPipeline(tmp_path, sources, SPEC, counts())
     made.arrive("events", "1", [event("a", "b"), event("a", "c")])
     made.go("first")
     return made
@@ -64,7 +64,7 @@ def refused(report: Report) -> dict[str, Any]:
 
 
 def test_a_filter_goes_on_and_another_key_is_refused_before_the_query_starts(
-    flow: Flow, monkeypatch: pytest.MonkeyPatch
+    flow: JsonPipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert read_fingerprint(flow.layout, FIRST_GENERATION) is not None
     assert plan(flow.pipeline).changes == ()

@@ -17,17 +17,17 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from tests.support.pipelines.orders_pipeline import SPEC, Mill
+from tests.support.pipelines.orders_pipeline import SPEC, OrdersPipeline
 from tidemill.contract.report import Outcome, Report
 
 HEADER = "id,quantity,at\n"
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def mill_of(home: Path, **source: Any) -> Mill:
+def mill_of(home: Path, **source: Any) -> OrdersPipeline:
     spec = json.loads(json.dumps(SPEC))
     spec["sources"]["orders"].update(source)
-    return Mill(home, spec)
+    return OrdersPipeline(home, spec)
 
 
 def code(report: Report) -> str:
@@ -40,18 +40,18 @@ def files(report: Report) -> list[str]:
     return [Path(path).name for path in report.error["data"]["files"]]
 
 
-def ids(mill: Mill) -> list[str]:
+def ids(mill: OrdersPipeline) -> list[str]:
     return sorted(row[0] for row in mill.published().elements())
 
 
-def ingest(mill: Mill, run_id: str) -> Report:
+def ingest(mill: OrdersPipeline, run_id: str) -> Report:
     """The two steps that look at the source's files, up to the first that stops."""
     looked = mill.step("doctor", run_id)
     return mill.step("ingest", run_id) if looked.outcome is Outcome.DONE else looked
 
 
 def test_a_file_that_grew_after_it_was_read_is_refused_and_what_was_added_comes_by_another_name(
-    mill: Mill, spark: object
+    mill: OrdersPipeline, spark: object
 ) -> None:
     mill.deliver_days(range(1, 2), rows=3)
     assert mill.run("first")["publish"].outcome is Outcome.DONE
@@ -180,7 +180,9 @@ def test_a_file_of_another_schema_is_refused_and_never_nulls(
     assert ingest(mill, "second").facts["rows"] == 1
 
 
-def test_a_csv_header_of_another_schema_fails_with_the_file(mill: Mill, spark: object) -> None:
+def test_a_csv_header_of_another_schema_fails_with_the_file(
+    mill: OrdersPipeline, spark: object
+) -> None:
     other = mill.deliver("other.csv", ["a,2026-03-01 00:00:00,1"], header="id,at,quantity")
     failed = ingest(mill, "first")
     assert (failed.outcome, code(failed)) == (Outcome.FAILED, "FileUnreadable")

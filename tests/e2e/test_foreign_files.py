@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.orphans import Orphans, read_orphans
@@ -19,7 +19,7 @@ def data_files(sink: Path) -> set[Path]:
 
 
 def test_what_a_batch_job_appends_to_a_sink_is_neither_judged_nor_published(
-    spark: SparkSession, mill: Mill
+    spark: SparkSession, mill: OrdersPipeline
 ) -> None:
     mill.deliver_days(range(1, 3))
     assert mill.run("before")["publish"].outcome is Outcome.DONE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.recompute_requests import ask
 from tests.support.pipelines.windowed_words import COUNTS, at, windows
 from tidemill.contract.report import Outcome
@@ -48,12 +48,12 @@ def counted(files: Iterable[list[dict[str, str]]], upto: str) -> list[tuple[date
     return sorted(wanted, key=repr)
 
 
-def published(flow: Flow) -> list[tuple[datetime, str, int]]:
+def published(flow: JsonPipeline) -> list[tuple[datetime, str, int]]:
     rows = flow.published("window", "word", "count")
     return sorted(((window["start"], word, n) for window, word, n in rows), key=repr)
 
 
-def fed(flow: Flow, minutes: range, *more: dict[str, str]) -> list[list[dict[str, str]]]:
+def fed(flow: JsonPipeline, minutes: range, *more: dict[str, str]) -> list[list[dict[str, str]]]:
     """A file for each minute after twelve, each a batch; the first has some rows more."""
     files = []
     for minute in minutes:
@@ -120,7 +120,7 @@ def test_running_totals_go_on_without_a_file_that_does_not_count(
 ) -> None:
     most = {"column": "total", "max_value": 1000}
     rule = {"type": "expect_column_values_to_be_between", "kwargs": most, "meta": {}}
-    flow = Flow(
+    flow = JsonPipeline(
         tmp_path,
         {"sales": "id string, amount long"},
         {"output": {"mode": "update", "keys": ["id"]}},

@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.faults.library import FULL_DISK, NoCompiler, preloading
-from tests.support.pipelines.orders_pipeline import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome
 
 
-def ingest_on_full_disk(mill: Mill, folder: Path) -> reports.Report:
+def ingest_on_full_disk(mill: OrdersPipeline, folder: Path) -> reports.Report:
     """An ingest in a process of its own, for which there is no space left below a folder."""
     try:
         library = preloading(FULL_DISK)
@@ -36,7 +36,7 @@ def ingest_on_full_disk(mill: Mill, folder: Path) -> reports.Report:
 # After a first plan that was cut short Spark by itself would refuse every later run.
 @pytest.mark.parametrize("folder", ["table/_live-0001", "checkpoints/live-0001/offsets"])
 def test_a_full_disk_is_named_and_the_next_run_goes_on(
-    spark: SparkSession, mill: Mill, folder: str
+    spark: SparkSession, mill: OrdersPipeline, folder: str
 ) -> None:
     mill.deliver_days(range(1, 3))
 

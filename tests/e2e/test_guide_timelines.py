@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.batch import Batch
@@ -37,7 +37,7 @@ def transform(events):
 SLIDING, TUMBLING = '"10 minutes", "5 minutes"', '"5 minutes"'
 
 
-class Timeline(Flow):
+class Timeline(JsonPipeline):
     """A query whose triggers are runs, each with one file.
 
     Args:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.kills.killed_driver import Kept, Point, assert_gone_on, keep_ingested, leave
 from tests.support.pipelines.door_events import Actions
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.contract.report import Outcome
 
 
@@ -24,7 +24,7 @@ def at_points(*points: Point) -> pytest.MarkDecorator:
 @pytest.fixture(scope="module")
 def appending(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Kept:
     """Two batches that are published, and batch 2, which is ingested."""
-    mill = Mill(tmp_path_factory.mktemp("appending"))
+    mill = OrdersPipeline(tmp_path_factory.mktemp("appending"))
     mill.deliver_days(range(1, 3))
     assert mill.run("before")["publish"].outcome is Outcome.DONE
     mill.deliver_days(range(3, 4))
@@ -65,7 +65,7 @@ def test_a_kill_in_a_later_batch_of_counts_counts_nothing_twice(
 def test_a_kill_before_the_first_batch_was_planned_loses_nothing(
     spark: SparkSession, tmp_path: Path, point: Point
 ) -> None:
-    mill = Mill(tmp_path)
+    mill = OrdersPipeline(tmp_path)
     mill.deliver_days(range(1, 2))
     keep_ingested(mill)
     leave(mill, 0, point)

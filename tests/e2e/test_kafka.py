@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.servers.kafka import Broker
-from tests.support.pipelines.kafka_pipeline import KafkaMill, order
+from tests.support.pipelines.kafka_pipeline import KafkaPipeline, order
 from tidemill.contract.log import Log
 from tidemill.contract.report import Outcome, Report
 from tidemill.main import step_function
@@ -21,7 +21,7 @@ from tidemill.storage.run_context import RunContext
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Make = Callable[..., KafkaMill]
+Make = Callable[..., KafkaPipeline]
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def make(
 ) -> Make:
     """A pipeline on a topic of its own, whose connection is in the environment."""
 
-    def call(broker: Broker = broker, **given: Any) -> KafkaMill:
-        mill = KafkaMill(tmp_path, broker, **given)
+    def call(broker: Broker = broker, **given: Any) -> KafkaPipeline:
+        mill = KafkaPipeline(tmp_path, broker, **given)
         name = "AIRFLOW_CONN_TIDEMILL_KAFKA"
         monkeypatch.setenv(name, mill.environ[name])
         return mill
@@ -56,7 +56,7 @@ IMPATIENT = {
 }
 
 
-def ingest(mill: KafkaMill, run_id: str, log: Log) -> Report:
+def ingest(mill: KafkaPipeline, run_id: str, log: Log) -> Report:
     """One ingest that says what it does."""
     return perform("ingest", step_function("ingest"), RunContext(mill.pipeline, run_id, log))
 

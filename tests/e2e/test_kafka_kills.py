@@ -12,14 +12,14 @@ import pytest
 from tests.e2e.test_kills import batches
 from tests.servers.kafka import Broker
 from tests.support.kills.kill_at_point import kill_at
-from tests.support.pipelines.kafka_pipeline import KafkaMill
+from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tidemill.contract.report import Outcome
 
 
 def test_a_kill_between_sink_log_and_commit_publishes_each_record_once(
     tmp_path: Path, broker: Broker, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mill = KafkaMill(tmp_path, broker, source={"maxOffsetsPerTrigger": 10})
+    mill = KafkaPipeline(tmp_path, broker, source={"maxOffsetsPerTrigger": 10})
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", mill.environ["AIRFLOW_CONN_TIDEMILL_KAFKA"])
     mill.produce_orders(0, 100)
     mill.produce(["malformed"])

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.servers.kafka import Broker
-from tests.support.pipelines.kafka_pipeline import KafkaMill
+from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tidemill.cli.app import app
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def mill(
     tmp_path: Path, broker: Broker, spark: object, monkeypatch: pytest.MonkeyPatch
-) -> KafkaMill:
+) -> KafkaPipeline:
     """A pipeline that has published the orders 0 to 9 of one partition."""
-    mill = KafkaMill(tmp_path, broker, partitions=1, source={"maxOffsetsPerTrigger": 4})
+    mill = KafkaPipeline(tmp_path, broker, partitions=1, source={"maxOffsetsPerTrigger": 4})
     for name in ("AIRFLOW_CONN_TIDEMILL_KAFKA", "TIDEMILL_ROOT", "TIDEMILL_PROJECTS"):
         monkeypatch.setenv(name, mill.environ[name])
     mill.produce_orders(0, 10)
@@ -41,7 +41,7 @@ def tidemill(*arguments: str, answer: str = "") -> tuple[int, str]:
     return result.exit_code, result.stdout
 
 
-def expire(mill: KafkaMill, before: int) -> None:
+def expire(mill: KafkaPipeline, before: int) -> None:
     mill.broker.delete_records(mill.topic, 0, before)
 
 
@@ -52,11 +52,11 @@ def refused(report: Report) -> list[tuple[int, int]]:
     return [(one["first"], one["until"]) for one in report.error["data"]["ranges"]]
 
 
-def losses(mill: KafkaMill) -> Losses:
+def losses(mill: KafkaPipeline) -> Losses:
     return Losses(mill.layout, FIRST_GENERATION, "orders")
 
 
-def test_a_loss_is_refused_accepted_and_passed_over_exactly(mill: KafkaMill) -> None:
+def test_a_loss_is_refused_accepted_and_passed_over_exactly(mill: KafkaPipeline) -> None:
     mill.produce_orders(10, 20)
     expire(mill, 17)
     assert refused(mill.run("refused")["doctor"]) == [(10, 17)]
@@ -88,7 +88,7 @@ def test_a_loss_is_refused_accepted_and_passed_over_exactly(mill: KafkaMill) -> 
     assert refused(mill.run("again")["doctor"]) == [(30, 33)]
 
 
-def test_what_expires_after_the_acceptance_is_refused_again(mill: KafkaMill) -> None:
+def test_what_expires_after_the_acceptance_is_refused_again(mill: KafkaPipeline) -> None:
     mill.produce_orders(10, 20)
     expire(mill, 12)
     shown = find_losses(mill.pipeline)
@@ -107,14 +107,14 @@ def test_what_expires_after_the_acceptance_is_refused_again(mill: KafkaMill) -> 
     ]
 
 
-def test_nothing_lost_is_nothing_to_accept(mill: KafkaMill) -> None:
+def test_nothing_lost_is_nothing_to_accept(mill: KafkaPipeline) -> None:
     code, said = tidemill("accept-loss", "orders", "--reason", "r", "--yes", "--json")
     assert (code, json.loads(said)["code"]) == (2, "NothingLost")
 
 
 @pytest.mark.parametrize("kept", ["offsets", "nothing"])
 def test_a_driver_that_dies_while_it_passes_over_a_loss_is_made_up_for(
-    mill: KafkaMill, monkeypatch: pytest.MonkeyPatch, kept: str
+    mill: KafkaPipeline, monkeypatch: pytest.MonkeyPatch, kept: str
 ) -> None:
     from tidemill.engine.run import pass_over_loss
 
@@ -141,7 +141,7 @@ def test_a_driver_that_dies_while_it_passes_over_a_loss_is_made_up_for(
 
 
 def test_a_batch_that_was_planned_before_its_records_expired_is_planned_anew(
-    mill: KafkaMill,
+    mill: KafkaPipeline,
 ) -> None:
     mill.produce_orders(10, 10)
     last = Ledger(mill.layout, FIRST_GENERATION).latest()
@@ -158,7 +158,7 @@ def test_a_batch_that_was_planned_before_its_records_expired_is_planned_anew(
 def test_records_that_expire_before_a_first_batch_are_passed_over_too(
     tmp_path: Path, broker: Broker, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mill = KafkaMill(tmp_path, broker, partitions=1)
+    mill = KafkaPipeline(tmp_path, broker, partitions=1)
     for name in ("AIRFLOW_CONN_TIDEMILL_KAFKA", "TIDEMILL_ROOT", "TIDEMILL_PROJECTS"):
         monkeypatch.setenv(name, mill.environ[name])
     # Its driver died after it had noted where to begin.

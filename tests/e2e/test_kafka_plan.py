@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.servers.kafka import Broker
-from tests.support.pipelines.kafka_pipeline import KafkaMill
+from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tidemill.engine.query.build import plan_rows
 from tidemill.engine.sources.kafka import read_batch
 from tidemill.spec.sources.kafka import KafkaSource
@@ -29,7 +29,7 @@ def transform(orders):
 def test_each_record_is_read_and_parsed_once(
     tmp_path: Path, broker: Broker, spark: SparkSession, transform: str
 ) -> None:
-    mill = KafkaMill(tmp_path, broker, transform=transform, partitions=1)
+    mill = KafkaPipeline(tmp_path, broker, transform=transform, partitions=1)
     mill.produce_orders(0, 20)
     mill.produce(["malformed"])
     pipeline = mill.pipeline

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.kills.kill_at_point import kill_at
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.ledger.orphans import read_orphans
@@ -33,7 +33,7 @@ def whole_files(sink: Path) -> set[Path]:
 
 
 def test_a_kill_in_the_middle_of_a_data_file_leaves_half_a_file_that_nobody_reads(
-    mill: Mill, spark: object
+    mill: OrdersPipeline, spark: object
 ) -> None:
     # So many rows that a file is not written in a moment.
     mill.deliver_days(range(1, 2), rows=20_000)
@@ -56,7 +56,7 @@ def test_a_kill_in_the_middle_of_a_data_file_leaves_half_a_file_that_nobody_read
 
 
 def test_a_kill_between_data_files_and_sink_log_leaves_orphans_and_no_trace(
-    mill: Mill, spark: object
+    mill: OrdersPipeline, spark: object
 ) -> None:
     mill.deliver_days(DAYS)
     log = mill.sink / "_spark_metadata"
@@ -84,7 +84,7 @@ def test_a_kill_between_data_files_and_sink_log_leaves_orphans_and_no_trace(
 
 
 def test_a_kill_between_sink_log_and_commit_commits_the_batch_once(
-    mill: Mill, spark: object
+    mill: OrdersPipeline, spark: object
 ) -> None:
     mill.deliver_days(DAYS)
     log, commits = mill.sink / "_spark_metadata", mill.checkpoint / "commits"

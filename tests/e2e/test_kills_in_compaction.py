@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.kills.killed_driver import Kept, Point, assert_gone_on, keep_ingested, leave
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.contract.report import Outcome
 from tidemill.spark_logs.compactible_log import compactible_log
 from tidemill.spark_logs.metadata_log import batch_files
@@ -35,7 +35,7 @@ def compacted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     """Five batches that are published, and batch 5, which compacts; nothing is deleted yet."""
     with pytest.MonkeyPatch.context() as patch:
         remember(spark, compactInterval="3")
-        mill = Mill(tmp_path_factory.mktemp("compacted"))
+        mill = OrdersPipeline(tmp_path_factory.mktemp("compacted"))
         mill.deliver_days(range(1, COMPACTION + 1))
         assert mill.run("before")["publish"].outcome is Outcome.DONE
         mill.deliver_days(range(COMPACTION + 1, COMPACTION + 2))
@@ -48,12 +48,12 @@ def compacted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
         spark.conf.unset(f"{log}.cleanupDelay")
 
 
-def logs(mill: Mill) -> tuple[Path, Path]:
+def logs(mill: OrdersPipeline) -> tuple[Path, Path]:
     """The log of the sink and that of the source."""
     return mill.sink / "_spark_metadata", mill.checkpoint / "sources" / "orders"
 
 
-def assert_all_goes_on(mill: Mill) -> None:
+def assert_all_goes_on(mill: OrdersPipeline) -> None:
     """Go on to the next compaction, which deletes; the ledger knows all that Spark forgot."""
     # Spark reads what was listed and not planned in one batch with the next file.
     mill.deliver_days(range(COMPACTION + 2, NEXT_COMPACTION + 3))

@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.windowed_words import COUNTS, SPEC, at, windows
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
@@ -14,11 +14,11 @@ from tidemill.ledger.late_rows import LateLog
 from tidemill.reporting.pipeline_status import read_status
 
 
-def log_of(flow: Flow) -> LateLog:
+def log_of(flow: JsonPipeline) -> LateLog:
     return LateLog(flow.layout, FIRST_GENERATION)
 
 
-def late(flow: Flow) -> dict[int, int | None]:
+def late(flow: JsonPipeline) -> dict[int, int | None]:
     return {found.batch: found.rows for found in log_of(flow).read()}
 
 
@@ -109,7 +109,7 @@ def test_of_input_that_is_gone_nobody_can_tell(tmp_path: Path, spark: object) ->
 
 def test_late_rows_of_updated_results_are_counted_too(tmp_path: Path, spark: object) -> None:
     output = {"mode": "update", "keys": ["start", "word"], "partition_by": {}}
-    flow = Flow(
+    flow = JsonPipeline(
         tmp_path,
         {"events": "at timestamp, word string"},
         {**SPEC, "output": output},
@@ -140,7 +140,7 @@ def test_one_source_that_is_in_time_hides_no_late_row_of_another(
 ) -> None:
     ddl = "at timestamp, word string"
     spec = {"event_time": SPEC["event_time"]}
-    flow = Flow(tmp_path, {"seen": ddl, "heard": ddl}, spec, MEETINGS)
+    flow = JsonPipeline(tmp_path, {"seen": ddl, "heard": ddl}, spec, MEETINGS)
     for source in ("seen", "heard"):
         flow.arrive(source, f"{source}-1", [at("12:30")])
     flow.go("first")

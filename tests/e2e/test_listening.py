@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.report import Outcome
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.metrics import MetricRefused
@@ -57,7 +57,7 @@ def test_a_batch_is_measured_and_listened_to(tmp_path: Path, spark: Any) -> None
     heard = tmp_path / "heard"
     listeners = ["notes:Notes", "notes:Deaf"]
     spec = {"observe": METRICS, "listeners": listeners, "row_rules": {"whole": "id IS NOT NULL"}}
-    flow = Flow(tmp_path, COLUMNS, spec, TRANSFORM)
+    flow = JsonPipeline(tmp_path, COLUMNS, spec, TRANSFORM)
     folder = tmp_path / "project" / "spark_jobs" / "listeners"
     folder.mkdir()
     (folder / "notes.py").write_text(LISTENER.format(heard=str(heard)))
@@ -88,7 +88,7 @@ def test_a_batch_is_measured_and_listened_to(tmp_path: Path, spark: Any) -> None
 
 
 def test_a_listener_that_is_none_is_refused_before_the_query(tmp_path: Path, spark: object) -> None:
-    flow = Flow(tmp_path, COLUMNS, {"listeners": ["pathlib:Path"]}, TRANSFORM)
+    flow = JsonPipeline(tmp_path, COLUMNS, {"listeners": ["pathlib:Path"]}, TRANSFORM)
     flow.arrive("orders", "a", [orders(1, "2.50")])
     failed = flow.run("first")["ingest"]
     assert failed.outcome is Outcome.FAILED
@@ -101,7 +101,9 @@ def test_a_listener_that_is_none_is_refused_before_the_query(tmp_path: Path, spa
 def test_a_metric_that_is_no_aggregate_is_refused_by_its_name(
     tmp_path: Path, spark: Any, metric: str
 ) -> None:
-    flow = Flow(tmp_path, COLUMNS, {"observe": {"good": "count(*)", "bad": metric}}, TRANSFORM)
+    flow = JsonPipeline(
+        tmp_path, COLUMNS, {"observe": {"good": "count(*)", "bad": metric}}, TRANSFORM
+    )
     session = open_session(flow.pipeline, "test")
     with pytest.raises(MetricRefused) as refused:
         plan(session, flow.pipeline)

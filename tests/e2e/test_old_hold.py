@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.recompute_requests import ask
 from tests.support.pipelines.sales_pipeline import TRANSFORM, row, sale, sales
 from tidemill.contract.report import Outcome
@@ -18,7 +18,7 @@ RETAINED = 3
 LATER = 8
 
 
-def forgotten(flow: Flow, batch: int) -> bool:
+def forgotten(flow: JsonPipeline, batch: int) -> bool:
     checkpoint = flow.layout.checkpoint(current(flow.layout))
     return not any((checkpoint / log / str(batch)).exists() for log in ("offsets", "commits"))
 

@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.engine.run.ingest import ingest
 from tidemill.engine.run.options import RunOptions
@@ -29,7 +29,7 @@ def wait_for(reached: Callable[[], bool]) -> None:
 
 
 def test_a_second_query_on_a_checkpoint_is_refused_and_the_first_goes_on(
-    spark: SparkSession, mill: Mill
+    spark: SparkSession, mill: OrdersPipeline
 ) -> None:
     pipeline, over = mill.pipeline, Event()
     session = open_session(pipeline, "ingest")

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.support.airflow.running_airflow import until
-from tests.support.pipelines.orders_pipeline import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.contract.report import Outcome
 from tidemill.toolchain.java import java_home
 
@@ -30,7 +30,7 @@ operator.execute({{"run_id": "retried", "ti": MagicMock(), "task_instance": Magi
 class Census(threading.Thread):
     """Counts the drivers of a pipeline that are alive at the same moment."""
 
-    def __init__(self, mill: Mill) -> None:
+    def __init__(self, mill: OrdersPipeline) -> None:
         super().__init__(daemon=True)
         self._mill = mill
         self._done = threading.Event()
@@ -48,7 +48,7 @@ class Census(threading.Thread):
         self.join()
 
 
-def drivers(mill: Mill) -> set[int]:
+def drivers(mill: OrdersPipeline) -> set[int]:
     """The JVMs of spark-submit that run the pipeline's ingest, by process id."""
     found = set()
     for process in psutil.process_iter():
@@ -75,7 +75,7 @@ def _mode_of(path: Path) -> int:
 
 
 @pytest.fixture
-def runner(mill: Mill, child_airflow: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
+def runner(mill: OrdersPipeline, child_airflow: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
     started: list[subprocess.Popen[bytes]] = []
     yield started
     for process in started:
@@ -84,7 +84,7 @@ def runner(mill: Mill, child_airflow: Path) -> Iterator[list[subprocess.Popen[by
         os.kill(pid, signal.SIGKILL)
 
 
-def start(mill: Mill) -> subprocess.Popen[bytes]:
+def start(mill: OrdersPipeline) -> subprocess.Popen[bytes]:
     environ = {
         **mill.environ,
         "AIRFLOW_HOME": str(mill.home / "airflow"),
@@ -100,7 +100,7 @@ def start(mill: Mill) -> subprocess.Popen[bytes]:
 
 
 def test_an_immediate_retry_ends_the_driver_that_was_left_and_loses_nothing(
-    mill: Mill, runner: list[subprocess.Popen[bytes]], spark: object
+    mill: OrdersPipeline, runner: list[subprocess.Popen[bytes]], spark: object
 ) -> None:
     mill.deliver_days(range(1, 13))
     commits = mill.checkpoint / "commits"

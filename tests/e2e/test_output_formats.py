@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.support.pipelines.orders_pipeline import SPEC, Mill
+from tests.support.pipelines.orders_pipeline import SPEC, OrdersPipeline
 from tidemill.contract.report import Outcome
 from tidemill.journal.published_files import published_files
 from tidemill.toolchain.jars import JarsMissing, jars_of
@@ -32,13 +32,13 @@ ROWS = [
 ]
 
 
-def mill_of(home: Path, format: str, output: dict[str, Any]) -> Mill:
+def mill_of(home: Path, format: str, output: dict[str, Any]) -> OrdersPipeline:
     spec = json.loads(json.dumps(SPEC))
     spec["sources"]["orders"]["options"] = {"escape": '"'}
     spec["row_rules"] = {"some": "quantity > 0"}
     spec["output"] = {"format": format, **output}
     spec["publish"] = [{"kind": "files"}]
-    mill = Mill(home, spec)
+    mill = OrdersPipeline(home, spec)
     partitions = repr([*output.get("partition_by", {})])
     text = TRANSFORMS.get(format, TRANSFORMS["other"]).replace("PARTITIONS", partitions)
     mill.pipeline.transform_file.write_text(text)
@@ -53,7 +53,7 @@ def mill_of(home: Path, format: str, output: dict[str, Any]) -> Mill:
     return mill
 
 
-def read(spark: Any, mill: Mill) -> Counter[tuple[Any, ...]]:
+def read(spark: Any, mill: OrdersPipeline) -> Counter[tuple[Any, ...]]:
     """What the lists of published files name, as a consumer with Spark reads it."""
     rows: list[Any] = []
     for published in published_files(mill.layout):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome, Report
@@ -34,8 +34,10 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 """
 
 
-def flow(home: Path, code: str, **spec: Any) -> Flow:
-    return Flow(home, {"events": "id string, at timestamp, n int"}, {**SPEC, **spec}, HEAD + code)
+def flow(home: Path, code: str, **spec: Any) -> JsonPipeline:
+    return JsonPipeline(
+        home, {"events": "id string, at timestamp, n int"}, {**SPEC, **spec}, HEAD + code
+    )
 
 
 def at(minute: int, who: str = "a", n: int = 1) -> dict[str, Any]:
@@ -46,7 +48,7 @@ def millis(minute: int) -> int:
     return int((NOON + timedelta(minutes=minute)).timestamp() * 1000)
 
 
-def arrive(flow: Flow, name: str, rows: Iterable[dict[str, Any]]) -> None:
+def arrive(flow: JsonPipeline, name: str, rows: Iterable[dict[str, Any]]) -> None:
     flow.arrive("events", name, rows)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.test_recovery import AS_IT_IS, SPEC, closed, rows, sums
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
@@ -22,12 +22,12 @@ def minutes(files: range) -> list[int]:
     return [minute for n in files for minute in (10 * n, 10 * n + 3, 10 * n - 6)]
 
 
-def arrive(flow: Flow, files: range) -> None:
+def arrive(flow: JsonPipeline, files: range) -> None:
     for n in files:
         flow.arrive("events", f"{n} é#%+='s", rows(minutes(range(n, n + 1))))
 
 
-def last_entries(flow: Flow) -> dict[Path, str]:
+def last_entries(flow: JsonPipeline) -> dict[Path, str]:
     """What a power cut may take of batches that the ledger knows: of each log its last entry."""
     checkpoint, last = flow.layout.checkpoint(FIRST_GENERATION), flow.batches[-1]
     entries = [
@@ -56,8 +56,8 @@ def test_queries_with_and_without_state_go_on_exactly_after_a_repair(
     tmp_path: Path, spark: object
 ) -> None:
     columns = {"events": "at timestamp, n string"}
-    windows = Flow(tmp_path / "windows", columns, SPEC, AS_IT_IS)
-    plain = Flow(tmp_path / "plain", columns, {}, AS_IT_COMES)
+    windows = JsonPipeline(tmp_path / "windows", columns, SPEC, AS_IT_IS)
+    plain = JsonPipeline(tmp_path / "plain", columns, {}, AS_IT_COMES)
     first, then = range(1, 5), range(5, 7)
     for flow, more in ((windows, range(0)), (plain, range(7, 15))):
         arrive(flow, more)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.ledger import Ledger
 from tidemill.spark_logs.partition_paths import disk_path
@@ -22,7 +22,7 @@ def transform(events):
 """
 
 
-def again(flow: Flow, spark: SparkSession) -> list[tuple[Any, ...]]:
+def again(flow: JsonPipeline, spark: SparkSession) -> list[tuple[Any, ...]]:
     from tidemill.engine.sources.reread import read_again
 
     ledger = Ledger(flow.layout, FIRST_GENERATION)
@@ -47,7 +47,7 @@ def test_files_in_partitions_are_read_with_these_also_from_the_archive(
 
     archive = tmp_path / "put away"
     cleaned = {"cleanSource": "archive", "sourceArchiveDir": str(archive)}
-    flow = Flow(
+    flow = JsonPipeline(
         tmp_path, {"events": "word string, day date"}, {"sources": {"events": cleaned}}, ROWS
     )
     for day, word in (("2026-03-01", "tide"), ("2026-03-02", "mill")):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.servers.kafka import Broker
-from tests.support.pipelines.json_pipeline import Flow
-from tests.support.pipelines.kafka_pipeline import KafkaMill
+from tests.support.pipelines.json_pipeline import JsonPipeline
+from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tests.support.pipelines.recompute_requests import WHO, ask
 from tests.support.pipelines.windowed_words import at, windows
 from tidemill.contract.report import Outcome
@@ -36,9 +36,9 @@ def sale(name: str, day: int, amount: int) -> dict[str, Any]:
     return {"id": name, "at": f"2026-03-{day:02d}T12:00:00Z", "amount": amount}
 
 
-def flow_of(home: Path, transform: str, **spec: Any) -> Flow:
+def flow_of(home: Path, transform: str, **spec: Any) -> JsonPipeline:
     spec = {"event_time": {"column": "at"}, **spec}
-    return Flow(home, {"sales": "id string, at timestamp, amount long"}, spec, transform)
+    return JsonPipeline(home, {"sales": "id string, at timestamp, amount long"}, spec, transform)
 
 
 def test_other_partitions_without_a_file_that_does_not_count(
@@ -93,7 +93,7 @@ def test_other_partitions_without_a_file_that_does_not_count(
     assert counts(flow, "month")[1:] == [("12:10", "tide", 1, "2026-03")]
 
 
-def counts(flow: Flow, partition: str) -> list[tuple[Any, ...]]:
+def counts(flow: JsonPipeline, partition: str) -> list[tuple[Any, ...]]:
     found = flow.published("window", "word", "count", partition)
     return [(f"{window['start']:%H:%M}", *rest) for window, *rest in found]
 
@@ -130,7 +130,7 @@ def test_what_goes_out_while_it_is_built_is_not_lost(tmp_path: Path, spark: obje
 def test_records_that_were_rejected_stay_out_and_it_begins_where_the_first_one_did(
     tmp_path: Path, spark: object, broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mill = KafkaMill(tmp_path, broker, source={"startingOffsets": "latest"}, partitions=2)
+    mill = KafkaPipeline(tmp_path, broker, source={"startingOffsets": "latest"}, partitions=2)
     name = "AIRFLOW_CONN_TIDEMILL_KAFKA"
     monkeypatch.setenv(name, mill.environ[name])
     mill.produce_orders(0, 5)

@@ -13,8 +13,8 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.servers.kafka import Broker
-from tests.support.pipelines.json_pipeline import Flow
-from tests.support.pipelines.kafka_pipeline import KafkaMill
+from tests.support.pipelines.json_pipeline import JsonPipeline
+from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.journal.recomputation import Recomputation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
@@ -43,15 +43,17 @@ def transform(events):
 """
 
 
-def flow_of(home: Path, **changes: Any) -> Flow:
-    return Flow(home, {"events": "word string, at timestamp"}, {**SPEC, **changes}, ROWS)
+def flow_of(home: Path, **changes: Any) -> JsonPipeline:
+    return JsonPipeline(home, {"events": "word string, at timestamp"}, {**SPEC, **changes}, ROWS)
 
 
 def day(number: int) -> datetime:
     return datetime(2026, 3, number, tzinfo=UTC)
 
 
-def recomputation(flow: Flow | KafkaMill, partitions: Any, **changes: Any) -> Recomputation:
+def recomputation(
+    flow: JsonPipeline | KafkaPipeline, partitions: Any, **changes: Any
+) -> Recomputation:
     batches = Ledger(flow.layout, FIRST_GENERATION).batches()
     known: dict[str, Any] = {
         "kind": "backfill",
@@ -69,7 +71,7 @@ def recomputation(flow: Flow | KafkaMill, partitions: Any, **changes: Any) -> Re
 
 
 def backfill(
-    flow: Flow | KafkaMill,
+    flow: JsonPipeline | KafkaPipeline,
     spark: SparkSession,
     start: datetime,
     end: datetime,
@@ -85,7 +87,9 @@ def backfill(
     return recompute(spark, RunContext(flow.pipeline, "again", log), asked, extent)
 
 
-def rows_of(flow: Flow | KafkaMill, found: Recomputed, *columns: str) -> list[tuple[Any, ...]]:
+def rows_of(
+    flow: JsonPipeline | KafkaPipeline, found: Recomputed, *columns: str
+) -> list[tuple[Any, ...]]:
     """The good rows that were computed, with their partitions, sorted."""
     ledger = Ledger(flow.layout, found.place.generation)
     (batch,) = ledger.batches(found.place.first, found.place.last)
@@ -99,7 +103,7 @@ def rows_of(flow: Flow | KafkaMill, found: Recomputed, *columns: str) -> list[tu
     return sorted(rows, key=repr)
 
 
-def dry(flow: Flow, spark: SparkSession, start: datetime, end: datetime) -> DryRun:
+def dry(flow: JsonPipeline, spark: SparkSession, start: datetime, end: datetime) -> DryRun:
     from tidemill.engine.recompute.dry_run import dry_run
     from tidemill.engine.recompute.intervals import extent_of
 
@@ -111,7 +115,7 @@ def dry(flow: Flow, spark: SparkSession, start: datetime, end: datetime) -> DryR
     return found
 
 
-def arrive(flow: Flow, number: int, words: list[str | None]) -> Path:
+def arrive(flow: JsonPipeline, number: int, words: list[str | None]) -> Path:
     rows = [{"word": word, "at": f"2026-03-0{number}T10:00:00Z"} for word in words]
     return flow.arrive("events", f"day-{number}-{len(flow.batches)}", rows)
 
@@ -308,7 +312,7 @@ def test_records_are_read_again_while_the_topic_has_them(
 ) -> None:
     from tidemill.sources.kafka.held_records import RecordsGone, RecordsReplaced, verify_records
 
-    mill = KafkaMill(tmp_path, broker, partitions=2, source={"maxOffsetsPerTrigger": 5})
+    mill = KafkaPipeline(tmp_path, broker, partitions=2, source={"maxOffsetsPerTrigger": 5})
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", mill.environ["AIRFLOW_CONN_TIDEMILL_KAFKA"])
     mill.produce_orders(0, 12)
     mill.run("first")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.kills.kill_at_point import kill_at
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 
@@ -38,11 +38,11 @@ FILES = {f"{n}.json": [10 * n, 10 * n + 3, 10 * n - 6] for n in range(1, 7)}
 
 
 @pytest.fixture
-def flow(tmp_path: Path, spark: object) -> Flow:
-    return Flow(tmp_path, {"events": "at timestamp, n string"}, SPEC, AS_IT_IS)
+def flow(tmp_path: Path, spark: object) -> JsonPipeline:
+    return JsonPipeline(tmp_path, {"events": "at timestamp, n string"}, SPEC, AS_IT_IS)
 
 
-def arrive(flow: Flow, files: Iterable[str]) -> None:
+def arrive(flow: JsonPipeline, files: Iterable[str]) -> None:
     for name in files:
         flow.arrive("events", name.removesuffix(".json"), rows(FILES[name]))
 
@@ -51,7 +51,7 @@ def rows(minutes: Iterable[int]) -> list[dict[str, Any]]:
     return [{"at": (NOON + timedelta(minutes=m)).isoformat(), "n": str(m)} for m in minutes]
 
 
-def sums(flow: Flow) -> list[tuple[int, int]]:
+def sums(flow: JsonPipeline) -> list[tuple[int, int]]:
     """The published windows: the minute in which each begins, and its sum."""
     found = flow.published("window", "sum")
     return [((window["start"] - NOON) // timedelta(minutes=1), total) for window, total in found]
@@ -71,7 +71,7 @@ def all_minutes(names: Iterable[str] = FILES) -> list[int]:
     return [minute for name in names for minute in FILES[name]]
 
 
-def test_a_poison_record_is_filtered_out_and_the_same_batch_passes(flow: Flow) -> None:
+def test_a_poison_record_is_filtered_out_and_the_same_batch_passes(flow: JsonPipeline) -> None:
     arrive(flow, ["1.json", "2.json"])
     flow.go("first")
     last = flow.batches[-1].batch
@@ -95,7 +95,7 @@ def test_a_poison_record_is_filtered_out_and_the_same_batch_passes(flow: Flow) -
     assert sums(flow) == closed(all_minutes(["1.json", "2.json", "3.json"]))
 
 
-def test_a_driver_killed_mid_batch_leaves_no_trace(flow: Flow) -> None:
+def test_a_driver_killed_mid_batch_leaves_no_trace(flow: JsonPipeline) -> None:
     arrive(flow, FILES)
     checkpoint = flow.layout.checkpoint(FIRST_GENERATION)
 
@@ -123,7 +123,7 @@ def numbers(folder: Path) -> set[int]:
     return {int(entry.name) for entry in folder.glob("*") if entry.name.isdecimal()}
 
 
-def test_a_run_after_a_days_pause_goes_on_with_what_was_open(flow: Flow) -> None:
+def test_a_run_after_a_days_pause_goes_on_with_what_was_open(flow: JsonPipeline) -> None:
     first = [*FILES][:2]
     arrive(flow, first)
     flow.go("today")
@@ -134,7 +134,7 @@ def test_a_run_after_a_days_pause_goes_on_with_what_was_open(flow: Flow) -> None
     assert len(sums(flow)) == 4
 
 
-def test_another_maxfilespertrigger_gives_the_same_windows(flow: Flow) -> None:
+def test_another_maxfilespertrigger_gives_the_same_windows(flow: JsonPipeline) -> None:
     names = [*FILES]
     arrive(flow, names[:2])
     flow.go("one by one")

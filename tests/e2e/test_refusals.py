@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.engine.query.refusals import (
     TransformNotRepeatable,
     refuse_unrepeatable,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def orders(mill: Mill, spark: SparkSession) -> DataFrame:
+def orders(mill: OrdersPipeline, spark: SparkSession) -> DataFrame:
     spec = mill.pipeline.spec
     # The session of the tests, with the settings of the engine.
     session = open_session(mill.pipeline, "ingest")
@@ -30,7 +30,7 @@ def orders(mill: Mill, spark: SparkSession) -> DataFrame:
     return good(tagged, spec, "orders")
 
 
-def test_randomness_and_clocks_are_refused(mill: Mill, orders: DataFrame) -> None:
+def test_randomness_and_clocks_are_refused(mill: OrdersPipeline, orders: DataFrame) -> None:
     found = {}
     for name, column in {
         "rand": F.rand(),
@@ -52,7 +52,7 @@ def test_randomness_and_clocks_are_refused(mill: Mill, orders: DataFrame) -> Non
 
 
 def test_row_by_row_work_and_static_joins_are_not(
-    mill: Mill, orders: DataFrame, spark: SparkSession
+    mill: OrdersPipeline, orders: DataFrame, spark: SparkSession
 ) -> None:
     names = spark.createDataFrame([("a", "first"), ("a", "again")], "id string, note string")
     for fine in (

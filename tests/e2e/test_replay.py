@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow, Row
+from tests.support.pipelines.json_pipeline import JsonPipeline, Row
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.generation_note import hash_of_file, hash_of_spec
@@ -102,16 +102,16 @@ class Kind:
     row: Write = written
     key: str = "id"
 
-    def flow(self, home: Path) -> Flow:
+    def flow(self, home: Path) -> JsonPipeline:
         spec = {"event_time": EVENT_TIME, "output": self.output}
         home.mkdir(exist_ok=True)
         rules = {"known": f"{self.key} IS NOT NULL"}
-        flow = Flow(home, self.sources, {**spec, "row_rules": rules}, "")
+        flow = JsonPipeline(home, self.sources, {**spec, "row_rules": rules}, "")
         own = {source: {"maxFilesPerTrigger": 2} for source in self.sources}
         flow.write(self.transform, sources=own)
         return flow
 
-    def live(self, flow: Flow, history: History) -> None:
+    def live(self, flow: JsonPipeline, history: History) -> None:
         """Ingest a history, run by run."""
         for number, happens in enumerate(history):
             if isinstance(happens, int):
@@ -149,7 +149,7 @@ INNER = Kind(shipped("ad_clicks_inner"), BY_DAY, CLICKED, advertised, "ad")
 UPDATED = Kind(LABELLED, {"mode": "update", "keys": ["start", "id"]}, EVENTS)
 
 
-def replayed(flow: Flow, spark: SparkSession, last: int, **more: Any) -> Rows:
+def replayed(flow: JsonPipeline, spark: SparkSession, last: int, **more: Any) -> Rows:
     """What a replay of batches up to one leaves."""
     from tidemill.engine.recompute.replay import replay
 
@@ -180,14 +180,14 @@ def settings(spark: SparkSession) -> dict[str, str]:
     return dict(spark.conf.getAll)
 
 
-def live(flow: Flow, last: int) -> Rows:
+def live(flow: JsonPipeline, last: int) -> Rows:
     """What live batches up to one gave out."""
     sink = flow.layout.sink(FIRST_GENERATION)
     files = (sink / file.path for batch in flow.batches[: last + 1] for file in batch.outputs)
     return rows_in(flow, files, sink)
 
 
-def rows_in(flow: Flow, files: Iterable[Path], base: Path) -> Rows:
+def rows_in(flow: JsonPipeline, files: Iterable[Path], base: Path) -> Rows:
     """Good and rejected rows with their partitions, wherever the pipeline is."""
     return Counter(
         repr((partition_values(file, base), row)).replace(str(flow.home), "")
@@ -196,7 +196,7 @@ def rows_in(flow: Flow, files: Iterable[Path], base: Path) -> Rows:
     )
 
 
-def late(flow: Flow) -> int:
+def late(flow: JsonPipeline) -> int:
     return LateLog(flow.layout, FIRST_GENERATION).total()
 
 

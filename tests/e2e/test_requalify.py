@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 from typer.testing import CliRunner
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.sales_pipeline import SUITE, TRANSFORM, row, sales
 from tidemill.cli.app import app
 from tidemill.contract.errors import ExitCode
@@ -19,7 +19,7 @@ from tidemill.ledger.ledger import Ledger
 
 
 @pytest.fixture
-def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flow:
+def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JsonPipeline:
     found = sales(tmp_path)
     for name in ("TIDEMILL_ROOT", "TIDEMILL_PROJECTS"):
         monkeypatch.setenv(name, found.environ[name])
@@ -32,7 +32,7 @@ def tidemill(*arguments: str) -> tuple[int, dict[str, Any]]:
 
 
 def test_a_newer_suite_tells_what_it_would_have_held_and_changes_nothing(
-    flow: Flow, spark: object
+    flow: JsonPipeline, spark: object
 ) -> None:
     stricter = json.loads(json.dumps(SUITE))
     stricter["expectations"][0]["kwargs"]["max_value"] = 45
@@ -53,7 +53,7 @@ def test_a_newer_suite_tells_what_it_would_have_held_and_changes_nothing(
     assert tidemill("requalify", flow.name)[0] == ExitCode.DONE
 
 
-def test_rejected_rows_are_replayed_by_todays_rules(flow: Flow, spark: object) -> None:
+def test_rejected_rows_are_replayed_by_todays_rules(flow: JsonPipeline, spark: object) -> None:
     flow.write(row_rules={})
     code, _ = tidemill("replay", flow.name)
     assert code == ExitCode.DONE
@@ -63,5 +63,5 @@ def test_rejected_rows_are_replayed_by_todays_rules(flow: Flow, spark: object) -
     assert code == ExitCode.REFUSED, refused
 
 
-def _batches(flow: Flow) -> list[Any]:
+def _batches(flow: JsonPipeline) -> list[Any]:
     return Ledger(flow.layout, current(flow.layout)).batches()

@@ -15,7 +15,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.support.airflow.running_airflow import Airflow, running, until
-from tests.support.pipelines.orders_pipeline import NAME, SPEC, SUITE, TRANSFORM, Mill
+from tests.support.pipelines.orders_pipeline import NAME, SPEC, SUITE, TRANSFORM, OrdersPipeline
 from tests.support.pipelines.user_project import write_pipeline
 from tests.support.recording_java import RecordingJava
 from tidemill.contract.layout import Layout
@@ -28,10 +28,10 @@ WOKEN = "woken"
 
 
 @pytest.fixture(scope="module")
-def mill(tmp_path_factory: pytest.TempPathFactory) -> Mill:
+def mill(tmp_path_factory: pytest.TempPathFactory) -> OrdersPipeline:
     spec = json.loads(json.dumps(SPEC))
     spec["schedule"] = EVERY_TWENTY_SECONDS
-    found = Mill(tmp_path_factory.mktemp("scheduled"), spec)
+    found = OrdersPipeline(tmp_path_factory.mktemp("scheduled"), spec)
     add_woken(found)
     return found
 
@@ -42,13 +42,13 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> RecordingJava:
 
 
 @pytest.fixture(scope="module")
-def airflow(mill: Mill, java: RecordingJava, child_airflow: Path) -> Iterator[Airflow]:
+def airflow(mill: OrdersPipeline, java: RecordingJava, child_airflow: Path) -> Iterator[Airflow]:
     with running(mill.home / "airflow", java.first_in(mill.environ)) as airflow:
         until(lambda: airflow.knows(NAME), "the DAG is parsed")
         yield airflow
 
 
-def add_woken(mill: Mill) -> None:
+def add_woken(mill: OrdersPipeline) -> None:
     """A second pipeline beside the first: no schedule, and woken by its files."""
     feed = mill.home / "feed"
     feed.mkdir()
@@ -58,23 +58,25 @@ def add_woken(mill: Mill) -> None:
     write_pipeline(mill.home / "project", WOKEN, spec, transform=TRANSFORM, suite=SUITE)
 
 
-def increments(mill: Mill) -> Increments:
+def increments(mill: OrdersPipeline) -> Increments:
     return Increments(mill.layout.increments)
 
 
-def run_of(mill: Mill, airflow: Airflow, number: int) -> dict[str, Any]:
+def run_of(mill: OrdersPipeline, airflow: Airflow, number: int) -> dict[str, Any]:
     """The DAG run that sealed an increment."""
     run_id = increments(mill).sealed(number).run_id
     return next(run for run in airflow.runs(NAME) if run["dag_run_id"] == run_id)
 
 
-def finished(mill: Mill, airflow: Airflow, number: int) -> bool:
+def finished(mill: OrdersPipeline, airflow: Airflow, number: int) -> bool:
     if number not in increments(mill).numbers():
         return False
     return run_of(mill, airflow, number)["state"] in ("success", "failed")
 
 
-def test_three_increments_in_a_row_are_scheduled_runs(mill: Mill, airflow: Airflow) -> None:
+def test_three_increments_in_a_row_are_scheduled_runs(
+    mill: OrdersPipeline, airflow: Airflow
+) -> None:
     airflow.patch(f"/dags/{NAME}", {"is_paused": False})
     for day in (1, 2, 3):
         mill.deliver_days(range(day, day + 1))
@@ -89,7 +91,7 @@ def test_three_increments_in_a_row_are_scheduled_runs(mill: Mill, airflow: Airfl
     mill.assert_whole()
 
 
-def test_each_increment_has_told_its_consumers_once(mill: Mill, airflow: Airflow) -> None:
+def test_each_increment_has_told_its_consumers_once(mill: OrdersPipeline, airflow: Airflow) -> None:
     until(lambda: not Journal(mill.layout.journal).unannounced(), "all are announced")
     events = airflow.get("/assets/events", limit=100)["asset_events"]
     told = sorted((e["extra"]["increment"], e["extra"]["rows"]) for e in events)
@@ -97,7 +99,7 @@ def test_each_increment_has_told_its_consumers_once(mill: Mill, airflow: Airflow
 
 
 def test_a_run_with_nothing_to_do_is_skipped_without_a_jvm(
-    mill: Mill, airflow: Airflow, java: RecordingJava
+    mill: OrdersPipeline, airflow: Airflow, java: RecordingJava
 ) -> None:
     def idle() -> list[str]:
         done = [r["dag_run_id"] for r in airflow.runs(NAME) if r["state"] == "success"]
@@ -115,7 +117,9 @@ def test_a_run_with_nothing_to_do_is_skipped_without_a_jvm(
     assert doctor.facts["new"] == {"orders": 0}
 
 
-def test_a_bad_increment_is_held_and_good_ones_wait_behind_it(mill: Mill, airflow: Airflow) -> None:
+def test_a_bad_increment_is_held_and_good_ones_wait_behind_it(
+    mill: OrdersPipeline, airflow: Airflow
+) -> None:
     before = mill.published()
     bad = [f"4-{n},-1,2026-03-04 00:00:00" for n in range(20)]
     mill.deliver("day-04.csv", bad)
@@ -132,7 +136,7 @@ def test_a_bad_increment_is_held_and_good_ones_wait_behind_it(mill: Mill, airflo
 
 
 def test_clearing_the_gate_after_the_threshold_was_mended_lets_all_out_in_order(
-    mill: Mill, airflow: Airflow
+    mill: OrdersPipeline, airflow: Airflow
 ) -> None:
     suite = json.loads(mill.suite.read_text())
     suite["expectations"][0]["kwargs"]["min_value"] = -1
@@ -157,7 +161,7 @@ def test_clearing_the_gate_after_the_threshold_was_mended_lets_all_out_in_order(
 
 
 def test_a_file_that_arrives_starts_a_run_of_a_pipeline_without_a_schedule(
-    mill: Mill, airflow: Airflow
+    mill: OrdersPipeline, airflow: Airflow
 ) -> None:
     airflow.patch(f"/dags/{NAME}", {"is_paused": True})
     airflow.patch(f"/dags/{WOKEN}", {"is_paused": False})

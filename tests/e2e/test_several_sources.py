@@ -11,7 +11,7 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from tests.support.pipelines.orders_pipeline import NAME, SPEC, Mill
+from tests.support.pipelines.orders_pipeline import NAME, SPEC, OrdersPipeline
 from tidemill.contract.report import Outcome
 
 UNION = """
@@ -29,7 +29,7 @@ def transform({arguments}):
 """
 
 
-class Shops(Mill):
+class Shops(OrdersPipeline):
     """A mill that unites the orders of several shops, a folder and a source each."""
 
     def open(self, *names: str) -> None:

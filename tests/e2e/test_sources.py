@@ -14,19 +14,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from tests.support.pipelines.orders_pipeline import SPEC, Mill
+from tests.support.pipelines.orders_pipeline import SPEC, OrdersPipeline
 from tidemill.contract.report import Outcome
 
 TRANSFORM = "def transform(orders):\n    return orders.select('id', *PARTITIONS)\n"
 
 
-def mill_of(home: Path, partitions: dict[str, str], **source: Any) -> Mill:
+def mill_of(home: Path, partitions: dict[str, str], **source: Any) -> OrdersPipeline:
     """A mill whose transform keeps the id and the partitions only."""
     spec = json.loads(json.dumps(SPEC))
     spec["sources"]["orders"].update(source)
     spec["output"] = {"partition_by": partitions}
     spec["gate"] = {"rejected": {"hold_above": 1}}
-    mill = Mill(home, spec)
+    mill = OrdersPipeline(home, spec)
     text = TRANSFORM.replace("PARTITIONS", repr(list(partitions)))
     mill.pipeline.transform_file.write_text(text)
     suite = json.loads(mill.suite.read_text())
@@ -36,7 +36,7 @@ def mill_of(home: Path, partitions: dict[str, str], **source: Any) -> Mill:
     return mill
 
 
-def rows(mill: Mill, *columns: str) -> Counter[tuple[Any, ...]]:
+def rows(mill: OrdersPipeline, *columns: str) -> Counter[tuple[Any, ...]]:
     table = DeltaTable(mill.layout.table).to_pyarrow_table(columns=list(columns))
     return Counter(tuple(row.values()) for row in table.to_pylist())
 
@@ -74,10 +74,10 @@ def test_parquet_files_keep_their_rows(tmp_path: Path, spark: object) -> None:
 
 
 def test_once_takes_everything_in_one_batch(tmp_path: Path, spark: object) -> None:
-    mill = Mill(tmp_path)
+    mill = OrdersPipeline(tmp_path)
     mill.spec["trigger"] = "once"
     del mill.spec["sources"]["orders"]["maxFilesPerTrigger"]
-    mill = Mill(tmp_path, mill.spec)
+    mill = OrdersPipeline(tmp_path, mill.spec)
     mill.deliver_days(range(1, 4))
 
     reports = mill.run("first")
@@ -86,7 +86,7 @@ def test_once_takes_everything_in_one_batch(tmp_path: Path, spark: object) -> No
     mill.assert_whole()
 
 
-def test_available_now_is_bounded_by_files_per_batch(mill: Mill, spark: object) -> None:
+def test_available_now_is_bounded_by_files_per_batch(mill: OrdersPipeline, spark: object) -> None:
     mill.deliver_days(range(1, 4))
     reports = mill.run("first")
     assert reports["ingest"].facts["batches"] == [0, 1, 2]
@@ -117,7 +117,7 @@ def test_awkward_partition_values_round_trip_and_empty_ones_are_rejected(
 
 
 def test_a_header_that_does_not_match_the_schema_is_an_error_and_not_swapped_columns(
-    mill: Mill, spark: object
+    mill: OrdersPipeline, spark: object
 ) -> None:
     mill.deliver("swapped.csv", ["2026-03-01 00:00:00,1,a"], header="at,quantity,id")
     reports = mill.run("first")

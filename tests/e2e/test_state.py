@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.spark_logs.state_metadata import state_operators
@@ -60,14 +60,14 @@ def at(time: str, word: str = "tide") -> dict[str, str]:
     return {"at": f"2026-03-01T{time}:00Z", "word": word}
 
 
-def ingested(flow: Flow) -> Flow:
+def ingested(flow: JsonPipeline) -> JsonPipeline:
     report = flow.step("ingest", "first")
     assert report.outcome is Outcome.DONE, report.error
     return flow
 
 
 def test_open_windows_are_shown_by_key(tmp_path: Path, spark: object) -> None:
-    flow = Flow(tmp_path, {"events": EVENTS}, SPEC, COUNTS)
+    flow = JsonPipeline(tmp_path, {"events": EVENTS}, SPEC, COUNTS)
     flow.arrive("events", "a", [at("12:01"), at("12:02"), at("12:05", "mill")])
     ingested(flow)
     (operator,) = state_operators(flow.layout, FIRST_GENERATION)
@@ -86,7 +86,7 @@ def test_open_windows_are_shown_by_key(tmp_path: Path, spark: object) -> None:
 
 
 def test_of_a_join_both_sides_are_shown(tmp_path: Path, spark: object) -> None:
-    flow = Flow(tmp_path, {"left": EVENTS, "right": EVENTS}, SPEC, JOIN)
+    flow = JsonPipeline(tmp_path, {"left": EVENTS, "right": EVENTS}, SPEC, JOIN)
     flow.arrive("left", "a", [at("12:01"), at("12:02", "mill")])
     flow.arrive("right", "b", [at("12:05")])
     ingested(flow)
@@ -98,7 +98,7 @@ def test_of_a_join_both_sides_are_shown(tmp_path: Path, spark: object) -> None:
 def test_of_state_of_ones_own_each_variable_and_the_timers_are_shown(
     tmp_path: Path, spark: object
 ) -> None:
-    flow = Flow(tmp_path, {"events": EVENTS}, SPEC, OWN)
+    flow = JsonPipeline(tmp_path, {"events": EVENTS}, SPEC, OWN)
     flow.arrive("events", "a", [at("12:01"), at("12:02")])
     ingested(flow)
     parts = {part.part: part.rows for part in show_state("flow", None, 10, flow.environ)}
@@ -108,7 +108,7 @@ def test_of_state_of_ones_own_each_variable_and_the_timers_are_shown(
 
 
 def test_a_pipeline_that_never_ran_keeps_nothing(tmp_path: Path) -> None:
-    flow = Flow(tmp_path, {"events": EVENTS}, SPEC, COUNTS)
+    flow = JsonPipeline(tmp_path, {"events": EVENTS}, SPEC, COUNTS)
     with pytest.raises(NoState) as refused:
         show_state("flow", None, 10, flow.environ)
     assert refused.value.data["operators"] == []

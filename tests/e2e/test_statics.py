@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
 from tidemill.steps.read_only.preview import preview
@@ -48,7 +48,7 @@ def flow_of(
     spec: dict[str, Any] | None = None,
     columns: str = "click int, ad string",
     **static: Any,
-) -> Flow:
+) -> JsonPipeline:
     (home / "ads").mkdir()
     ads = {
         "kind": "file",
@@ -57,7 +57,9 @@ def flow_of(
         "schema": "ad string, price int",
         **static,
     }
-    return Flow(home, {"clicks": columns}, {**(spec or {}), "statics": {"ads": ads}}, transform)
+    return JsonPipeline(
+        home, {"clicks": columns}, {**(spec or {}), "statics": {"ads": ads}}, transform
+    )
 
 
 def price(home: Path, ad: str, price: int) -> Path:
@@ -79,7 +81,7 @@ def timed(number: int, time: str) -> dict[str, Any]:
     return {**click(number), "at": f"2026-03-01T{time}:00Z"}
 
 
-def copies(flow: Flow) -> int:
+def copies(flow: JsonPipeline) -> int:
     return len([*(flow.layout.statics / "ads").iterdir()])
 
 
@@ -198,12 +200,12 @@ def test_a_lost_copy_is_refused_by_its_name_and_only_where_it_is_needed(
 def test_the_published_table_of_another_pipeline_is_read_at_a_version(
     tmp_path: Path, spark: object
 ) -> None:
-    ads = Flow(tmp_path / "ads", {"offers": "ad string, price int"}, {}, OFFERS, name="ads")
+    ads = JsonPipeline(tmp_path / "ads", {"offers": "ad string, price int"}, {}, OFFERS, name="ads")
     ads.arrive("offers", "a", [{"ad": "tide", "price": 10}])
     ads.go("first")
     spec = {"statics": {"ads": {"kind": "table", "pipeline": "ads"}}}
     (tmp_path / "root").symlink_to(ads.layout.root)
-    flow = Flow(tmp_path, {"clicks": "click int, ad string"}, spec, JOINED)
+    flow = JsonPipeline(tmp_path, {"clicks": "click int, ad string"}, spec, JOINED)
     flow.arrive("clicks", "a", [click(1)])
     flow.go("first")
     ads.arrive("offers", "b", [{"ad": "mill", "price": 7}])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.windowed_words import at, windows
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
@@ -14,7 +14,7 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.steps.decisions.flush import flush
 
 
-def counts(flow: Flow) -> list[tuple[str, str, int]]:
+def counts(flow: JsonPipeline) -> list[tuple[str, str, int]]:
     found = flow.published("window", "word", "count")
     return [(f"{window['start']:%H:%M}", word, count) for window, word, count in found]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.pipelines.ungated_pipeline import Sinks
+from tests.support.pipelines.ungated_pipeline import UngatedPipeline
 from tests.support.spark_log_builder import write_commit, write_metadata, write_named_offsets
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.generations.execution import ExecutionChanged, verify_execution
@@ -68,7 +68,7 @@ class Logs:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Logs:
-    return Logs(Sinks(tmp_path, {"kind": "console"}).pipeline)
+    return Logs(UngatedPipeline(tmp_path, {"kind": "console"}).pipeline)
 
 
 def test_an_epoch_has_offsets_and_no_watermark(logs: Logs) -> None:

@@ -17,7 +17,7 @@ import yaml
 from tests.oracle.recorded import place
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
-from tests.support.pipelines.json_pipeline import SUITE, Flow
+from tests.support.pipelines.json_pipeline import SUITE, JsonPipeline
 from tidemill.contract.project import REPOSITORY, Project
 
 # So few that a history has more batches than runs.
@@ -25,7 +25,7 @@ FILES_A_BATCH, RECORDS_A_BATCH, PARTITIONS = 2, 6, 2
 
 
 @dataclass
-class Shipped(Flow):
+class Shipped(JsonPipeline):
     """A copy of one of this repository's pipelines, under a name of its own.
 
     It takes less into a batch than it is shipped with, and its gate judges what a test says.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.report import Outcome
 from tidemill.steps.ingest_group import ingest_group
 from tidemill.storage.run_context import RunContext
@@ -18,19 +18,19 @@ TORN = "def transform(events):\n    return events.selectExpr('CAST(word AS INT) 
 
 
 @pytest.fixture
-def flows(tmp_path: Path, spark: object) -> list[Flow]:
+def flows(tmp_path: Path, spark: object) -> list[JsonPipeline]:
     """One in each output mode, and one whose query fails."""
     time = {"event_time": {"column": "at"}}
     update = {**time, "output": {"mode": "update", "keys": ["word"]}}
     zone = {**time, "timezone": "Europe/London"}
     return [
-        Flow(tmp_path / "a", COLUMNS, zone, SAME, name="plain"),
-        Flow(tmp_path / "b", COLUMNS, update, COUNTS, name="counts"),
-        Flow(tmp_path / "c", COLUMNS, time, TORN, name="torn"),
+        JsonPipeline(tmp_path / "a", COLUMNS, zone, SAME, name="plain"),
+        JsonPipeline(tmp_path / "b", COLUMNS, update, COUNTS, name="counts"),
+        JsonPipeline(tmp_path / "c", COLUMNS, time, TORN, name="torn"),
     ]
 
 
-def test_each_member_ends_with_a_report_of_its_own(flows: list[Flow]) -> None:
+def test_each_member_ends_with_a_report_of_its_own(flows: list[JsonPipeline]) -> None:
     for flow in flows:
         flow.arrive("events", "one", [{"at": "2026-03-01T00:00:00Z", "word": "tide"}])
     runs = [RunContext(flow.pipeline, "run", lambda _: None) for flow in flows]

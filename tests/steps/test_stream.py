@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, Sinks
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, UngatedPipeline
 from tidemill.contract.report import Outcome, Report
 from tidemill.engine.run.cores import TooFewCores
 from tidemill.engine.run.options import Rows
@@ -44,12 +44,12 @@ class Watcher:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Sinks:
+def files(tmp_path: Path) -> UngatedPipeline:
     """Three files of one line each, for a pipeline that publishes."""
-    return three(Sinks(tmp_path, None))
+    return three(UngatedPipeline(tmp_path, None))
 
 
-def three(pipeline: Sinks) -> Sinks:
+def three(pipeline: UngatedPipeline) -> UngatedPipeline:
     for word in ("a", "b", "c"):
         pipeline.deliver(f"{word}.csv", f"{word},1")
     return pipeline
@@ -61,7 +61,7 @@ def test_a_stream_waits_for_more_until_it_is_stopped(
     tmp_path: Path, spark: SparkSession, trigger: str, sink: dict[str, Any] | None
 ) -> None:
     code = IDENTITY + "def foreach_batch(rows, batch_id):\n    rows.count()\n"
-    pipeline = three(Sinks(tmp_path, sink, code))
+    pipeline = three(UngatedPipeline(tmp_path, sink, code))
     arrived: list[str] = []
 
     def enough(watcher: Watcher) -> bool:
@@ -92,13 +92,15 @@ def test_a_stream_may_end_by_itself(
         "options": {"header": False},
         **limit,
     }
-    pipeline = three(Sinks(tmp_path, {"kind": "console"}, source=source))
+    pipeline = three(UngatedPipeline(tmp_path, {"kind": "console"}, source=source))
     report = pipeline.stream("first", trigger)
     assert (report.outcome, report.facts["stopped"]) == (Outcome.DONE, None)
     assert len(report.facts["batches"]) == batches
 
 
-def test_the_next_run_judges_what_a_stream_committed(spark: SparkSession, files: Sinks) -> None:
+def test_the_next_run_judges_what_a_stream_committed(
+    spark: SparkSession, files: UngatedPipeline
+) -> None:
     watcher = Watcher(lambda w: len(w.words) == 3)
     files.stream("first", "default", stop=watcher.stop, show=watcher.show)
     doctor = files.run("second", "doctor")
@@ -111,7 +113,7 @@ def test_rows_are_shown_whatever_the_format_of_their_files(
 ) -> None:
     more = {"output": {"format": format}, "publish": [{"kind": "files"}]}
     code = "def transform(rows):\n    return rows.select('word')\n"
-    pipeline = three(Sinks(tmp_path, None, code, more))
+    pipeline = three(UngatedPipeline(tmp_path, None, code, more))
     watcher = Watcher(lambda _: False)
     report = pipeline.stream("first", "available-now", show=watcher.show)
     assert report.outcome is Outcome.DONE
@@ -119,7 +121,7 @@ def test_rows_are_shown_whatever_the_format_of_their_files(
 
 
 def test_rows_of_the_whole_result_are_shown(tmp_path: Path, spark: SparkSession) -> None:
-    pipeline = three(Sinks(tmp_path, None, COUNTS, {"output": {"mode": "complete"}}))
+    pipeline = three(UngatedPipeline(tmp_path, None, COUNTS, {"output": {"mode": "complete"}}))
     watcher = Watcher(lambda _: False)
     pipeline.stream("first", "available-now", show=watcher.show)
     assert [len(rows) for rows in watcher.rows] == [1, 2, 3]
@@ -129,7 +131,7 @@ def test_rows_of_the_whole_result_are_shown(tmp_path: Path, spark: SparkSession)
 def test_shown_rows_are_bounded_and_without_the_engines_columns(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "console"})
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"})
     pipeline.deliver("a.csv", *(f"w{number},{number}" for number in range(9)))
     watcher = Watcher(lambda _: False)
     pipeline.stream("first", "available-now", show=watcher.show, limit=4)
@@ -138,7 +140,9 @@ def test_shown_rows_are_bounded_and_without_the_engines_columns(
     assert {tuple(row) for row in rows} == {("word", "number")}
 
 
-def test_a_running_query_is_written_down_until_it_ends(spark: SparkSession, files: Sinks) -> None:
+def test_a_running_query_is_written_down_until_it_ends(
+    spark: SparkSession, files: UngatedPipeline
+) -> None:
     seen: list[RunningQuery] = []
 
     def enough(watcher: Watcher) -> bool:
@@ -162,14 +166,14 @@ def test_a_running_query_is_written_down_until_it_ends(spark: SparkSession, file
 # -- continuous -----------------------------------------------------------------------------------
 
 
-def continuous(pipeline: Sinks, run_id: str = "first") -> Report:
+def continuous(pipeline: UngatedPipeline, run_id: str = "first") -> Report:
     """A continuous query until it has committed a row more than before."""
     before = newest_value(pipeline)
     watcher = Watcher(lambda _: newest_value(pipeline) > max(before, 0))
     return pipeline.stream(run_id, "continuous=1s", stop=watcher.stop)
 
 
-def newest_value(pipeline: Sinks) -> int:
+def newest_value(pipeline: UngatedPipeline) -> int:
     """How far the ledger's last epoch reaches."""
     epochs = pipeline.batches
     return int(epochs[-1].offsets["lines"]["0"]["value"]) if epochs else -1
@@ -179,7 +183,7 @@ def newest_value(pipeline: Sinks) -> int:
 def test_a_continuous_query_commits_epochs_and_goes_on_from_them(
     tmp_path: Path, spark: SparkSession, sink: str
 ) -> None:
-    pipeline = Sinks(tmp_path, {"kind": sink}, source=RATE)
+    pipeline = UngatedPipeline(tmp_path, {"kind": sink}, source=RATE)
     first = continuous(pipeline)
     assert first.outcome is Outcome.DONE
     reached = newest_value(pipeline)
@@ -202,7 +206,7 @@ def refused(report: Report, error: type[Exception]) -> dict[str, Any]:
 
 
 def test_a_checkpoint_stays_continuous(tmp_path: Path, spark: SparkSession) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "console"}, source=RATE)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, source=RATE)
     continuous(pipeline)
     refused(pipeline.run("second", "doctor"), ExecutionChanged)
     refused(pipeline.run("second"), ExecutionChanged)
@@ -211,7 +215,7 @@ def test_a_checkpoint_stays_continuous(tmp_path: Path, spark: SparkSession) -> N
 
 
 def test_a_checkpoint_by_batches_stays_so(tmp_path: Path, spark: SparkSession) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "console"}, source=RATE)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, source=RATE)
     assert pipeline.run("first").outcome is Outcome.DONE
     refused(pipeline.stream("second", "continuous=1s"), ExecutionChanged)
 
@@ -219,14 +223,14 @@ def test_a_checkpoint_by_batches_stays_so(tmp_path: Path, spark: SparkSession) -
 def test_fewer_cores_than_partitions_are_refused_with_both_numbers(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "console"}, source={**RATE, "numPartitions": 5})
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, source={**RATE, "numPartitions": 5})
     data = refused(continuous(pipeline), TooFewCores)
     assert (data["partitions"], data["cores"]) == (5, 2)
 
 
 def test_a_rejected_row_ends_a_continuous_query(tmp_path: Path, spark: SparkSession) -> None:
     more = {"row_rules": {"small": "value < 10"}}
-    pipeline = Sinks(tmp_path, {"kind": "console"}, more=more, source=RATE)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, more=more, source=RATE)
     report = pipeline.stream("first", "continuous=1s")
     refused(report, QueryFailed)
     assert report.error is not None
@@ -246,7 +250,7 @@ def test_a_transform_that_is_not_row_by_row_is_not_continuous(
     tmp_path: Path, spark: SparkSession, code: str
 ) -> None:
     more = {"output": {"mode": "update"}} if "groupBy" in code else {}
-    pipeline = Sinks(tmp_path, {"kind": "console"}, code, more, RATE)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, code, more, RATE)
     report = continuous(pipeline)
     assert report.error is not None
     assert "Continuous processing does not support" in report.error["what"]
@@ -254,14 +258,14 @@ def test_a_transform_that_is_not_row_by_row_is_not_continuous(
 
 
 def test_what_is_refused_starts_nothing(tmp_path: Path) -> None:
-    pipeline = three(Sinks(tmp_path, None))
+    pipeline = three(UngatedPipeline(tmp_path, None))
     assert refused(continuous(pipeline), TriggerUnsupported)["at"] == "publish"
     assert refused(pipeline.stream("second", "real-time=5s"), TriggerUnsupported)["at"] == "publish"
     assert not pipeline.layout.lease.exists()
 
 
 def test_a_continuous_query_has_no_rows_to_show(tmp_path: Path) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "memory"}, source=RATE)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "memory"}, source=RATE)
     watcher = Watcher(lambda _: True)
     report = pipeline.stream("first", "continuous=1s", show=watcher.show)
     assert refused(report, NothingToShow)["sink"] == "memory"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.conftest import Answer
-from tests.support.pipelines.orders_pipeline import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.contract.errors import ExitCode
 
 SPEC = f"dags/specs/{NAME}.yaml"
@@ -11,7 +11,7 @@ TRANSFORM = f"spark_jobs/transforms/{NAME}.py"
 SUITE = f"expectations/suites/{NAME}.json"
 
 
-def edit(mill: Mill, file: str, old: str, new: str) -> int:
+def edit(mill: OrdersPipeline, file: str, old: str, new: str) -> int:
     """Replace a text of the project; the line of what was replaced is returned."""
     path = mill.home / "project" / file
     text = path.read_text()

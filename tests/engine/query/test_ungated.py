@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, Sinks, noting
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, UngatedPipeline, noting
 from tidemill.contract.report import Outcome
 from tidemill.engine.query.kafka_columns import KafkaColumns
 from tidemill.engine.query.refusals import ModeUnsupported
@@ -17,14 +17,14 @@ from tidemill.engine.sinks.sink_code import SinkCodeMissing
 RULES = {"row_rules": {"positive": "number > 0"}}
 
 
-def error(pipeline: Sinks) -> Any:
+def error(pipeline: UngatedPipeline) -> Any:
     """The error that an ingest ends with."""
     return pipeline.run("refused").error
 
 
 def test_foreach_calls_a_function_with_each_good_row(tmp_path: Path, spark: SparkSession) -> None:
     code = IDENTITY + noting(tmp_path) + "def foreach(row):\n    note([row.word, row.number])\n"
-    pipeline = Sinks(tmp_path, {"kind": "foreach"}, code, RULES)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "foreach"}, code, RULES)
     pipeline.deliver("a.csv", "one,1", "two,2", "minus,-1", "bad,x")
     report = pipeline.run("first")
     assert report.outcome is Outcome.DONE
@@ -35,7 +35,7 @@ def test_rejected_rows_are_left_out_and_counted_by_reason(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     code = IDENTITY + "def foreach_batch(rows, batch_id):\n    rows.count()\n"
-    pipeline = Sinks(tmp_path, {"kind": "foreach_batch"}, code, RULES)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "foreach_batch"}, code, RULES)
     pipeline.deliver("a.csv", "one,1", "minus,-1", "bad,x", "worse,y")
     facts = pipeline.run("first").facts
     (batch,) = pipeline.batches
@@ -47,7 +47,7 @@ def test_rejected_rows_are_left_out_and_counted_by_reason(
 
 
 def test_the_report_names_the_query_and_its_run(tmp_path: Path, spark: SparkSession) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "console"})
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"})
     pipeline.deliver("a.csv", "one,1")
     first = pipeline.run("first").facts
     pipeline.deliver("b.csv", "two,2")
@@ -58,7 +58,7 @@ def test_the_report_names_the_query_and_its_run(tmp_path: Path, spark: SparkSess
 
 
 def test_the_doctor_finds_no_other_work_than_input(tmp_path: Path, spark: SparkSession) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "console"})
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"})
     pipeline.deliver("a.csv", "one,1")
     assert pipeline.run("first", "doctor").outcome is Outcome.DONE
     pipeline.run("first")
@@ -84,7 +84,7 @@ class ForeachWriter:
 def test_a_writer_may_decline_a_batch_and_is_closed_all_the_same(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "foreach"}, IDENTITY + noting(tmp_path) + WRITER)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "foreach"}, IDENTITY + noting(tmp_path) + WRITER)
     for name in ("a", "b", "c"):
         pipeline.deliver(f"{name}.csv", f"{name},1")
         pipeline.run(name)
@@ -98,7 +98,7 @@ def test_a_writer_may_decline_a_batch_and_is_closed_all_the_same(
 def test_a_writer_is_closed_with_the_error_that_it_raised(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "foreach"}, IDENTITY + noting(tmp_path) + WRITER)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "foreach"}, IDENTITY + noting(tmp_path) + WRITER)
     pipeline.deliver("a.csv", "fine,1", "poison,2", "never,3")
     report = pipeline.run("first")
     assert report.outcome is Outcome.FAILED
@@ -127,7 +127,7 @@ def test_a_persisted_batch_goes_to_several_places_and_is_read_once(
     tmp_path: Path, spark: SparkSession, sink: dict[str, Any], before: str, after: str
 ) -> None:
     code = IDENTITY + noting(tmp_path) + TWO_PLACES.format(before=before, after=after)
-    pipeline = Sinks(tmp_path, sink, code)
+    pipeline = UngatedPipeline(tmp_path, sink, code)
     pipeline.deliver("a.csv", "one,1", "two,2", "one,1")
     pipeline.run("first")
     assert pipeline.notes() == [{"batch": 0, "all": 3}, {"batch": 0, "ones": 2}]
@@ -139,7 +139,7 @@ def test_a_batch_that_is_not_kept_is_read_once_for_each_place(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     code = IDENTITY + noting(tmp_path) + TWO_PLACES.format(before="pass", after="pass")
-    pipeline = Sinks(tmp_path, {"kind": "foreach_batch"}, code)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "foreach_batch"}, code)
     pipeline.deliver("a.csv", "one,1", "two,2")
     pipeline.run("first")
     assert pipeline.batches[0].rows_in == 4
@@ -147,7 +147,7 @@ def test_a_batch_that_is_not_kept_is_read_once_for_each_place(
 
 def test_a_transform_may_use_its_rows_twice(tmp_path: Path, spark: SparkSession) -> None:
     code = "def transform(rows):\n    return rows.union(rows.where('number = 1'))\n"
-    pipeline = Sinks(tmp_path, {"kind": "memory"}, code, RULES)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "memory"}, code, RULES)
     pipeline.deliver("a.csv", "one,1", "two,2", "minus,-1")
     pipeline.run("first")
     assert sorted(row.word for row in spark.table("words").collect()) == ["one", "one", "two"]
@@ -159,7 +159,7 @@ def test_a_failing_function_fails_the_batch_which_comes_again(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     fails = "def foreach_batch(rows, batch_id):\n    raise ValueError('down')\n"
-    pipeline = Sinks(tmp_path, {"kind": "foreach_batch"}, IDENTITY + fails)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "foreach_batch"}, IDENTITY + fails)
     pipeline.deliver("a.csv", "one,1")
     failed = pipeline.run("first")
     assert failed.outcome is Outcome.FAILED
@@ -181,7 +181,9 @@ def test_foreach_batch_gets_what_the_output_mode_says(
 ) -> None:
     code = COUNTS + noting(tmp_path) + "def foreach_batch(rows, batch_id):\n"
     code += "    note(sorted([row.word, row['count']] for row in rows.collect()))\n"
-    pipeline = Sinks(tmp_path, {"kind": "foreach_batch"}, code, {"output": {"mode": mode}})
+    pipeline = UngatedPipeline(
+        tmp_path, {"kind": "foreach_batch"}, code, {"output": {"mode": mode}}
+    )
     pipeline.deliver("1.csv", "a,1", "b,1")
     pipeline.run("first")
     pipeline.deliver("2.csv", "a,1", "c,1")
@@ -193,7 +195,7 @@ def test_foreach_batch_gets_what_the_output_mode_says(
 def test_a_memory_table_holds_all_there_is_however_often_it_is_run(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "memory", "table": "seen"})
+    pipeline = UngatedPipeline(tmp_path, {"kind": "memory", "table": "seen"})
     pipeline.deliver("a.csv", "one,1")
     pipeline.run("first")
     assert spark.table("seen").count() == 1
@@ -207,7 +209,7 @@ def test_a_memory_table_of_the_whole_result_is_carried_on(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     more = {"output": {"mode": "complete"}}
-    pipeline = Sinks(tmp_path, {"kind": "memory"}, COUNTS, more)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "memory"}, COUNTS, more)
     pipeline.deliver("1.csv", "a,1", "b,1")
     pipeline.run("first")
     pipeline.deliver("2.csv", "a,1")
@@ -223,7 +225,7 @@ def test_a_memory_table_of_the_whole_result_is_carried_on(
 def test_a_mode_that_spark_does_not_run_is_refused_with_its_reason(
     tmp_path: Path, spark: SparkSession, mode: str, code: str
 ) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "console"}, code, {"output": {"mode": mode}})
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, code, {"output": {"mode": mode}})
     found = error(pipeline)
     assert found["code"] == ModeUnsupported.__name__
     assert found["data"]["field"] == "output.mode"
@@ -243,7 +245,7 @@ def test_a_mode_that_spark_does_not_run_is_refused_with_its_reason(
 def test_a_sink_without_its_code_is_refused(
     tmp_path: Path, spark: SparkSession, kind: str, code: str
 ) -> None:
-    pipeline = Sinks(tmp_path, {"kind": kind}, code)
+    pipeline = UngatedPipeline(tmp_path, {"kind": kind}, code)
     assert error(pipeline)["code"] == SinkCodeMissing.__name__
 
 
@@ -264,6 +266,6 @@ def returning(columns: str) -> str:
 def test_columns_that_kafka_does_not_take_are_refused(
     tmp_path: Path, spark: SparkSession, sink: dict[str, Any], columns: str, blamed: list[str]
 ) -> None:
-    pipeline = Sinks(tmp_path, {"kind": "kafka", **sink}, returning(columns))
+    pipeline = UngatedPipeline(tmp_path, {"kind": "kafka", **sink}, returning(columns))
     found = error(pipeline)
     assert (found["code"], found["data"]["columns"]) == (KafkaColumns.__name__, blamed)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.toolchain.spark_conf import engine_conf
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def asked(
         "event_time": {"column": "at"},
         "output": {"partition_by": partitions},
     }
-    flow = Flow(home, {"events": f"country string, at {kind}"}, spec, "")
+    flow = JsonPipeline(home, {"events": f"country string, at {kind}"}, spec, "")
     for name, value in engine_conf(flow.pipeline.spec).items():
         if spark.conf.isModifiable(name):
             spark.conf.set(name, value)

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, Sinks, done, noting
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, UngatedPipeline, done, noting
 
 LINE = "word,1"
 
 
-def filled(home: Path, budget: dict[str, Any], files: int = 4, **parts: Any) -> Sinks:
+def filled(home: Path, budget: dict[str, Any], files: int = 4, **parts: Any) -> UngatedPipeline:
     """A pipeline with files of one line each, which it reads one by one."""
     more = {"budget": budget, **parts.pop("more", {})}
-    pipeline = Sinks(home, parts.pop("sink", {"kind": "console"}), more=more, **parts)
+    pipeline = UngatedPipeline(home, parts.pop("sink", {"kind": "console"}), more=more, **parts)
     for number in range(files):
         pipeline.deliver(f"{number}.csv", LINE)
     return pipeline

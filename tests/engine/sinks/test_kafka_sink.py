@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.steps.test_stream import refused
-from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, Sinks, noting
+from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, UngatedPipeline, noting
 from tidemill.contract.report import Outcome
 from tidemill.engine.run.cores import TooFewCores
 from tidemill.ledger.running_queries import running
@@ -46,7 +46,7 @@ def transform(rows):
     return rows.selectExpr("word AS key", "cast(number AS string) AS value", header)
 """
     sink = {"kind": "kafka", "topic": topic, "options": {"includeHeaders": True}}
-    pipeline = Sinks(tmp_path, sink, code)
+    pipeline = UngatedPipeline(tmp_path, sink, code)
     pipeline.deliver("a.csv", "one,1", "bad,x")
     report = pipeline.run("first")
     (message,) = broker.records(topic)
@@ -64,7 +64,7 @@ def transform(rows):
     topic = "if(number = 1, '{topic}', '{topic}-2') AS topic"
     return rows.selectExpr("to_json(named_struct('word', word)) AS value", topic)
 """
-    pipeline = Sinks(tmp_path, {"kind": "kafka"}, code)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "kafka"}, code)
     pipeline.deliver("a.csv", "one,1", "two,2", "one,1")
     pipeline.run("first")
     assert values(broker, topic) == [{"word": "one"}] * 2
@@ -84,7 +84,7 @@ def test_counts_reach_a_topic_as_the_output_mode_says(
 ) -> None:
     code = COUNTS.replace(".count()", ".count().selectExpr(\"concat(word, ' ', count) AS value\")")
     more = {"output": {"mode": mode}}
-    pipeline = Sinks(tmp_path, {"kind": "kafka", "topic": topic}, code, more)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "kafka", "topic": topic}, code, more)
     pipeline.deliver("1.csv", "a,1", "b,1")
     pipeline.run("first")
     pipeline.deliver("2.csv", "a,1")
@@ -100,7 +100,7 @@ def test_a_budget_bounds_a_run_over_kafka(
     broker.produce(topic, [Record(None, str(number)) for number in range(5)])
     limited = source(topic, maxOffsetsPerTrigger=2)
     more = {"budget": {"max_batches": 2}}
-    pipeline = Sinks(tmp_path, {"kind": "console"}, more=more, source=limited)
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, more=more, source=limited)
     first = pipeline.run("first").facts
     assert (first["batches"], first["stopped"]) == ([0, 1], "budget.max_batches")
     assert (first["left"]["lines"]["new"], first["left"]["lines"]["unit"]) == (1, "records")
@@ -121,7 +121,7 @@ def test_nothing_that_is_written_of_a_running_query_shows_its_login(
     broker.create_topic(f"{topic}-out")
     broker.produce(topic, [Record(None, "1")])
     sink = {"kind": "kafka", "topic": f"{topic}-out"}
-    pipeline = Sinks(tmp_path, sink, source=source(topic))
+    pipeline = UngatedPipeline(tmp_path, sink, source=source(topic))
     written: list[str] = []
 
     def stop() -> str | None:
@@ -142,7 +142,7 @@ def test_nothing_that_is_written_of_a_running_query_shows_its_login(
 # -- triggers -------------------------------------------------------------------------------------
 
 
-def committed(pipeline: Sinks, epochs: int = 1) -> Callable[[], str | None]:
+def committed(pipeline: UngatedPipeline, epochs: int = 1) -> Callable[[], str | None]:
     """Stops a query that has committed so much."""
 
     def stop() -> str | None:
@@ -158,7 +158,7 @@ def test_continuous_from_topic_to_topic_at_least_once(
     broker.create_topic(f"{topic}-out")
     broker.produce(topic, [Record(None, "1"), Record(None, "2")])
     sink = {"kind": "kafka", "topic": f"{topic}-out"}
-    pipeline = Sinks(tmp_path, sink, IDENTITY, source=source(topic))
+    pipeline = UngatedPipeline(tmp_path, sink, IDENTITY, source=source(topic))
 
     def read(offset: int) -> Callable[[], str | None]:
         def stop() -> str | None:
@@ -181,7 +181,7 @@ def test_every_partition_needs_a_core(
 ) -> None:
     broker.add_partitions(topic, 3)
     more = {"output": {"mode": "update"}}
-    pipeline = Sinks(tmp_path, {"kind": "console"}, more=more, source=source(topic))
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, more=more, source=source(topic))
     data = refused(pipeline.stream("first", trigger), TooFewCores)
     assert (data["partitions"], data["cores"]) == (3, 2)
 
@@ -194,7 +194,7 @@ def test_real_time_from_a_topic(
     broker.produce(topic, [Record(None, "1"), Record(None, "2")])
     code = IDENTITY + noting(tmp_path) + "def foreach(row):\n    note(int(row.value))\n"
     sink = {"kind": kind, "topic": f"{topic}-out"} if kind == "kafka" else {"kind": kind}
-    pipeline = Sinks(tmp_path, sink, code, {"output": {"mode": "update"}}, source(topic))
+    pipeline = UngatedPipeline(tmp_path, sink, code, {"output": {"mode": "update"}}, source(topic))
     report = pipeline.stream("first", "real-time=5s", stop=committed(pipeline))
     assert report.outcome is Outcome.DONE
     written = pipeline.notes() if kind == "foreach" else values(broker, f"{topic}-out")
@@ -215,7 +215,7 @@ def test_real_time_takes_neither_state_nor_python_functions(
     tmp_path: Path, spark: SparkSession, broker: Broker, topic: str, code: str
 ) -> None:
     more = {"output": {"mode": "update"}}
-    pipeline = Sinks(tmp_path, {"kind": "console"}, code, more, source(topic))
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, code, more, source(topic))
     error = pipeline.stream("first", "real-time=5s").error
     assert error is not None
     condition = "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST"

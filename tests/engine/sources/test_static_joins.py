@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.refusals import ModeUnsupported
@@ -18,19 +18,21 @@ from tidemill.engine.sources.static_inputs import Statics, kept, pin_statics, re
 from tidemill.steps.stream import explain
 
 
-def flow_of(home: Path, transform: str, **static: Any) -> Flow:
+def flow_of(home: Path, transform: str, **static: Any) -> JsonPipeline:
     (home / "ads").mkdir()
     (home / "ads" / "prices.csv").write_text("ad,price\ntide,10\n")
     ads = {"kind": "file", "format": "csv", "path": str(home / "ads"), **static}
     ads = {"schema": "ad string, price int", **ads}
-    return Flow(home, {"clicks": "click int, ad string"}, {"statics": {"ads": ads}}, transform)
+    return JsonPipeline(
+        home, {"clicks": "click int, ad string"}, {"statics": {"ads": ads}}, transform
+    )
 
 
 def joining(left: str, right: str, kind: str) -> str:
     return f"def transform(clicks, ads):\n    return {left}.join({right}, 'ad', '{kind}')\n"
 
 
-def statics_of(flow: Flow, spark: SparkSession) -> Statics:
+def statics_of(flow: JsonPipeline, spark: SparkSession) -> Statics:
     open_session(flow.pipeline, "test")
     return read_statics(spark, flow.pipeline, pin_statics(flow.pipeline))
 
@@ -64,7 +66,7 @@ def test_the_hint_broadcasts_and_what_is_persisted_is_read_from_memory(
     assert "InMemoryTableScan" not in executed(flow, spark, statics)
 
 
-def executed(flow: Flow, spark: SparkSession, statics: Statics) -> str:
+def executed(flow: JsonPipeline, spark: SparkSession, statics: Statics) -> str:
     """The physical plan of one batch of the query, as Spark's engine makes it."""
     flow.arrive("clicks", f"{len(flow.batches)}", [{"click": 1, "ad": "tide"}])
     rows: DataFrame = plan(spark, flow.pipeline, statics).rows

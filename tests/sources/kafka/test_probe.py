@@ -15,7 +15,7 @@ import pytest
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.servers.ports import free_ports
-from tests.support.pipelines.kafka_pipeline import KafkaMill
+from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tests.support.spark_log_builder import write_commit, write_metadata
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.sources.kafka import probe as kafka_look
@@ -33,26 +33,26 @@ from tidemill.storage.run_context import RunContext
 
 # The broker is a Java process.
 HOUR_MS = 3_600_000
-Make = Callable[..., KafkaMill]
+Make = Callable[..., KafkaPipeline]
 
 
 @pytest.fixture
 def mill(tmp_path: Path, broker: Broker) -> Make:
-    def make(**given: Any) -> KafkaMill:
-        return KafkaMill(tmp_path, broker, **given)
+    def make(**given: Any) -> KafkaPipeline:
+        return KafkaPipeline(tmp_path, broker, **given)
 
     return make
 
 
-def opened(mill: KafkaMill) -> OpenSource[KafkaSource]:
+def opened(mill: KafkaPipeline) -> OpenSource[KafkaSource]:
     return open_source(mill.pipeline, "orders", mill.environ)
 
 
-def probe_source(mill: KafkaMill) -> ProbeResult:
+def probe_source(mill: KafkaPipeline) -> ProbeResult:
     return opened(mill).probe([])
 
 
-def read_up_to(mill: KafkaMill, *ends: int, batch: int = 0, topic: str | None = None) -> None:
+def read_up_to(mill: KafkaPipeline, *ends: int, batch: int = 0, topic: str | None = None) -> None:
     """A checkpoint that has read each partition of the topic up to an offset."""
     position: Offsets = {topic or mill.topic: dict(enumerate(ends))}
     entry = mill.checkpoint / "offsets" / str(batch)

@@ -10,7 +10,7 @@ import shutil
 from enum import IntEnum, auto
 from pathlib import Path
 
-from tests.support.pipelines.orders_pipeline import Mill
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tests.support.pipelines.pipeline_folder import STEPS
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
@@ -41,13 +41,13 @@ class Point(IntEnum):
 class Kept:
     """A pipeline that can be put back to where it was, for Spark's logs hold absolute paths."""
 
-    def __init__(self, mill: Mill) -> None:
+    def __init__(self, mill: OrdersPipeline) -> None:
         self.mill = mill
         self._copy = mill.home / "kept"
         for name in ("root", "input"):
             shutil.copytree(mill.home / name, self._copy / name)
 
-    def back(self) -> Mill:
+    def back(self) -> OrdersPipeline:
         """The pipeline as it was kept."""
         for name in ("root", "input"):
             shutil.rmtree(self.mill.home / name)
@@ -55,7 +55,7 @@ class Kept:
         return self.mill
 
 
-def keep_ingested(mill: Mill) -> Kept:
+def keep_ingested(mill: OrdersPipeline) -> Kept:
     """Take in what has arrived, judge nothing of it, and keep the pipeline as it is then."""
     for step in STEPS[:2]:
         report = mill.step(step, "killed")
@@ -63,7 +63,7 @@ def keep_ingested(mill: Mill) -> Kept:
     return Kept(mill)
 
 
-def assert_gone_on(mill: Mill) -> None:
+def assert_gone_on(mill: OrdersPipeline) -> None:
     """Run a pipeline after a kill: every row is published once, every file in one batch."""
     reports = mill.run("after")
     assert [report.outcome for report in reports.values()] == [Outcome.DONE] * len(STEPS), reports
@@ -73,7 +73,7 @@ def assert_gone_on(mill: Mill) -> None:
     assert read == sorted(str(path) for path in mill.input.iterdir())
 
 
-def leave(mill: Mill, batch: int, point: Point) -> None:
+def leave(mill: OrdersPipeline, batch: int, point: Point) -> None:
     """Leave the last batch as a driver does that is killed at a point.
 
     Args:

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import yaml
 
-from tests.support.pipelines.orders_pipeline import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tests.support.table_reader import read_rows
 from tidemill.contract.layout import FIRST_GENERATION
 
@@ -49,7 +49,7 @@ Counts = Counter[tuple[Any, ...]]
 
 
 @dataclass
-class Actions(Mill):
+class Actions(OrdersPipeline):
     """A mill that counts.
 
     Args:

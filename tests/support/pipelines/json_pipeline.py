@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 @dataclass
-class Flow(RunnablePipeline):
+class JsonPipeline(RunnablePipeline):
     """One pipeline.
 
     Args:

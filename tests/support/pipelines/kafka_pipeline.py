@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import KafkaClient, Record
-from tests.support.pipelines.orders_pipeline import NAME, Mill
+from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 
 SCHEMA = "id string, quantity int, at timestamp"
 SUITE: dict[str, Any] = {
@@ -50,11 +50,11 @@ def spec_of(topic: str, **source: Any) -> dict[str, Any]:
     }
 
 
-class KafkaMill(Mill):
+class KafkaPipeline(OrdersPipeline):
     """One pipeline on one topic.
 
     Args:
-        home: As for `Mill`.
+        home: As for `OrdersPipeline`.
         broker: That holds the topic.
         topic: Its name; created with `partitions`.
         source: Fields of the source, over those of `spec_of`.

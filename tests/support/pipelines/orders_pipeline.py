@@ -57,7 +57,7 @@ def transform(orders):
 
 
 @dataclass
-class Mill(RunnablePipeline):
+class OrdersPipeline(RunnablePipeline):
     """One pipeline under a temporary folder.
 
     Args:

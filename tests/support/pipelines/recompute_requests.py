@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.report import Report, Step
 from tidemill.ledger.run_kinds import Role
 from tidemill.ledger.run_request import RunRequest, fix_request
@@ -17,7 +17,7 @@ from tidemill.ledger.run_request import RunRequest, fix_request
 WHO = {"by": "ada", "reason": "the sums were wrong"}
 
 
-def ask(flow: Flow, role: Role, run_id: str, **wanted: Any) -> dict[Step, Report]:
+def ask(flow: JsonPipeline, role: Role, run_id: str, **wanted: Any) -> dict[Step, Report]:
     """Ask for something, and run the four steps up to the first that does not end well."""
     request = RunRequest(role=role, **{**WHO, **wanted})
     fix_request(flow.layout.run(run_id), request)

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 
 DDL = "id string, at timestamp, amount int"
 TRANSFORM = """
@@ -43,9 +43,11 @@ def row(name: str, day: int, total: int) -> tuple[Any, ...]:
     return (name, total, datetime(2026, 3, day).date())  # noqa: DTZ001 - a day has no zone
 
 
-def sales(home: Path, **spec: Any) -> Flow:
+def sales(home: Path, **spec: Any) -> JsonPipeline:
     """Three days in two increments; the second brought rows of the first two days too."""
-    found = Flow(home, {"sales": DDL}, {**SPEC, **spec}, TRANSFORM.format(factor=1), suite=SUITE)
+    found = JsonPipeline(
+        home, {"sales": DDL}, {**SPEC, **spec}, TRANSFORM.format(factor=1), suite=SUITE
+    )
     found.arrive("sales", "1", [sale("a", 1, 10), sale("b", 1, -1), sale("c", 2, 20)])
     found.go("run-1")
     found.arrive("sales", "2", [sale("d", 2, 30), sale("e", 3, 40), sale("f", 1, 50)])

@@ -25,7 +25,7 @@ COUNTS = "def transform(rows):\n    return rows.groupBy('word').count()\n"
 
 
 @dataclass
-class Sinks(RunnablePipeline):
+class UngatedPipeline(RunnablePipeline):
     """One pipeline under a temporary folder; its files hold a word and a number a line.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.support.pipelines.json_pipeline import Flow
+from tests.support.pipelines.json_pipeline import JsonPipeline
 
 COUNTS = """
 from pyspark.sql import functions as F
@@ -20,9 +20,9 @@ SPEC: dict[str, Any] = {
 }
 
 
-def windows(home: Path, **spec: Any) -> Flow:
+def windows(home: Path, **spec: Any) -> JsonPipeline:
     """The pipeline, with other fields of its spec where given."""
-    return Flow(home, {"events": "at timestamp, word string"}, {**SPEC, **spec}, COUNTS)
+    return JsonPipeline(home, {"events": "at timestamp, word string"}, {**SPEC, **spec}, COUNTS)
 
 
 def at(time: str, word: str = "tide") -> dict[str, str]:
