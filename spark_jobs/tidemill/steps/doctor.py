@@ -12,7 +12,7 @@ overdue (`steps.parts.overdue`).
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from tidemill.compatibility.compare import refuse_changes
@@ -113,7 +113,7 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
     if work:
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
-    check_overdue(run, found, batches, now or datetime.now(UTC))
+    check_overdue(run, found, batches, now or run.clock())
     held = [i for i in snapshot.in_order() if i.state is State.HELD and i.number not in visible]
     if held:
         since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed

@@ -63,8 +63,8 @@ def put(path: Path) -> None:
 
 
 def forked(history: History, request: RunRequest = ASKED) -> str:
-    with hold(history.layout.lease, step="ingest", run_id="redo") as lease:
-        return fork_generation(history.run("redo"), request, lease).generation
+    with history.run("redo").hold("ingest") as held:
+        return fork_generation(held, request).generation
 
 
 def test_it_is_cut_before_the_first_unpublished_batch(windowed: History) -> None:
@@ -109,7 +109,7 @@ def test_killed_at_any_write_it_is_not_live_and_its_retry_makes_it_so(
                 for where, name in ((os, "link"), (Path, "write_text")):
                     patched.setattr(where, name, dying(getattr(where, name), left))
                 try:
-                    fork_generation(windowed.run("redo"), ASKED, lease)
+                    fork_generation(windowed.run("redo").holding(lease), ASKED)
                 except KilledError:
                     assert read_takeovers(windowed.layout.home) == []
             assert open_generation(windowed.pipeline).note is not None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
 from tidemill.journal.takeovers import generation_of
@@ -91,7 +91,7 @@ def _accept(pipeline: Pipeline, seen: KafkaProbeResult, by: str, reason: str) ->
         by=by,
         os_user=os_user(),
         reason=reason,
-        accepted=datetime.now(UTC),
+        accepted=wall_clock(),
     )
     losses.accept(loss)
     return loss

@@ -63,7 +63,7 @@ def asked(run: RunContext, request: RunRequest, generation: Generation | None) -
         case "release" | "reject":
             decide = release if request.role == "release" else reject
             number, by, reason = _increment(pipeline, request), request.by, request.reason
-            decide(pipeline, number, by=by, reason=reason, run_id=run.run_id)
+            decide(pipeline, number, by=by, reason=reason, run_id=run.run_id, clock=run.clock)
         case "reinstate":
             refuse_missing_reason("reinstatement", by=request.by, reason=request.reason)
             rejected_batches(snapshot, _increment(pipeline, request))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
@@ -26,7 +27,15 @@ class NothingToFlush(UsageError):
     """Nothing waits for the watermark to pass that time; carries `pipeline` and `why`."""
 
 
-def flush(pipeline: Pipeline, to: datetime, *, by: str, reason: str, run_id: str) -> Flush:
+def flush(
+    pipeline: Pipeline,
+    to: datetime,
+    *,
+    by: str,
+    reason: str,
+    run_id: str,
+    clock: Clock = wall_clock,
+) -> Flush:
     """Write down that the next run raises the watermark; rows before it are late from then on.
 
     Args:
@@ -63,7 +72,7 @@ def flush(pipeline: Pipeline, to: datetime, *, by: str, reason: str, run_id: str
             by=by.strip(),
             os_user=os_user(),
             reason=reason.strip(),
-            asked=datetime.now(UTC),
+            asked=clock(),
         )
         waiting = put_flush(pipeline.layout, generation.name, asked)
     if waiting.watermark_ms != watermark_ms:

@@ -7,7 +7,6 @@ before. So the checkpoint is cut there, and a new generation goes on from the cu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from tidemill.compatibility.compare import plan_asked_for, refuse_changes
 from tidemill.contract.errors import Refused
@@ -22,8 +21,7 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
-from tidemill.storage.lease import Lease, hold
-from tidemill.storage.run_context import RunContext
+from tidemill.storage.run_context import LeasedRun, RunContext
 
 
 class NotGated(Refused):
@@ -45,9 +43,8 @@ def fork(run: RunContext, request: RunRequest) -> Ended:
         ForkPointGone: the checkpoint has forgotten the batch to go on from.
         QueryChanged: the state means nothing to today's code; only a rebuild can help.
     """
-    layout = run.pipeline.layout
-    with hold(layout.lease, step="ingest", run_id=run.run_id) as lease:
-        takeover = fork_generation(run, request, lease)
+    with run.hold("ingest") as held:
+        takeover = fork_generation(held, request)
     supersedes = ", ".join(f"{number:06d}" for number in takeover.supersedes) or "no increment"
     facts = {
         "forked": takeover.generation,
@@ -60,7 +57,7 @@ def fork(run: RunContext, request: RunRequest) -> Ended:
     return Ended(Outcome.DONE, f"{reason}, in the place of {supersedes}", facts)
 
 
-def fork_generation(run: RunContext, request: RunRequest, lease: Lease) -> Takeover:
+def fork_generation(run: LeasedRun, request: RunRequest) -> Takeover:
     """The generation that a run forks off: built and born now, or at an earlier try.
 
     Args:
@@ -80,7 +77,7 @@ def fork_generation(run: RunContext, request: RunRequest, lease: Lease) -> Takeo
     if request.exclude:
         generation.ledger.complete()
         excludes = files_read(pipeline, first, generation.ledger.latest(), request.exclude)
-    built = begin_build(pipeline, "fork", run.run_id, excludes, lease.epoch)
+    built = begin_build(pipeline, "fork", run.run_id, excludes, run.epoch)
     clear_away(layout, built)
     build_fork(pipeline, generation, built.generation, first)
     # Proved before it is live: afterwards there is no way back.
@@ -97,11 +94,11 @@ def fork_generation(run: RunContext, request: RunRequest, lease: Lease) -> Takeo
         by=request.by,
         os_user=request.os_user,
         reason=request.reason,
-        born=datetime.now(UTC),
-        epoch=lease.epoch,
+        born=run.clock(),
+        epoch=run.epoch,
         after=snapshot.last_seq,
     )
-    lease.check()
+    run.lease.check()
     put_takeover(layout, takeover)
     return takeover
 

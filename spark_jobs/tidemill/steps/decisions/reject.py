@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import Refused
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
@@ -36,7 +35,9 @@ class NotRejected(Refused):
     """There is nothing to take back; carries `increment` and `state`."""
 
 
-def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str) -> Rejection:
+def reject(
+    pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str, clock: Clock = wall_clock
+) -> Rejection:
     """Record that an increment's input does not count; the next publish passes over it.
 
     Args:
@@ -82,7 +83,7 @@ def reject(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str
             by=by.strip(),
             os_user=os_user(),
             reason=reason.strip(),
-            rejected=datetime.now(UTC),
+            rejected=clock(),
             epoch=lease.epoch,
         )
         lease.check()

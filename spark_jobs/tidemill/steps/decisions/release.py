@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
+from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
 from tidemill.increments.increment import Increment, State
@@ -22,7 +21,9 @@ class NotHeld(UsageError):
 PATIENCE_SECONDS = 30.0
 
 
-def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str) -> Release:
+def release(
+    pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str, clock: Clock = wall_clock
+) -> Release:
     """Record the decision; the next publish carries it out and writes it into the table's history.
 
     Args:
@@ -49,7 +50,7 @@ def release(pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: st
             by=by.strip(),
             os_user=os_user(),
             reason=reason.strip(),
-            released=datetime.now(UTC),
+            released=clock(),
             epoch=lease.epoch,
         )
         lease.check()
