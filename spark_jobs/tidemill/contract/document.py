@@ -8,7 +8,8 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
-# A minor version may add fields. A major version may change what a field means, or drop one.
+# A minor version may add fields, which older minor versions keep. Whatever else changes needs a
+# major version, which reads a renamed field under both names: `AliasChoices(new, old)`.
 MAJOR, MINOR = 1, 1
 FORMAT_VERSION = f"{MAJOR}.{MINOR}"
 # Documents without a version come from before there was one.
