@@ -19,6 +19,7 @@ from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tests.support.spark_log_builder import write_commit, write_metadata
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.sources.kafka import probe as kafka_look
+from tidemill.sources.kafka import topic_offsets
 from tidemill.sources.kafka.broker import Topic
 from tidemill.sources.kafka.client import BrokerRefuses, BrokerUnreachable
 from tidemill.sources.kafka.lag import RUNS, Arrivals, record_arrivals
@@ -348,5 +349,5 @@ def test_a_topic_of_a_broker_without_ids_is_said_to_be_unprotected(
     def without_ids(*given: Any) -> dict[str, Topic]:
         return {name: replace(topic, id=None) for name, topic in today(*given).items()}
 
-    monkeypatch.setattr(kafka_look, "topics_today", without_ids)
+    monkeypatch.setattr(topic_offsets, "topics_today", without_ids)
     assert codes(probe_source(orders)) == [("TopicUnprotected", Rating.WARN)]

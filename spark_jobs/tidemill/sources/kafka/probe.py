@@ -19,12 +19,12 @@ from tidemill.ledger.batch import Batch
 from tidemill.ledger.losses import AcceptedLoss, Losses, expired
 from tidemill.sources.kafka.broker import Broker, Topic
 from tidemill.sources.kafka.lag import Arrivals, behind, falls_behind, last_arrivals
-from tidemill.sources.kafka.position import Position, position_of
+from tidemill.sources.kafka.position import Position
 from tidemill.sources.kafka.sample import Sample, sample
-from tidemill.sources.kafka.starting_offsets import beginning_of
-from tidemill.sources.kafka.topics import topics_today, unprotected, verify_topics
+from tidemill.sources.kafka.topic_offsets import TopicOffsets, topic_offsets
+from tidemill.sources.kafka.topics import unprotected
 from tidemill.sources.probe_result import ProbeResult, Problem
-from tidemill.spark_logs.offset_ranges import Range, between, merged, records_in
+from tidemill.spark_logs.offset_ranges import Range, between, records_in
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
@@ -90,77 +90,63 @@ def probe(
         TopicRecreated: a topic is another one than was read.
         TopicDropped: the spec no longer names what was read.
     """
-    layout, generation = pipeline.layout, generation_of(pipeline)
     kafka = connection(source.conn_id, environ)
     broker = Broker(kafka, reads_committed=source.reads_committed)
-    today = topics_today(name, source, broker)
-    read = position_of(layout, generation, name, batches)
-    verify_topics(layout, generation, name, today, read.offsets if read else {})
-    partitions = {topic.name: topic.partitions for topic in today.values()}
-    begin = broker.offsets(partitions, "earliest")
-    ends = broker.offsets(partitions, "latest")
-    moves = False
-    if read is None:
-        beginning = beginning_of(name, source, broker, begin, ends)
-        start, moves = beginning.offsets, beginning.moves
-    else:
-        # Spark reads a partition that was added from its beginning, and wants that to be 0.
-        start = merged({t: dict.fromkeys(ns, 0) for t, ns in partitions.items()}, read.offsets)
-    gone = between(start, begin)
-    unread = between(_furthest(start, begin), ends)
-    waiting = Losses(layout, generation, name).waiting()
-    accepted = waiting if waiting is not None and gone and waiting.ranges == gone else None
-    now = wall_clock()
-    seen = Arrivals(at=now, ends=ends, position=_furthest(start, begin))
-    first = sample(kafka, _firsts(unread), reads_committed=source.reads_committed)
-    oldest = _time(first.oldest_ms)
-    without_id = unprotected(layout, generation, name, today)
+    at = topic_offsets(name, source, pipeline, batches, broker)
+    accepted = _accepted(name, pipeline, at.gone)
+    first = sample(kafka, _firsts(at.unread), reads_committed=source.reads_committed)
+    oldest, new = _time(first.oldest_ms), records_in(at.unread)
+    seen = Arrivals(at=wall_clock(), ends=at.ends, position=at.position)
     problems = [
-        Problem(Rating.WARN, without_id) if without_id else None,
-        _expired(name, source, pipeline, gone) if accepted is None else None,
-        _shrunk(name, start, ends),
-        _compacted(name, source, pipeline, today),
+        _without_id(name, pipeline, at.today),
+        _expired(name, source, pipeline, at.gone) if accepted is None else None,
+        _shrunk(name, at.start, at.ends),
+        _compacted(name, source, pipeline, at.today),
         _falling_behind(name, source, pipeline, seen, batches),
-        _near_expiry(name, today, oldest, now),
+        _near_expiry(name, at.today, oldest, seen.at),
     ]
-    new = records_in(unread)
     return KafkaProbeResult(
         source=name,
         # A beginning that moves is noted by the first query, which must not wait for records.
-        new=None if moves else new,
+        new=None if at.moves else new,
         unit="records",
         backlog_bytes=_bytes(new, first),
-        last_arrival=_time(broker.newest_ms(partitions)),
+        last_arrival=_time(broker.newest_ms(at.partitions)),
         problems=tuple(problem for problem in problems if problem is not None),
-        facts=_facts(today, start, ends, gone, accepted)
+        facts=_facts(at, accepted)
         | {
             "lag": new,
             "oldest_unread": oldest.isoformat() if oldest else None,
-            "oldest_unread_seconds": (now - oldest).total_seconds() if oldest else None,
+            "oldest_unread_seconds": (seen.at - oldest).total_seconds() if oldest else None,
         },
-        today=today,
-        read=read,
-        gone=gone,
+        today=at.today,
+        read=at.read,
+        gone=at.gone,
         accepted=accepted,
         seen=seen,
     )
 
 
-def _facts(
-    today: Mapping[str, Topic],
-    start: Offsets,
-    ends: Offsets,
-    gone: Sequence[Range],
-    accepted: AcceptedLoss | None,
-) -> dict[str, Any]:
+def _accepted(name: str, pipeline: Pipeline, gone: Sequence[Range]) -> AcceptedLoss | None:
+    """The acceptance of exactly what is gone."""
+    waiting = Losses(pipeline.layout, generation_of(pipeline), name).waiting()
+    return waiting if waiting is not None and gone and waiting.ranges == gone else None
+
+
+def _without_id(name: str, pipeline: Pipeline, today: Mapping[str, Topic]) -> Problem | None:
+    error = unprotected(pipeline.layout, generation_of(pipeline), name, today)
+    return Problem(Rating.WARN, error) if error else None
+
+
+def _facts(at: TopicOffsets, accepted: AcceptedLoss | None) -> dict[str, Any]:
     return {
         "topics": {
             topic.name: {"id": topic.id, "cleanup_policy": [*topic.cleanup_policy]}
-            for topic in today.values()
+            for topic in at.today.values()
         },
-        "position": start,
-        "ends": ends,
-        "expired": [one.model_dump() for one in gone],
+        "position": at.start,
+        "ends": at.ends,
+        "expired": [one.model_dump() for one in at.gone],
         "accepted_loss": accepted.number if accepted else None,
     }
 
@@ -241,14 +227,6 @@ def _near_expiry(
             retention_ms=min(kept),
         ),
     )
-
-
-def _furthest(start: Offsets, begin: Offsets) -> Offsets:
-    """The offsets at which reading can begin, after what is gone."""
-    return {
-        topic: {number: max(offset, start[topic][number]) for number, offset in offsets.items()}
-        for topic, offsets in begin.items()
-    }
 
 
 def _firsts(unread: Sequence[Range]) -> Offsets:
