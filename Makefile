@@ -15,6 +15,7 @@ UV     := $(VENV)/bin/uv --quiet
 DONE   := $(VENV)/.done
 
 # `tests/support/tiers.py` groups the tests that share fixtures, and puts the longest first.
+# `ARGS=--record` writes down how long they took.
 PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 
 # An Airflow, a Spark or an environment of the caller's own must not leak into ours.
@@ -44,11 +45,11 @@ up: setup ## Start Airflow with its UI on what the demo left
 
 .PHONY: test
 test: setup jars browser ## Run the unit tests and the most telling of the others, in at most 20 minutes
-	@$(RUN) pytest $(PARALLEL) --tier first
+	@$(RUN) pytest $(PARALLEL) --tier first $(ARGS)
 
 .PHONY: test-rest
 test-rest: setup jars browser ## Run the tests that `make test` leaves out
-	@$(RUN) pytest $(PARALLEL) --tier rest --durations 30
+	@$(RUN) pytest $(PARALLEL) --tier rest --durations 30 $(ARGS)
 
 .PHONY: test-all
 test-all: setup jars browser ## Run every test, and print the slowest 30

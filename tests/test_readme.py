@@ -63,6 +63,7 @@ ELSEWHERE = {
     "tidemill reinstate",
     "tidemill replay",
     "tidemill rebuild",
+    "tidemill upgrade",
 }
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"

@@ -11,11 +11,14 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-DURATIONS = Path(__file__).parents[1] / "durations.json"
+from tidemill.contract.project import REPOSITORY
+
+DURATIONS = REPOSITORY / "tests" / "durations.json"
 MARKS = {
     "spark": {"jvm"},
     "child_jvm": {"jvm"},
@@ -38,27 +41,23 @@ RECORDED_FROM = 1.0
 UNRECORDED = 0.4
 
 
+@dataclass(frozen=True)
 class Unit:
     """Tests that must run in one process, one after the other.
 
     Args:
-        name: The id of a test, a file or the demo.
-        items: In the order of their file.
+        name: The id of a test, a file or `demo`.
+        file: That holds them.
         seconds: As recorded.
+        is_light: They need no JVM, server, Airflow or browser.
+        items: In the order of their file.
     """
 
-    def __init__(self, name: str, items: list[pytest.Item], seconds: float) -> None:
-        self.name = name
-        self.items = items
-        self.seconds = seconds
-
-    @property
-    def is_light(self) -> bool:
-        return not any(marks_of(item) for item in self.items)
-
-    @property
-    def file(self) -> Path:
-        return self.items[0].path
+    name: str
+    file: Path
+    seconds: float
+    is_light: bool
+    items: Sequence[pytest.Item] = ()
 
 
 def marks_of(item: pytest.Item) -> set[str]:
@@ -84,7 +83,13 @@ def units_of(items: Sequence[pytest.Item], durations: dict[str, float]) -> list[
     for item in items:
         found[unit_of(item)].append(item)
     units = [
-        Unit(name, members, durations.get(name, UNRECORDED * len(members)))
+        Unit(
+            name,
+            members[0].path,
+            durations.get(name, UNRECORDED * len(members)),
+            not any(marks_of(item) for item in members),
+            members,
+        )
         for name, members in found.items()
     ]
     return sorted(units, key=lambda unit: -unit.seconds)
@@ -123,8 +128,14 @@ class Recorder:
             self._seconds[unit] += report.duration
 
     def pytest_sessionfinish(self) -> None:
-        found = {unit: round(s, 1) for unit, s in self._seconds.items() if s >= RECORDED_FROM}
-        DURATIONS.write_text(json.dumps(found, indent=0, sort_keys=True) + "\n")
+        found = recorded() | {unit: round(seconds, 1) for unit, seconds in self._seconds.items()}
+        kept = {
+            unit: seconds
+            for unit, seconds in found.items()
+            if seconds >= RECORDED_FROM
+            and (unit == "demo" or (REPOSITORY / unit.split("::")[0]).is_file())
+        }
+        DURATIONS.write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n")
 
 
 def recorded() -> dict[str, float]:
