@@ -18,7 +18,6 @@ from tests.servers.ports import free_ports
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tests.support.spark_log_builder import write_commit, write_metadata
 from tidemill.contract.layout import FIRST_GENERATION
-from tidemill.sources.kafka import probe as kafka_look
 from tidemill.sources.kafka import topic_offsets
 from tidemill.sources.kafka.broker import Topic
 from tidemill.sources.kafka.client import BrokerRefuses, BrokerUnreachable
@@ -344,7 +343,7 @@ def test_a_topic_of_a_broker_without_ids_is_said_to_be_unprotected(
     mill: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     orders = mill()
-    today = kafka_look.topics_today
+    today = topic_offsets.topics_today
 
     def without_ids(*given: Any) -> dict[str, Topic]:
         return {name: replace(topic, id=None) for name, topic in today(*given).items()}
