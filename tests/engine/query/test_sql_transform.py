@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tidemill.engine.query.reject import REJECT
 from tidemill.engine.query.single_pass import one_pass
 from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
 from tidemill.engine.spark_internals.plan import analysed, nodes
+from tidemill.file_formats.reader import REJECT
 
 Write = Callable[[str], SqlTransform]
 

@@ -15,11 +15,11 @@ from pyspark.sql import functions as F
 
 from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
+from tidemill.file_formats.reader import REJECT
 from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.output import REJECTED
 from tidemill.spec.spec import Spec
 
-REJECT = "_reject"
 REJECT_TYPE = "struct<reason: string, file: string, record: string, partition: map<string, string>>"
 
 

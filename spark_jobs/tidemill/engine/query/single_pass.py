@@ -16,9 +16,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from tidemill.engine.query.reject import REJECT
 from tidemill.engine.spark_internals.catalyst import Catalyst
 from tidemill.engine.spark_internals.plan import analysed, items, kind
+from tidemill.file_formats.reader import REJECT
 
 PASSED_THROUGH = {"SubqueryAlias"}
 UNGUARDABLE = ("UDF", "Subquery", "Window", "Generator", "AggregateExpression", "PythonFunction")

@@ -18,9 +18,10 @@ from tidemill.engine.query.pipeline_class import class_of, state_encoding
 from tidemill.engine.query.planned_query import ROWS_OUT, ROWS_READ, SAMPLE, Plan, Watch
 from tidemill.engine.query.read_once import read_once
 from tidemill.engine.query.refusals import refuse_unsupported
-from tidemill.engine.query.reject import REJECT, good, reasons, tag
+from tidemill.engine.query.reject import good, reasons, tag
 from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.sources.static_inputs import Statics
+from tidemill.file_formats.reader import REJECT
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sinks import (

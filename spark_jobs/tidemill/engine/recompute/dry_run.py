@@ -16,12 +16,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
 
-from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.recompute import Computed, compute
 from tidemill.engine.spark_errors import from_spark
 from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.delta_log import has_table
+from tidemill.file_formats.reader import REJECT
 from tidemill.file_formats.written_format import PARQUET, WriteFormat, written_by
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.published_files import files_now

@@ -14,10 +14,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemill.contract.errors import Refused
-from tidemill.engine.query.reject import REJECT, tag
+from tidemill.engine.query.reject import tag
 from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.published_input import Inputs, Read, read_source
 from tidemill.engine.sources.columns import ORIGIN
+from tidemill.file_formats.reader import REJECT
 from tidemill.journal.journal import Journal
 from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.ledger import Ledger

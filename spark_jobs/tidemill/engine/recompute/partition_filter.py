@@ -8,7 +8,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidemill.engine.query.reject import REJECT
+from tidemill.file_formats.reader import REJECT
 from tidemill.journal.partition_set import Partitions
 
 Keep = Callable[[DataFrame], DataFrame]

@@ -13,12 +13,12 @@ from pyspark.sql.types import IntegerType, StructType
 from tidemill.contract.errors import TidemillError
 from tidemill.engine import callback_errors
 from tidemill.engine.query.planned_query import Plan
-from tidemill.engine.query.reject import REJECT
 from tidemill.engine.recompute.scratch_generation import write_rows
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable
 from tidemill.engine.spark_errors import from_spark
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.file_formats.keyed_rows import KeyedFile
+from tidemill.file_formats.reader import REJECT
 from tidemill.journal.recomputation import BatchRange
 from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spec.output import OutputMode

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from tidemill.contract.errors import SpecError
-from tidemill.engine.query.reject import REJECT
+from tidemill.file_formats.reader import REJECT
 from tidemill.file_formats.written_format import written_by
 from tidemill.spec.formats.rules import RejectForm
 from tidemill.spec.output import Output

@@ -17,8 +17,9 @@ from deltalake.schema import PrimitiveType
 
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.parquet import Footer
+from tidemill.file_formats.reader import REJECT
 
-ENGINE_COLUMNS = frozenset({"_reject"})
+ENGINE_COLUMNS = frozenset({REJECT})
 
 
 class SchemaChanged(Refused):

@@ -103,11 +103,11 @@ def _preview(
     from pyspark.errors import PySparkException
 
     from tidemill.engine.query.build import plan_rows
-    from tidemill.engine.query.reject import REJECT
     from tidemill.engine.session import open_session
     from tidemill.engine.sources.file import read_batch
     from tidemill.engine.sources.static_inputs import pin_statics, read_statics
     from tidemill.engine.spark_errors import from_spark
+    from tidemill.file_formats.reader import REJECT
 
     sink = pipeline.layout.sink(FIRST_GENERATION)
     size = sum(path.stat().st_size for paths in samples.values() for path in paths)
