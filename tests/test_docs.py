@@ -1,0 +1,48 @@
+"""The pages for people name files that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tidemill.ledger.run_kinds import RUN_KINDS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(path.relative_to(ROOT) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+MODULE = re.compile(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)`")
+FLOORS = (ROOT, ROOT / "spark_jobs/tidemill", ROOT / "plugins/tidemill_airflow")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_each_link_of_a_page_leads_to_a_file(page: Path) -> None:
+    links = LINK.findall((ROOT / page).read_text())
+    assert [link for link in links if not (ROOT / page.parent / link).exists()] == []
+
+
+def test_each_module_that_the_architecture_page_names_is_there() -> None:
+    text = (ROOT / "docs/architecture.md").read_text()
+    where = text[text.index("## Where is it?") : text.index("## Documents")]
+    named = MODULE.findall(where)
+    assert len(named) > 5
+    assert [one for one in named if not any((floor / one).exists() for floor in FLOORS)] == []
+
+
+def test_the_architecture_page_has_a_line_for_each_package() -> None:
+    packages = {path.parent.name for path in (ROOT / "spark_jobs/tidemill").glob("*/__init__.py")}
+    text = (ROOT / "docs/architecture.md").read_text()
+    floors = text[text.index("## Floors") : text.index("## The life")]
+    assert packages - set(re.findall(r"`(\w+)`", floors)) == set()
+
+
+def test_the_architecture_page_has_the_table_of_run_kinds() -> None:
+    text = (ROOT / "docs/architecture.md").read_text()
+    table = text[text.index("| request |") : text.index("The same table in code")]
+    rows = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    code = [
+        [kind.role, kind.does, kind.recomputation or "", kind.generation or "", kind.event]
+        for kind in RUN_KINDS
+    ]
+    assert [row for row in rows if row][2:] == code
