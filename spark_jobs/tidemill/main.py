@@ -87,6 +87,10 @@ def step_function(step: Step) -> StepFunction:
         from tidemill.steps.doctor import doctor
 
         return doctor
+    if step == "decide":
+        from tidemill.steps.decide import decide
+
+        return decide
     if step == "ingest":
         from tidemill.steps.ingest import ingest
 

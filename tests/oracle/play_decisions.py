@@ -106,7 +106,7 @@ class Asking(Remembering):
         if number is None and role in ("reject", "reinstate"):
             self.met[f"nothing to {role}"] += 1
             return
-        wish = Wish(event, f"{role}-{len(self._wishes)}", [*STEPS], self.now)
+        wish = Wish(event, f"{role}-{len(self._wishes)}", [*RunRequest(role=role).steps], self.now)
         request = RunRequest(role=role, increment=number, by="ada", reason="oracle")
         if role == "backfill":
             start, end = (time_of_minute(minute) for minute in (event.start, event.end))
@@ -117,7 +117,8 @@ class Asking(Remembering):
             wish.inputs = self._rejected[number]
         fix_request(self.flow.layout.run(wish.run_id), request)
         self._wishes.append(wish)
-        self._go_on(wish, event.steps)
+        # The decision itself counts as a part of its doctor.
+        self._go_on(wish, event.steps + (role == "reject"))
 
     def _go_on(self, wish: Wish, steps: int) -> None:
         """So many more steps of a run."""
@@ -145,7 +146,7 @@ class Asking(Remembering):
         report = self.flow.step(step, wish.run_id)
         if report.outcome in (Outcome.DONE, Outcome.WAITING):
             wish.increment = self.increment_of(wish.run_id)
-            if step == "doctor" and wish.event.role == "reject" and wish.increment is not None:
+            if step == "decide" and wish.event.role == "reject" and wish.increment is not None:
                 self.reject(wish.increment, wish.inputs)
             if wish.increment != before and wish.event.role != "reject":
                 self.computed(wish, report)

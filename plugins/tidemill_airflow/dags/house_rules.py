@@ -13,7 +13,7 @@ from tidemill_airflow.task_names import step_of
 Rule = Callable[[DAG, Spec], Iterator[tuple[str, str]]]
 STEPS = ("doctor", "ingest", "gate", "publish")
 UNGATED_STEPS = ("doctor", "ingest")
-RESOLVE_STEPS = ("approve", *STEPS)
+RESOLVE_STEPS = ("approve", "doctor", "decide", "ingest", "gate", "publish")
 AIRFLOWS_OWN_OWNER = "airflow"
 TAG = "tidemill"
 
@@ -50,7 +50,7 @@ def runs_alone(dag: DAG, spec: Spec) -> Iterator[tuple[str, str]]:
     if dag.catchup:
         yield "catchup is on", "Turn it off: one run takes all that is there."
     for task in dag.tasks:
-        if step_of(task.task_id) in STEPS and task.max_active_tis_per_dag != 1:
+        if step_of(task.task_id) in (*STEPS, "decide") and task.max_active_tis_per_dag != 1:
             yield f"task {task.task_id} may run beside itself", "Set max_active_tis_per_dag to 1."
 
 

@@ -1,7 +1,8 @@
 """The companion of a published pipeline's DAG: a person decides what becomes of an increment.
 
-approve >> doctor >> ingest >> gate >> publish. It is started by hand, with a form; another person,
-or the same one, approves it; then the pipeline's own steps carry it out, in a run of its own.
+approve >> doctor >> decide >> ingest >> gate >> publish. It is started by hand, with a form, and
+approved by another person, or the same one; then the pipeline's steps carry it out in a separate
+run. `decide` records a release or a rejection; the other actions are carried out by `ingest`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tidemill.spec.spec import Spec
 from tidemill_airflow.dags.dag_page import resolve_page
 from tidemill_airflow.dags.forms import ACTIONS, resolve_form
 from tidemill_airflow.dags.notify import StateNotice
-from tidemill_airflow.dags.tasks import ALONE, beginning, default_args, tasks
+from tidemill_airflow.dags.tasks import ALONE, beginning, callbacks, default_args, tasks
 from tidemill_airflow.operators.approval import (
     approve,
     approved,
@@ -33,7 +34,7 @@ from tidemill_airflow.operators.approval import (
 from tidemill_airflow.operators.outcome import as_airflow
 from tidemill_airflow.operators.request import OF_ONE_INCREMENT, in_words, resolution_of
 from tidemill_airflow.operators.spark_step import IngestOperator
-from tidemill_airflow.operators.steps import DoctorOperator
+from tidemill_airflow.operators.steps import DecideOperator, DoctorOperator
 from tidemill_airflow.task_names import RESOLVE, resolve_id
 
 if TYPE_CHECKING:
@@ -140,7 +141,10 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         ingest = IngestOperator(
             task_id="ingest", pipeline=name, conn_id=spec.spark.conn_id, **ALONE
         )
-        chain(ask, *tasks(name, spec, notice, [ingest], doctor=ResolveDoctorOperator))
+        told = callbacks(spec, notice)
+        told.pop("on_success_callback", None)
+        decide = DecideOperator(task_id="decide", pipeline=name, **ALONE, **told)
+        chain(ask, *tasks(name, spec, notice, [decide, ingest], doctor=ResolveDoctorOperator))
     return dag
 
 

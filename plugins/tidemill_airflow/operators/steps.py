@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class DoctorOperator(BaseOperator):
-    """Fixes what the run is for, skips one with nothing to do, and fails one that would lose rows.
+class ChildOperator(BaseOperator):
+    """Runs a step in a child process, which never needs Spark.
 
     Args:
         pipeline: The name of the pipeline.
@@ -35,7 +35,7 @@ class DoctorOperator(BaseOperator):
 
     # A run's conf and params can reach no command line and no variable.
     template_fields: Sequence[str] = ()
-    step: ClassVar[Step] = "doctor"
+    step: ClassVar[Step]
 
     def __init__(self, *, pipeline: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -53,6 +53,23 @@ class DoctorOperator(BaseOperator):
         except TidemillError as error:
             raise as_airflow(error) from error
         return conclude(self.step, report, exit_code)
+
+    def fix(self, pipeline: Pipeline, context: Context) -> None:
+        """Fix what the run does; only the doctor does it."""
+
+    def on_kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+
+
+class DoctorOperator(ChildOperator):
+    """Fixes what the run is for, skips one with nothing to do, and fails one that would lose rows.
+
+    Args:
+        pipeline: The name of the pipeline.
+    """
+
+    step: ClassVar[Step] = "doctor"
 
     def wanted(self, pipeline: Pipeline, context: Context) -> RunRequest:
         """The request that Airflow makes of this run now.
@@ -81,9 +98,11 @@ class DoctorOperator(BaseOperator):
                 in_words(wanted, timezone),
             )
 
-    def on_kill(self) -> None:
-        if self._child is not None:
-            self._child.kill()
+
+class DecideOperator(ChildOperator):
+    """Carries out a person's decision about a held increment; other runs have nothing to decide."""
+
+    step: ClassVar[Step] = "decide"
 
 
 class ChildFirstOperator(SparkStepOperator):
@@ -144,7 +163,7 @@ class PublishOperator(ChildFirstOperator):
 
 
 def child_step(
-    operator: DoctorOperator | ChildFirstOperator, pipeline: Pipeline, context: Context
+    operator: ChildOperator | ChildFirstOperator, pipeline: Pipeline, context: Context
 ) -> ChildStep:
     """The step of an operator as a child process of its task."""
     return ChildStep(

@@ -13,9 +13,9 @@ from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.log import Log
 from tidemill.contract.report import Outcome, Report, Step, read
+from tidemill.ledger.run_request import read_request
 from tidemill.main import sentence, step_function
 from tidemill.spec.pipeline import open_pipeline
-from tidemill.spec.spec import Spec
 from tidemill.steps.parts.run import perform
 from tidemill.storage.run_context import RunContext
 
@@ -44,7 +44,7 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
     ]
     found: dict[str, list[Report]] = {one.name: [] for one in pipelines}
     for step in get_args(Step):
-        due = [this for this in runs if step in steps_of(this.pipeline.spec) and _well(found, this)]
+        due = [this for this in runs if step in steps_of(this) and _well(found, this)]
         if step == "ingest" and len(due) > 1:
             reports = _ingest_together(due, screen)
         else:
@@ -97,10 +97,10 @@ def _document(name: str, run_id: str, reports: Sequence[Report]) -> dict[str, An
     }
 
 
-def steps_of(spec: Spec) -> tuple[Step, ...]:
+def steps_of(run: RunContext) -> tuple[Step, ...]:
     """The steps of a run: to a sink of Spark's own no gate can be put, nor anything behind it."""
-    every: tuple[Step, ...] = get_args(Step)
-    return every if spec.published else every[: every.index("ingest") + 1]
+    every = read_request(run.layout.run(run.run_id)).steps
+    return every if run.pipeline.spec.published else every[: every.index("ingest") + 1]
 
 
 def perform_shown(step: Step, this: RunContext, screen: Screen, name: str = "") -> Report:

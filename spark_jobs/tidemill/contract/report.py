@@ -15,7 +15,7 @@ from tidemill.contract.document import Document
 from tidemill.contract.errors import ExitCode, Held, Refused, TidemillError, escaped
 from tidemill.contract.syntax.quantities import sum_if_known
 
-Step = Literal["doctor", "ingest", "gate", "publish"]
+Step = Literal["doctor", "decide", "ingest", "gate", "publish"]
 
 
 class Outcome(StrEnum):

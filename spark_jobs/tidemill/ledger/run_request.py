@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import get_args
 
 from pydantic import AwareDatetime
 
 from tidemill.contract.document import Document
 from tidemill.contract.os_user import os_user
+from tidemill.contract.report import Step
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_kinds import Role
 from tidemill.storage import documents
@@ -49,6 +51,13 @@ class RunRequest(Document):
     os_user: str | None = None
     reason: str = ""
     asked: datetime | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of its run, in order; `decide` only for a decision about a held increment."""
+        every: tuple[Step, ...] = get_args(Step)
+        decides = self.role in ("release", "reject")
+        return every if decides else tuple(step for step in every if step != "decide")
 
 
 LIVE = RunRequest()

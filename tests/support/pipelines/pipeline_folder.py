@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.ledger.run_request import read_request
 from tidemill.main import step_function
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.parts.run import perform
@@ -61,9 +62,9 @@ class RunnablePipeline(PipelineFolder):
         return perform(step, step_function(step), self.context(run_id))
 
     def run(self, run_id: str) -> dict[Step, Report]:
-        """The four steps in order, up to the first that does not end with `done`."""
+        """The steps in order, up to the first that does not end with `done`."""
         reports: dict[Step, Report] = {}
-        for step in STEPS:
+        for step in read_request(self.layout.run(run_id)).steps:
             reports[step] = self.step(step, run_id)
             if reports[step].outcome is not Outcome.DONE:
                 break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, get_args
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from typer import BadParameter, Exit, Option
@@ -13,7 +13,7 @@ from tidemill.cli.decisions.options import By, HistoryReason, Increment, decider
 from tidemill.cli.run import manual_run_id, perform_shown
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.clock import wall_clock
-from tidemill.contract.report import Outcome, Report, Step
+from tidemill.contract.report import Outcome, Report
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.storage.run_context import RunContext
@@ -162,8 +162,7 @@ def _perform(pipeline: Pipeline, request: RunRequest, json: bool) -> None:
     fix_request(pipeline.layout.run(run_id), request)
     run = RunContext(pipeline, run_id, screen.line)
     reports: list[Report] = []
-    steps: tuple[Step, ...] = get_args(Step)
-    for step in steps:
+    for step in request.steps:
         reports.append(perform_shown(step, run, screen))
         if reports[-1].outcome is not Outcome.DONE:
             break

@@ -17,8 +17,8 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.backfill import verify_interval
 from tidemill.steps.decisions.checks import refuse_missing_reason
 from tidemill.steps.decisions.recomputed import verify_published
-from tidemill.steps.decisions.reject import reject, rejected_batches
-from tidemill.steps.decisions.release import release
+from tidemill.steps.decisions.reject import refuse_not_rejectable, rejected_batches
+from tidemill.steps.decisions.release import refuse_not_held
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 from tidemill.storage.run_context import RunContext
@@ -33,7 +33,7 @@ class IncrementMissing(UsageError):
 
 
 def asked(run: RunContext, request: RunRequest, generation: Generation | None) -> Ended:
-    """Look at what a run was asked for; a release or a rejection is done here and now.
+    """Check what a run was asked for; nothing is written.
 
     Args:
         run: The run.
@@ -60,13 +60,15 @@ def asked(run: RunContext, request: RunRequest, generation: Generation | None) -
             {**facts, "increment": own},
         )
     match request.role:
-        case "release" | "reject":
-            decide = release if request.role == "release" else reject
-            number, by, reason = _increment(pipeline, request), request.by, request.reason
-            decide(pipeline, number, by=by, reason=reason, run_id=run.run_id, clock=run.clock)
+        case "release":
+            refuse_missing_reason("release", by=request.by, reason=request.reason)
+            refuse_not_held(snapshot, increment_of(pipeline, request))
+        case "reject":
+            refuse_missing_reason("rejection", by=request.by, reason=request.reason)
+            refuse_not_rejectable(pipeline, snapshot, increment_of(pipeline, request))
         case "reinstate":
             refuse_missing_reason("reinstatement", by=request.by, reason=request.reason)
-            rejected_batches(snapshot, _increment(pipeline, request))
+            rejected_batches(snapshot, increment_of(pipeline, request))
             refuse_backfill(pipeline)
         case "redo" if generation is not None:
             refuse_missing_reason("redo", by=request.by, reason=request.reason)
@@ -125,7 +127,12 @@ def _prove_tail(
         files_read(pipeline, first, generation.ledger.latest(), request.exclude)
 
 
-def _increment(pipeline: Pipeline, request: RunRequest) -> int:
+def increment_of(pipeline: Pipeline, request: RunRequest) -> int:
+    """The increment that a decision is about.
+
+    Raises:
+        IncrementMissing: the request names none.
+    """
     if request.increment is None:
         raise IncrementMissing(
             f"A {request.role} needs the number of an increment of {pipeline.name}.",

@@ -55,25 +55,7 @@ def reject(
     refuse_missing_reason("rejection", by=by, reason=reason)
     layout = pipeline.layout
     # Also checked before the lease is held: a wrong number need not wait for a long ingest.
-    recomputation = refuse_not_held(Snapshot(layout), number).sealed.recomputation
-    if recomputation is not None and not recomputation.in_order:
-        raise NotRejectable(
-            f"Increment {number:06d} is of a {recomputation.kind}, whose input is that of all "
-            f"batches up to {recomputation.last}.",
-            remedy="Leave it: nothing waits behind it, and only a release lets it out.",
-            kind=recomputation.kind,
-            increment=number,
-        )
-    note = read_note(layout, generation_of(pipeline))
-    if note is not None and note.pipeline_class is not PipelineClass.MAP:
-        raise NotRejectable(
-            f"{pipeline.name} is of class {note.pipeline_class}: what increment {number:06d} read "
-            "is in its state, and in what later batches made of it.",
-            remedy=f"tidemill redo {pipeline.name} --exclude FILE takes in the rest without it; "
-            f"or let it out: tidemill release {pipeline.name} {number}.",
-            pipeline_class=str(note.pipeline_class),
-            increment=number,
-        )
+    refuse_not_rejectable(pipeline, Snapshot(layout), number)
     with hold(layout.lease, step="reject", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
         snapshot = Snapshot(layout)
         increment = refuse_not_held(snapshot, number)
@@ -90,6 +72,34 @@ def reject(
         snapshot.decide(decision)
         remember(layout.run(run_id), number)
     return decision
+
+
+def refuse_not_rejectable(pipeline: Pipeline, snapshot: Snapshot, number: int) -> None:
+    """Refuse to reject an increment that is not held, or whose input later batches depend on.
+
+    Raises:
+        NotHeld: it awaits no decision.
+        NotRejectable: its rows are in the state of later batches.
+    """
+    recomputation = refuse_not_held(snapshot, number).sealed.recomputation
+    if recomputation is not None and not recomputation.in_order:
+        raise NotRejectable(
+            f"Increment {number:06d} is of a {recomputation.kind}, whose input is that of all "
+            f"batches up to {recomputation.last}.",
+            remedy="Leave it: nothing waits behind it, and only a release lets it out.",
+            kind=recomputation.kind,
+            increment=number,
+        )
+    note = read_note(pipeline.layout, generation_of(pipeline))
+    if note is not None and note.pipeline_class is not PipelineClass.MAP:
+        raise NotRejectable(
+            f"{pipeline.name} is of class {note.pipeline_class}: what increment {number:06d} read "
+            "is in its state, and in what later batches made of it.",
+            remedy=f"tidemill redo {pipeline.name} --exclude FILE takes in the rest without it; "
+            f"or let it out: tidemill release {pipeline.name} {number}.",
+            pipeline_class=str(note.pipeline_class),
+            increment=number,
+        )
 
 
 def reinstate(run: RunContext, request: RunRequest, *, lost_race: bool = False) -> Ended:
