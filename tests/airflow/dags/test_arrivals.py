@@ -204,13 +204,13 @@ def test_a_source_that_cannot_be_reached_for_the_moment_starts_nothing(
     feed: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tidemill.contract.errors import TransientError
-    from tidemill.sources.files import probe as inputs
+    from tidemill.sources.files.open_file_source import OpenFileSource
 
     def unreachable(*_: Any) -> Any:
         raise TransientError("The share is not there.", remedy="Wait.")
 
     deliver(feed, "one.csv")
-    monkeypatch.setattr(inputs, "look", unreachable)
+    monkeypatch.setattr(OpenFileSource, "probe", unreachable)
     assert not look(trigger()).wakes
 
 
