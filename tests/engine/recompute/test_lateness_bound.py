@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.history_builder import History, reject, rows
-from tidemill.engine.recompute.lateness_bound import Arrived, arrived
+from tidemill.engine.recompute.lateness_bound import Arrived, bounded_reads
 from tidemill.engine.recompute.published_input import Read, reads_of
 from tidemill.increments.exclusions import Excluded
 from tidemill.journal.partition_set import Partitions
@@ -40,7 +40,7 @@ def reads(history: History) -> list[Read]:
 
 def second_day(history: History, partitions: Partitions | None, lateness: timedelta) -> Arrived:
     start = datetime(2024, 1, 2, tzinfo=UTC)
-    return arrived(reads(history), (start, start + DAY), lateness, partitions)
+    return bounded_reads(reads(history), (start, start + DAY), lateness, partitions)
 
 
 def names(found: Arrived) -> list[list[str]]:

@@ -14,7 +14,7 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.refusals import ModeUnsupported
 from tidemill.engine.session import open_session
-from tidemill.engine.sources.static_inputs import Statics, kept, pin_statics, read_statics
+from tidemill.engine.sources.static_inputs import Statics, persisted, pin_statics, read_statics
 from tidemill.steps.stream import explain
 
 
@@ -59,7 +59,7 @@ def test_the_hint_broadcasts_and_what_is_persisted_is_read_from_memory(
 ) -> None:
     flow = flow_of(tmp_path, joining("clicks", "ads", "left"), broadcast=True, persist=True)
     statics = statics_of(flow, spark)
-    with kept(flow.pipeline, statics):
+    with persisted(flow.pipeline, statics):
         physical = executed(flow, spark, statics)
         assert "BroadcastHashJoin" in physical
         assert "InMemoryTableScan" in physical
