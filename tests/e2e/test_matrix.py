@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from pyspark.errors import AnalysisException
 from pyspark.sql.avro.functions import to_avro
 
@@ -25,6 +24,7 @@ from tests.support.pipelines.matrix_pipeline import (
     kafka_connection,
     rows_in_ledger,
 )
+from tests.support.pipelines.matrix_queries import rows_of
 from tidemill.contract.errors import SpecError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import Pipeline
@@ -35,18 +35,12 @@ if TYPE_CHECKING:
 
     from tests.servers.kafka import Broker
 
-MATRIX = yaml.safe_load((Path(__file__).parents[1] / "matrix.yaml").read_text())
 DDL = "word string"
 # How a query ends that Spark will not run.
 FAILURES = {"ModeUnsupported", "PlanRefused", "QueryFailed", "QueryInterrupted"}
 AVRO = json.dumps(
     {"type": "record", "name": "r", "fields": [{"name": "word", "type": ["null", "string"]}]}
 )
-
-
-def rows_of(section: str, says: str) -> Any:
-    rows = [row for row in MATRIX[section] if row["says"] == says]
-    return pytest.mark.parametrize("row", rows, ids=lambda row: "-".join(map(str, [*row.values()])))
 
 
 # -- the sources -----------------------------------------------------------------------------------
@@ -193,7 +187,7 @@ def enough(pipeline: Pipeline, spark: SparkSession) -> bool:
     return rows_in_ledger(pipeline) >= len(WORDS)
 
 
-@rows_of("sources", "run")
+@rows_of("sources", says="run")
 def test_a_source_runs(
     row: dict[str, Any],
     tmp_path: Path,
@@ -207,7 +201,7 @@ def test_a_source_runs(
         assert enough(combination.open(), spark)
 
 
-@rows_of("sources", "refuse")
+@rows_of("sources", says="refuse")
 def test_a_source_is_refused(
     row: dict[str, Any],
     tmp_path: Path,
@@ -220,7 +214,7 @@ def test_a_source_is_refused(
     assert report.error["data"]["at"] == "sources.one"
 
 
-@rows_of("sources", "refuse")
+@rows_of("sources", says="refuse")
 def test_spark_alone_refuses_a_source_too(
     row: dict[str, Any],
     tmp_path: Path,
@@ -291,7 +285,7 @@ def arrived_in(
     return enough(pipeline, spark)
 
 
-@rows_of("sinks", "run")
+@rows_of("sinks", says="run")
 def test_a_sink_runs(
     row: dict[str, Any],
     tmp_path: Path,
@@ -305,7 +299,7 @@ def test_a_sink_runs(
     assert arrived_in(combination, combination.open(), spark, broker)
 
 
-@rows_of("sinks", "refuse")
+@rows_of("sinks", says="refuse")
 def test_a_sink_is_refused(
     row: dict[str, Any],
     tmp_path: Path,
@@ -330,7 +324,7 @@ def test_a_sink_is_refused(
         assert report.error["data"]["at"] in ("publish", "sink", "output.mode")
 
 
-@rows_of("sinks", "refuse")
+@rows_of("sinks", says="refuse")
 def test_spark_alone_refuses_a_sink_too(
     row: dict[str, Any],
     tmp_path: Path,
@@ -357,7 +351,7 @@ def test_spark_alone_refuses_a_sink_too(
 # -- what may be published -------------------------------------------------------------------------
 
 
-@rows_of("unreplayable", "refuse")
+@rows_of("unreplayable", says="refuse")
 def test_what_cannot_be_replayed_is_not_published(
     row: dict[str, Any], tmp_path: Path, source: Callable[..., tuple[dict[str, Any], str]]
 ) -> None:

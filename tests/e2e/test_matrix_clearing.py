@@ -36,7 +36,7 @@ AGGREGATIONS: dict[str, Callable[[Streams], DataFrame]] = {
 }
 
 
-@rows_of("clearing", "refuse")
+@rows_of("clearing", says="refuse")
 def test_an_aggregation_that_never_ends_is_refused(
     row: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -44,7 +44,7 @@ def test_an_aggregation_that_never_ends_is_refused(
     assert_as_told(row, AGGREGATIONS[row["aggregation"]](streams), streams)
 
 
-@rows_of("clearing", "run")
+@rows_of("clearing", says="run")
 def test_state_is_cleared_where_all_conditions_hold(
     row: dict[str, Any], tmp_path: Path, spark: SparkSession
 ) -> None:
