@@ -54,6 +54,7 @@ ELSEWHERE = {
     "make env",
     "tidemill accept-loss",
     "tidemill init",
+    "tidemill upgrade",
     "tidemill forget",
     "tidemill target",
     "tidemill lease",

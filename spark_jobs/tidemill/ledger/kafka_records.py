@@ -20,7 +20,7 @@ class KafkaRecords:
     """The records of a generation's Kafka sources.
 
     Args:
-        ledger: Of the generation.
+        ledger: The generation's ledger.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -44,7 +44,7 @@ class KafkaRecords:
         """Kafka source -> the records that a batch read, without those that had expired by then.
 
         Args:
-            batch: Of the generation.
+            batch: A batch of the generation.
             before: The batch before it; None for the first.
         """
         started = {} if before is None else self.ends(before)

@@ -64,7 +64,7 @@ def topic_offsets(
         name: The source's, in the spec.
         source: The source with the topics.
         batches: All of the live generation, in order.
-        broker: Of the source's connection.
+        broker: The broker of the source's connection.
 
     Raises:
         BrokerUnreachable: no answer in time.
