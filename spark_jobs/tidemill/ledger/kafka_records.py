@@ -17,11 +17,7 @@ from tidemill.storage import documents
 
 
 class KafkaRecords:
-    """The records of a generation's Kafka sources.
-
-    Args:
-        ledger: The generation's ledger.
-    """
+    """The records of a generation's Kafka sources."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

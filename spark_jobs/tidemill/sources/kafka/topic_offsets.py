@@ -64,7 +64,6 @@ def topic_offsets(
         name: The source's, in the spec.
         source: The source with the topics.
         batches: All of the live generation, in order.
-        broker: The broker of the source's connection.
 
     Raises:
         BrokerUnreachable: no answer in time.
