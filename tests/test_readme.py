@@ -65,7 +65,6 @@ ELSEWHERE = {
     "tidemill reinstate",
     "tidemill replay",
     "tidemill rebuild",
-    "tidemill upgrade",
 }
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"
