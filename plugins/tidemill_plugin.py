@@ -1,7 +1,5 @@
 """What Tidemill adds to Airflow's UI and API server."""
 
-from __future__ import annotations
-
 from airflow.plugins_manager import AirflowPlugin
 
 from tidemill_airflow.docs_page import lazy_app

@@ -1,7 +1,5 @@
 """Which pipeline and step a task belongs to: by its own id, or by that of its DAG."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from tidemill.contract.report import Step

@@ -6,8 +6,6 @@ Airflow starts it as a process (ingest through spark-submit). Only the pipeline'
 the run id cross over; what happened comes back as a report file in the run's folder.
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

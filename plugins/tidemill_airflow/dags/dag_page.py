@@ -1,7 +1,5 @@
 """The text on a DAG's page in Airflow: where rows come from, where they go, where to look."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The parameters of our DAGs as JSON Schema: the form for starting a run by hand."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 from airflow.sdk import Param

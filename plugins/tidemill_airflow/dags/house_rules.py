@@ -1,7 +1,5 @@
 """The rules for every DAG, one function per rule: DAG and spec in, complaints out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the one-shot service of `docker-compose.yaml` does before the others start."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The environment of a small Airflow on one machine, for `make up`, `make demo` and the tests."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

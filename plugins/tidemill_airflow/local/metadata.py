@@ -1,7 +1,5 @@
 """The metadata database of a small Airflow: its tables, and our pool."""
 
-from __future__ import annotations
-
 import contextlib
 
 from tidemill_airflow.local.pool import POOL, pool_slots

@@ -1,7 +1,5 @@
 """The pool that bounds how many pipelines work at the same time on one machine."""
 
-from __future__ import annotations
-
 import os
 
 POOL = "tidemill"

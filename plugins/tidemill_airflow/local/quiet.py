@@ -1,7 +1,5 @@
 """Redirect everything that this process prints to a file, to keep the screen tidy."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

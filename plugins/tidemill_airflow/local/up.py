@@ -1,7 +1,5 @@
 """`make up`: an Airflow with its UI on this machine, on what `make demo` left."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """A step as a child process that may not start a JVM."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """How a step is started: its command line and its environment."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Mapping, Sequence

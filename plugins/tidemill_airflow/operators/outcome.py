@@ -1,7 +1,5 @@
 """Turns a step's report into the task's state in Airflow: success, skipped, retry or failed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

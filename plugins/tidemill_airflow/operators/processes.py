@@ -1,7 +1,5 @@
 """A step as a process of its own, which is killed with everything it started."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -4,8 +4,6 @@ A transform is anybody's code, and an Airflow worker's variables hold Airflow's 
 Fernet key, its tokens' secret, the metadata database's address, every connection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 

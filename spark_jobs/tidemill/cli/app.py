@@ -1,7 +1,5 @@
 """All commands, and what an error looks like."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`tidemill check`: everything that is wrong with specs, transforms, suites and DAGs."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`tidemill journal`: what goes out, in its order, and how an event is taken back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Any
 

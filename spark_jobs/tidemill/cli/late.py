@@ -1,7 +1,5 @@
 """`tidemill late`: rows that came after the watermark had passed them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Option

@@ -1,7 +1,5 @@
 """`tidemill plan`: what has changed since the live generation was born, before anything runs."""
 
-from __future__ import annotations
-
 from typer import Exit
 
 from tidemill.cli.screen import Json, PipelineName, Screen

@@ -1,7 +1,5 @@
 """`tidemill preview`: transform and suite on a sample."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

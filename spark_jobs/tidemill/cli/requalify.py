@@ -1,7 +1,5 @@
 """`tidemill requalify`: the published rows, judged again by today's suite."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Exit, Option

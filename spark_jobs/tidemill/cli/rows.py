@@ -1,7 +1,5 @@
 """`tidemill rows`: what consumers read."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Option

@@ -1,7 +1,5 @@
 """`tidemill run`: the four steps in order, in this process, of one pipeline or of several."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from traceback import format_exc
 from typing import Annotated, Any, get_args

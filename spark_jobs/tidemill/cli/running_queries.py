@@ -1,7 +1,5 @@
 """The queries that run: `tidemill stream --list`, `--status`, `--stop`, `--explain`."""
 
-from __future__ import annotations
-
 import time
 from datetime import datetime
 

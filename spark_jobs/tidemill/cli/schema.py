@@ -1,7 +1,5 @@
 """`tidemill schema`: the JSON Schema of specs, and the schema of a source from a sample."""
 
-from __future__ import annotations
-
 from typing import Annotated, get_args
 
 from typer import Argument, BadParameter, Context, Option, Typer

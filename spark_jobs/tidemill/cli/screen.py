@@ -1,7 +1,5 @@
 """Where output goes: people read lines and tables, programs read one JSON document."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`tidemill sql`: a query over what consumers read."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Argument, Option

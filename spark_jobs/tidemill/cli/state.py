@@ -1,7 +1,5 @@
 """`tidemill state`: what a pipeline keeps between its batches."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`tidemill status`: where pipelines stand."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`tidemill stream`: a pipeline's query until it is stopped, and the queries that run."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`tidemill where`: which batch a file came into or out of, and what became of it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Argument

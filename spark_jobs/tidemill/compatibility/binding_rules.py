@@ -3,8 +3,6 @@
 The generation's note and its record of sources know them without any fingerprint.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ Streaming Query". Allowed there means that the query goes on; whether rows of be
 mean the same is said here too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The hash of a transform's code, which comments and line breaks do not change."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Collection

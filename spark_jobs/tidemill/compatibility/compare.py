@@ -1,7 +1,5 @@
 """Compares a pipeline with its generation's creation, and says whether it may continue."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ compared with today's: by the same Spark and by the same rules, so that an upgra
 like a change of the pipeline.
 """
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from enum import Enum
 from typing import Any

@@ -4,8 +4,6 @@ Row by row after Spark's guide, "Recovery Semantics after Changes in a Streaming
 projections, filters and map-like operations; stateful operations in `state_changes`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 

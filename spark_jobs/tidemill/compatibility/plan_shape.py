@@ -4,8 +4,6 @@ Every expression is told by the columns of the inputs that it is made of, whatev
 between were called: two transforms that compute the same in other words have the same shape.
 """
 
-from __future__ import annotations
-
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.pipeline_class import PipelineClass
 

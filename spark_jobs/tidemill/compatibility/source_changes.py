@@ -4,8 +4,6 @@ Row by row after Spark's guide, "Changes in the parameters of input sources". Th
 of the spec's sources, of whatever kind.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether a pipeline's sources are still the ones that its generation read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.compatibility.binding_rules import returned, sentences, source_changes

@@ -4,8 +4,6 @@ Row by row after Spark's guide, "Recovery Semantics after Changes in a Streaming
 it what only this spec has: row rules, partitions, time zone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

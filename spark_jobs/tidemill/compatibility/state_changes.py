@@ -5,8 +5,6 @@ compares types by position, and no more (Spark 4.2): a group by another column o
 two sums in another order, go on without a word, and mix. So it is told here what they are made of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from tidemill.compatibility.change import Change, Judge

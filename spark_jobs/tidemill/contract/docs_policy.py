@@ -4,8 +4,6 @@ The pages quote rows. Whoever can put a row into a feed shall neither run a scri
 of whoever reads the page, nor have it call a server; the second also where an escape is missing.
 """
 
-from __future__ import annotations
-
 # By their whole addresses: on these servers everybody may put files.
 STYLE_SHEETS = (
     "https://cdn.jsdelivr.net/npm/@forevolve/bootstrap-dark@1.1.0/dist/css/bootstrap-prefers-dark.css",

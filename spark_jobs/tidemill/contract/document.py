@@ -1,7 +1,5 @@
 """The base of every document on disk: frozen data that says which format it is written in."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated, Any, Self
 

@@ -1,7 +1,5 @@
 """File modes: what Tidemill writes is for owner and group only."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where everything of one pipeline is under `TIDEMILL_ROOT`."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

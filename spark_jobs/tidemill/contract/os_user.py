@@ -1,7 +1,5 @@
 """The operating-system user of a process, recorded beside the name given with `--by`."""
 
-from __future__ import annotations
-
 import os
 import pwd
 

@@ -1,7 +1,5 @@
 """How a pipeline's rows depend on its batches: what a backfill needs to compute them again."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

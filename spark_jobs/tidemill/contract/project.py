@@ -4,8 +4,6 @@
 `dags/specs/`, `spark_jobs/transforms/`, `expectations/`. So a user's pipelines survive an upgrade.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The run report: the JSON document that a step leaves for Airflow and for people."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from datetime import datetime

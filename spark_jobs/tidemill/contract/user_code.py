@@ -1,7 +1,5 @@
 """A user's Python file, read again each time."""
 
-from __future__ import annotations
-
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType

@@ -10,8 +10,6 @@ Spark asks more of a source than it can check: it plans a batch, may die, and th
 reader, in another process, for the very same rows. No JVM is needed here.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """A data source under test, read as Spark reads it: each time by a fresh reader."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Keeps Tidemill's errors raised inside Spark callbacks, of which Spark passes on only the text."""
 
-from __future__ import annotations
-
 from tidemill.contract.errors import TidemillError
 
 _RAISED: dict[str, TidemillError] = {}

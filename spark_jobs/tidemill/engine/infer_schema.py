@@ -1,7 +1,5 @@
 """The schema that Spark infers from a sample, with notes on what to check before using it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

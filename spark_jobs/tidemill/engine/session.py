@@ -1,7 +1,5 @@
 """The Spark session of a step, with the settings that the promise rests on."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Spark's errors as Tidemill's: whether a retry can help, and what to do about them."""
 
-from __future__ import annotations
-
 import re
 
 from pyspark.errors import AnalysisException, PySparkException

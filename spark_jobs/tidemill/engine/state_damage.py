@@ -1,7 +1,5 @@
 """Damaged state, which Spark reports without naming a file; no retry can help."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

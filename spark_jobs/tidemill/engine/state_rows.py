@@ -1,7 +1,5 @@
 """The rows of a query's state, from Spark's state data source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Avro files: their schema, their number of rows, and their rejected rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

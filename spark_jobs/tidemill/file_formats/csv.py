@@ -1,7 +1,5 @@
 """CSV files: their header, and their rows as Spark wrote them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Reads the log of a Delta table without loading the table."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from pathlib import Path

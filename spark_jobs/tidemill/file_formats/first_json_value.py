@@ -3,8 +3,6 @@
 It is scanned and not parsed: of a value that is malformed or has no end Spark says so by itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate

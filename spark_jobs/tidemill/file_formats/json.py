@@ -1,7 +1,5 @@
 """JSON files: their first values, and their rows as Spark wrote them."""
 
-from __future__ import annotations
-
 import codecs
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files whose rows are lines of text, compressed or not: what CSV, JSON and text have in common."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import zlib

@@ -1,7 +1,5 @@
 """ORC files: their schema, their number of rows, and their rejected rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -5,8 +5,6 @@ maximum but sorts above all in Spark, and a wrong maximum lets data skipping dro
 matching rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The rows of one Parquet file in chunks, with the partition columns of its directory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

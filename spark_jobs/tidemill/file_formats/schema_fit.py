@@ -5,8 +5,6 @@ ORC a text as null where an int is asked for, 1.5 as 1 where it is an int: all w
 widens without loss passes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """All readers by the names of their formats: the only place where a name becomes a reader."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text files: one column, a row a line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The format and options with which a query wrote its files."""
 
-from __future__ import annotations
-
 from tidemill.contract.document import FrozenModel
 from tidemill.spec.formats.rules import FormatRules
 from tidemill.spec.formats.table import FORMATS, FileFormat

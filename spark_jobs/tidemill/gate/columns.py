@@ -1,7 +1,5 @@
 """The columns of the good table, from the JSON schema that Spark writes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

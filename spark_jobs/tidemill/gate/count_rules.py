@@ -1,7 +1,5 @@
 """Holds an increment that is empty or has too many rejected rows, whatever its suite says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.contract.pipeline_class import PipelineClass

@@ -8,8 +8,6 @@ the entity of the character that it stands for. The results on disk stay as they
 Only `data_docs` imports this module, because importing Great Expectations costs seconds.
 """
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

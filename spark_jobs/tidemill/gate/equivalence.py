@@ -3,8 +3,6 @@
 `tests/gate/test_equivalence.py` proves each line. What is not named here is judged on Spark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

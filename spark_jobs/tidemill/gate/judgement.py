@@ -1,7 +1,5 @@
 """A judgement as plain, frozen data for the ledger, the run report and people."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The expectations that Great Expectations ships, read from its files without importing it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

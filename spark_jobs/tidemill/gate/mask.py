@@ -1,7 +1,5 @@
 """Columns whose values are hidden in samples, results and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

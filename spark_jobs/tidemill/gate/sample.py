@@ -1,7 +1,5 @@
 """The files that are judged, listed one by one, never a directory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Importing Great Expectations costs seconds, so `check`, the choice of the engine
 hash work on the JSON alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ zone. pandas refuses to compare a timestamp with a date; Spark takes a time with
 of the driver's machine. Here a time without zone is always one of the spec's time zone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from typing import Any

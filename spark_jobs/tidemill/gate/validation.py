@@ -3,8 +3,6 @@
 Only `judge()` imports this module, because importing Great Expectations costs seconds.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 An unfinished build never becomes live. Its files stay until its run is retried.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Sequence

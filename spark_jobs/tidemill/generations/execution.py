@@ -5,8 +5,6 @@ a ClassCastException on named offsets, a query by batches with a NullPointerExce
 which have no watermark (Spark 4.2). So a generation stays as it was born.
 """
 
-from __future__ import annotations
-
 from tidemill.contract.errors import Refused
 from tidemill.generations.verify import Generation
 

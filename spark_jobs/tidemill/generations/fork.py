@@ -4,8 +4,6 @@ Its first batches are the other's: their documents are linked, their files stay 
 rest is read again.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Iterator

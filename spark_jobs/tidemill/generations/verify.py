@@ -4,8 +4,6 @@ Each mismatch here is a way in which Spark succeeds and rows are gone (failure-m
 All of it is read from files; no JVM.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

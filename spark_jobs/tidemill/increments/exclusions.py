@@ -4,8 +4,6 @@ Every backfill, redo and rebuild leaves it out. It is known by input, not by bat
 out of generations that read the same input again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """An increment: a sealed set of batches with its verdicts and a person's decision."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -6,8 +6,6 @@ per judgement, `release.json` or `rejection.json` where a person decided, and in
 `complete` the net payload that `sealed.json` names.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 

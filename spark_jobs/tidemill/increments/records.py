@@ -1,7 +1,5 @@
 """The documents of an increment: what was sealed, its verdict and the decisions on it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime

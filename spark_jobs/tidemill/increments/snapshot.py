@@ -1,7 +1,5 @@
 """A pipeline's journal, takeovers and increments, read once and handed down."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout

@@ -1,7 +1,5 @@
 """The state of each increment: judged, held, released, published or waiting."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Literal
 

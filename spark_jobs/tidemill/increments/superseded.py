@@ -1,7 +1,5 @@
 """Which increments are superseded: another one holds their batches, or a fork runs them again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.increments.records import Sealed

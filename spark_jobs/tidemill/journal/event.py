@@ -1,7 +1,5 @@
 """An event of the journal, and the marks that a target applied it or that it was withdrawn."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

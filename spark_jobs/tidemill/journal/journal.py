@@ -9,8 +9,6 @@ need no spec, and a head target that is named later does not unpublish what was 
 withdrawn event: its number stays taken, and its increment can be put again under another.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from itertools import count

@@ -1,7 +1,5 @@
 """Lists of published files: what readers of plain files see, event by event."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A requested recomputation: the batches it covers and what it replaces."""
 
-from __future__ import annotations
-
 from pydantic import AliasChoices, Field
 
 from tidemill.contract.document import FrozenModel

@@ -4,8 +4,6 @@
 moment in which its event stands in the journal, so that both change at once.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 

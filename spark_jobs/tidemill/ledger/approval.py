@@ -4,8 +4,6 @@ It is in the run's folder and not in Airflow's XCom, because whoever may mark a 
 successful or write an XCom must not be able to approve in another's name.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pydantic import AwareDatetime

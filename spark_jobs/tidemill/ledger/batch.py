@@ -1,7 +1,5 @@
 """The records of a committed batch and of the query start that produced it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -4,8 +4,6 @@ A flush is written down under the number of the batch that carries it out, befor
 planned. A recomputation that goes through the same batches repeats it at the same place.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 

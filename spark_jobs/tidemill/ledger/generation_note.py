@@ -4,8 +4,6 @@ Without it Spark loses rows in silence: a new checkpoint on an old sink director
 that the sink's log already names (failure-modes rows 3 to 7).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from datetime import datetime

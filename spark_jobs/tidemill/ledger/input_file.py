@@ -1,7 +1,5 @@
 """A file that a batch read, with what identifies it later."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from datetime import datetime

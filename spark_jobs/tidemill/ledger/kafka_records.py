@@ -1,7 +1,5 @@
 """Which Kafka records the batches of a generation read, by its ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 

@@ -5,8 +5,6 @@ aggregation, and forgets. Here every row is counted, and kept: beside each batch
 state is how many there were, and where there were any, they themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

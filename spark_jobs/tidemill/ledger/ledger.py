@@ -5,8 +5,6 @@ the file source's number is not the batch id. So each batch is written down once
 after it was committed and before the next query starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

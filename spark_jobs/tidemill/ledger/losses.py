@@ -4,8 +4,6 @@ The word covers exactly the ranges that were shown. It is kept for ever, and so 
 passed over them; anything else that is gone is refused as before (failure-modes row 26).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path

@@ -5,8 +5,6 @@ directory, and `batch=<n>/_manifest.json`, put if absent, says which attempt cou
 it has. An attempt that no manifest names is never read, whoever left it.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Container, Mapping
 from dataclasses import dataclass

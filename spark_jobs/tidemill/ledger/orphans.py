@@ -3,8 +3,6 @@
 A driver or an executor that died leaves them, a task that ran twice, or a person who wrote there.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A file that a batch wrote, and the rows in it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

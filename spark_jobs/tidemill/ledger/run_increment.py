@@ -1,7 +1,5 @@
 """The increment that a run sealed, so that clearing its gate judges the same one again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tidemill.contract.document import Document

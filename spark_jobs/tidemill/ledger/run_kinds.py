@@ -4,8 +4,6 @@ A person's request becomes a recomputation, the build of a new generation, or bo
 event of the journal, which says what the targets do.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -4,8 +4,6 @@ Airflow makes a scheduled run a backfill when it is reprocessed, and its paramet
 again; a run that has an increment still finishes what it began.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 from typing import get_args

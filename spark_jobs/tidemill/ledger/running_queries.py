@@ -6,8 +6,6 @@ document, which a killed process leaves behind. It only informs: one that a powe
 over, and the next run takes it away.
 """
 
-from __future__ import annotations
-
 import os
 from datetime import datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads what a generation's sink holds, whatever kind of sink it is."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 from pathlib import Path
 

@@ -5,8 +5,6 @@ row that did not parse and does now is in no partition of the table's rejected r
 time is read otherwise leaves its partition.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from tidemill.spec.event_time import EventTime

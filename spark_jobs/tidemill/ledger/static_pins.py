@@ -5,8 +5,6 @@ committed has to read the same again, whatever has become of the original. So a 
 pins, once for each content, into the pipeline's own folder, and reads nothing but the copy.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The payload of mode `append`: the sink's own files, as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """The audit before publishing: rows sealed, rows on disk and rows made visible must agree."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

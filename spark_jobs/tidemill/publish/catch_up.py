@@ -4,8 +4,6 @@ A target that fails waits where it is, and the next run goes on there; the other
 it. Only the head target, the first, blocks: no other target gets ahead of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.contract.errors import TidemillError, TransientError

@@ -5,8 +5,6 @@ in UTC, a decimal keeps its digits, bytes are base64, NaN and infinity are text.
 so that a reader can tell it from a column that is not there.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime

@@ -4,8 +4,6 @@ A writer of an older epoch is refused there. A lease folder that was lost, or re
 backup, gives out old epochs again: then every writer is refused, though there is no newer one.
 """
 
-from __future__ import annotations
-
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import Layout

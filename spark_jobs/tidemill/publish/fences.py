@@ -1,7 +1,5 @@
 """All fences of a pipeline, which refuse writers of older epochs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

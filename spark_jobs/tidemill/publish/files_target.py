@@ -5,8 +5,6 @@ takes the place of; the files of all lists without those are what consumers read
 Files beside them in the sink may be held, rejected or left by a driver that died.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ as in directories' names, where no columns mean all rows; null where they only c
 A swap that leaves its partitions empty sends no record.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ row of each key counts, or only the last batch. That is made once, when the incr
 judged and published as it is.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An event on its way out: its files, audited once for all targets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path

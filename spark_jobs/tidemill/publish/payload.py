@@ -1,7 +1,5 @@
 """The payload of an event: exact files, their columns, and how they change a target."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A target written by the user: a class in the project or in an installed package."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from pathlib import Path

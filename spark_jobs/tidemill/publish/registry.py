@@ -1,7 +1,5 @@
 """Opens the targets of a spec; each connects only when it has something to apply."""
 
-from __future__ import annotations
-
 from tidemill.contract.log import Log
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.files_target import FilesTarget

@@ -8,8 +8,6 @@ A writer that was paused after this check may still add its event. So the check 
 target applies an event, and an event that came too late is withdrawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checks, before anything is computed, that every target can replace rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pyarrow as pa

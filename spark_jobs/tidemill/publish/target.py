@@ -21,8 +21,6 @@ has seen is fenced out (`LeaseLost`). One that cannot says so in its docstring a
 what they need to drop repeats.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from tidemill.contract.errors import Refused, TransientError

@@ -6,8 +6,6 @@ far it is: a Delta table by the newest entry of its log, the files target by its
 by its head row. Kafka and targets of one's own tell nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

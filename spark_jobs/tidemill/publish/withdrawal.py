@@ -4,8 +4,6 @@ No target may apply an event that came too late, and all later events would wait
 publish withdraws it. A person withdraws any other event (`tidemill journal withdraw`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.increments.snapshot import Snapshot

@@ -3,8 +3,6 @@
 Read from files only, so that the command line and Airflow's pages say the same without a JVM.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The kinds of sources that can be asked without a JVM: the only table of them below Spark."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """An open source: the questions about what it holds that every kind answers without a JVM."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar

@@ -1,7 +1,5 @@
 """Probes each source of a pipeline for new input, and reports on what was read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The result of probing a source for new input, without a JVM."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime

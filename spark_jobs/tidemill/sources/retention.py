@@ -3,8 +3,6 @@
 By files and by offsets, never by batches: another generation cuts its batches elsewhere.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """Spark's checkpoint of one query, read without a JVM: its id, planned and committed batches."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

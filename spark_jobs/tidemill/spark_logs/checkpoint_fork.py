@@ -4,8 +4,6 @@ Each log is cut by its own count: offsets and commits by the batch, the files th
 taken in by the source's offset, state by its version, which is the number of batches behind it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 Version 2 adds ids of state files, version 3 the sink's name; neither changes what is read here.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ Which entries make up the whole log, and which of those are missing, as in Spark
 a hole in its sink's log until the next compaction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd

@@ -1,7 +1,5 @@
 """The offsets from which a Kafka source's first batch reads, in a file that Spark reads too."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

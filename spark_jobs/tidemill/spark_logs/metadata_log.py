@@ -5,8 +5,6 @@
 power cut can leave an entry empty; Spark notices only those that it happens to read.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ formatVersion`) by number or name. A continuous query writes version 1 without w
 settings, as it has none.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Ranges of a topic's offsets, and comparisons of two positions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from tidemill.contract.document import FrozenModel

@@ -4,8 +4,6 @@ Spark escapes twice. A partition value becomes a directory name with `%` escapes
 `k=a%3Ab`), and a log records the path as a URI, which escapes that name again (`k=a%253Ab`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote

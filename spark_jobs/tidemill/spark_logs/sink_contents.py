@@ -1,7 +1,5 @@
 """The batches in a sink directory, whatever kind of sink wrote them."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 from pathlib import Path
 from typing import Protocol

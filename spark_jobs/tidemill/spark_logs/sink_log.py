@@ -4,8 +4,6 @@ Every batch has an entry, also one that wrote no file. A compaction batch has no
 its files stand in its `.compact`, after those of all batches before it and without batch ids.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass

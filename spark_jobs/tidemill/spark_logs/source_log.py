@@ -5,8 +5,6 @@ and up to its own; a batch without data repeats its predecessor's, and after a c
 take several.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

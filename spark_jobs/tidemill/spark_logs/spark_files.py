@@ -1,7 +1,5 @@
 """Spark's own files that committed batches depend on, beside their data."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ Hadoop's local file system writes `.<name>.crc` beside each file: the bytes per 
 CRC-32 of each such chunk. Spark checks them as it reads, and mostly says nothing of the file.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

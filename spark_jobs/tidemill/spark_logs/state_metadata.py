@@ -4,8 +4,6 @@ Spark writes it beside the state itself, once (version 1), or again where the va
 `transformWithState` change (version 2, a file for each such batch).
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

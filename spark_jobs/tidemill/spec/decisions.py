@@ -1,7 +1,5 @@
 """The people who may decide about an increment in Airflow."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import StringConstraints

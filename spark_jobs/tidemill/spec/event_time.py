@@ -1,7 +1,5 @@
 """When a row happened, and how late it may come."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from tidemill.contract.syntax.quantities import Duration

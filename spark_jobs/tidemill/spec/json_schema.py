@@ -3,8 +3,6 @@
 `python -m tidemill.spec.json_schema` writes `dags/specs/spec.schema.json`; a test keeps it equal.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Every complaint names the file, the line and the field, and says what to write instead.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The base of a spec's parts: frozen models without unknown keys, and checked names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath

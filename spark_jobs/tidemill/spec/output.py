@@ -1,7 +1,5 @@
 """What a query writes, and in which of Spark's output modes."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Self
 

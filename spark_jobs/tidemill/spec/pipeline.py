@@ -1,7 +1,5 @@
 """A pipeline as a step uses it: its spec, its three files, and its folder under the root."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

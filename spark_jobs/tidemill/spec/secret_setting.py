@@ -1,7 +1,5 @@
 """Refuses secrets in a spec: many people read the file, and settings are logged."""
 
-from __future__ import annotations
-
 import re
 
 SECRET = re.compile(r"passw|secret|token|api_?key|credential", re.IGNORECASE)

@@ -1,7 +1,5 @@
 """Small settings of a pipeline: trigger, budget, state, backfill, metrics and listeners."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Self
 

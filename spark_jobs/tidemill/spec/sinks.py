@@ -4,8 +4,6 @@ A rejected row reaches none of them, for there is no table beside which it could
 out, and counted by its reason in the ledger and in the run report.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator

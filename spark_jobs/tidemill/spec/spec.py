@@ -5,8 +5,6 @@ partition expressions and row rules live here and not in the transform, so that 
 never move a row to another interval.
 """
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from typing import Annotated, Any, Literal, Self, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError

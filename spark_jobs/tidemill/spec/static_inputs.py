@@ -1,7 +1,5 @@
 """Static inputs: tables that a stream is joined with, the same for the whole of a batch."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import (

@@ -1,7 +1,5 @@
 """Where a pipeline's passed increments become visible: the targets under `publish:`."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated, Literal, Self
 

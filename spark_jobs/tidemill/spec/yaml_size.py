@@ -4,8 +4,6 @@ A few hundred bytes of aliases that name lists of aliases spell out to more than
 and a spec is read by every process that parses DAG files.
 """
 
-from __future__ import annotations
-
 import yaml
 
 # The longest spec anybody wrote has some hundred nodes.

@@ -1,7 +1,5 @@
 """Decide: carries out a person's decision about a held increment, before anything else runs."""
 
-from __future__ import annotations
-
 from tidemill.contract.report import Outcome
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request

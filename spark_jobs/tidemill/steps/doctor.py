@@ -9,8 +9,6 @@ read it (`storage.root_identity`), the tables and lists (`publish.target_heads`)
 overdue (`steps.parts.overdue`).
 """
 
-from __future__ import annotations
-
 import os
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Gate: seals what was committed since the last increment, and judges exactly that."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Ingest: the only step that always needs Spark."""
 
-from __future__ import annotations
-
 from tidemill.contract.report import Outcome
 from tidemill.ledger.run_request import read_request
 from tidemill.steps.decisions.backfill import backfill

@@ -1,7 +1,5 @@
 """Publish: makes passed increments visible, strictly in order, each once."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ who holds it. For a pipeline that publishes it only ingests: gate and publish ju
 increment under the same lease, and what a stream committed is for the next run to seal.
 """
 
-from __future__ import annotations
-
 from tidemill.contract.errors import UsageError
 from tidemill.engine.run.options import RunOptions
 from tidemill.spec.pipeline import Pipeline

@@ -4,8 +4,6 @@ The operating system says a number and perhaps a path; a person needs the folder
 and what to do. Python, Arrow, delta-rs and the JVM each say it in a way of their own.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -4,8 +4,6 @@ Ledger, increments, journal, notes and leases are made of these. Nothing is ever
 another, so a writer that was paused and woke too late cannot undo what came after it.
 """
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ has written under. Each of them gets a file of its own, created exclusively as e
 then, and a writer that wakes among them finds its successor as it always does.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -4,8 +4,6 @@ A beat costs two system calls, however many epochs there were: the time of `<epo
 and `<epoch + 1>.json`, which only a successor writes, is looked for.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -6,8 +6,6 @@ for the time limit on the *observer's* own clock. A pause defeats any check made
 writes are fenced where they happen: every Delta commit carries the epoch and refuses an older one.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """The identity of a process, so that a reused pid is never mistaken for it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

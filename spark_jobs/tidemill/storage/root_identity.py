@@ -7,8 +7,6 @@ something outside of it knows that: the file `.<name of the root>.tidemill.json`
 lost folder is not taken for a new pipeline.
 """
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Spark, Hadoop and delta-rs sync nothing. Our own documents are synced, so that w
 vouches for has to be on the disk before it: else the ledger knows rows that no file holds.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The lock of the jars that Spark itself does not ship: which, in which sets, with which hashes."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tempfile

@@ -4,8 +4,6 @@
 Standard library only: `make jars` asks it before any step has run.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

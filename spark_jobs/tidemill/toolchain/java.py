@@ -3,8 +3,6 @@
 Standard library only: `make setup` asks it before any step has run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

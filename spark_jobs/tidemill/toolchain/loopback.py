@@ -1,7 +1,5 @@
 """Where a driver listens: a local driver on the loopback interface only."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 LOOPBACK = "127.0.0.1"

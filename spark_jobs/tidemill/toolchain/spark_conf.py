@@ -4,8 +4,6 @@ Both the Airflow operator (on the command line of spark-submit) and the session 
 `spark.conf` may add to them and may not change them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

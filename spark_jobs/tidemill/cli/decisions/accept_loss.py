@@ -1,7 +1,5 @@
 """`tidemill accept-loss`: a person lets expired records of Kafka be passed over."""
 
-from __future__ import annotations
-
 from typer import confirm
 
 from tidemill.cli.decisions.options import By, PipelineReason, Yes, decider

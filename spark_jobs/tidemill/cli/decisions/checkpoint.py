@@ -1,7 +1,5 @@
 """`tidemill checkpoint`: Spark's own logs of a pipeline, after a power cut."""
 
-from __future__ import annotations
-
 from typer import Typer, confirm
 
 from tidemill.cli.decisions.options import Yes

@@ -1,7 +1,5 @@
 """`tidemill flush`: close windows, joins and timers up to an event time, though rows may come."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo

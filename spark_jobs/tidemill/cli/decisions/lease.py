@@ -1,7 +1,5 @@
 """`tidemill lease`: who writes to a pipeline, and a lease that was lost or set back."""
 
-from __future__ import annotations
-
 from typer import Typer, confirm
 
 from tidemill.cli.decisions.options import Yes

@@ -1,7 +1,5 @@
 """Options of the commands by which a person decides."""
 
-from __future__ import annotations
-
 from getpass import getuser
 from typing import Annotated
 

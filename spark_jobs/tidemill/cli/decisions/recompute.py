@@ -1,7 +1,5 @@
 """What a person asks for: backfill, redo, reject, reinstate, rebuild; each a run of four steps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`tidemill release`: a person lets a held increment out."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Exit, Option

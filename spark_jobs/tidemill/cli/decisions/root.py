@@ -1,7 +1,5 @@
 """`tidemill init` and `tidemill forget`: what starts over, because a person says so."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Option, confirm

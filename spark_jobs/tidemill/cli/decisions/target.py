@@ -1,7 +1,5 @@
 """`tidemill target repair`: a target that lost what it had gets it again."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Argument, Typer, confirm

@@ -1,7 +1,5 @@
 """`tidemill upgrade`: documents that an older version wrote, in today's format."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Annotated
 

@@ -4,8 +4,6 @@ Airflow's own variable is used (`AIRFLOW_CONN_<ID>`, as a URI or as JSON), so th
 a shell and a task of a DAG find the same connection in the same place.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Mapping

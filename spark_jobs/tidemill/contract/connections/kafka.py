@@ -5,8 +5,6 @@ own hooks and triggers hand them to confluent-kafka unchanged. Spark uses the Ja
 names some of them otherwise. One connection serves both, and its secrets stay in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path

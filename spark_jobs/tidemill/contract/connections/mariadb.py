@@ -1,7 +1,5 @@
 """A MariaDB or MySQL connection of Airflow's, as PyMySQL takes it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tidemill.contract.connections.airflow import Connection

@@ -1,7 +1,5 @@
 """A PostgreSQL connection of Airflow's, as libpq and psycopg take it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tidemill.contract.connections.airflow import Connection

@@ -4,8 +4,6 @@ Only Spark can say for certain what an expression names; before it starts, a wor
 column's name and no column's name is worth a question.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches

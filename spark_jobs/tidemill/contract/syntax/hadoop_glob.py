@@ -4,8 +4,6 @@ Python knows no alternatives (`{csv,txt}`), no backslash and another negation. A
 reads and we do not see would be a run that is skipped for ever.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path

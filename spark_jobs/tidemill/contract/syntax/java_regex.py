@@ -5,8 +5,6 @@ differ: `\\d`, `\\w` and `\\s` are ASCII in Java, and `.` and `$` know more line
 See java.util.regex.Pattern and Python's `re`.
 """
 
-from __future__ import annotations
-
 import re
 
 _TERMINATORS = r"\n\r\u0085\u2028\u2029"

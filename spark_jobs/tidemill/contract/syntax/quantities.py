@@ -1,7 +1,5 @@
 """Durations and byte sizes as people write them in a spec: `6h`, `1 day`, `256 MiB`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from datetime import timedelta

@@ -3,8 +3,6 @@
 Texts and comments end where Spark's own grammar ends them, so that no name can hide behind one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

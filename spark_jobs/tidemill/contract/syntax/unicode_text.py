@@ -4,8 +4,6 @@ A byte of a file's name or of a command's argument that is not UTF-8 reaches Pyt
 character (a lone surrogate). Written into a document, it makes the document unreadable.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping
 from io import TextIOWrapper

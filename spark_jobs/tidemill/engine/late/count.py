@@ -6,8 +6,6 @@ Where the query has one watermark, and Spark's report on the batch says that its
 is after it, nothing was late, and nothing is read.
 """
 
-from __future__ import annotations
-
 import math
 import shutil
 import uuid

@@ -14,8 +14,6 @@ by tests:
 What one operator gives to the next is never late there: Spark delays the next one's watermark so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

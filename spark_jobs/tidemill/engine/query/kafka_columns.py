@@ -1,7 +1,5 @@
 """The columns that Spark's Kafka sink takes from a transform."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pyspark.sql import DataFrame

@@ -5,8 +5,6 @@ with every batch and replaces nothing; one of the groups left out lets a group r
 would make the table another than the batch query's, without an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """The metrics under `observe`: aggregates over the transform's result, one value per batch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException

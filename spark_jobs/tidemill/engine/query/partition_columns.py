@@ -10,8 +10,6 @@ the two hours of the end of summer time become one directory. A decimal between 
 `0.-1` by deltalake 1.6.6, which then fails.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The class of a pipeline, read from the analysed plan of its transform."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A planned query: the rows of the sink, and what is known of them before it runs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame

@@ -6,8 +6,6 @@ relation. Put under a common table expression it stands there once: one entry in
 look at what is new, and the optimiser still gives each pass the columns that it asks for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ current time, or any rows of many up to a limit have no such equal. Nor have tim
 time: in scheduled runs they are all due at the next run, whatever they were set to.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ It goes into its own partition of the same sink, with the reason, the file, the 
 partition it would have had.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import reduce
 

@@ -10,8 +10,6 @@ This works on Catalyst's analysed plan, the only place where an arbitrary DataFr
 looked into; a test holds both ways against each other.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pyspark.sql import DataFrame

@@ -4,8 +4,6 @@ The views are made in a copy of the session that nothing else uses, so that no o
 process meets them, and the SELECT meets no view or table but its own inputs.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The user's transform: a pure function from DataFrame to DataFrame, found by file."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path

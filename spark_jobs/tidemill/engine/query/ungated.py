@@ -5,8 +5,6 @@ to the sink, at least once. Rejected ones are left out and counted by their reas
 over the source; a continuous query cannot count, and ends with an error at the first of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame

@@ -5,8 +5,6 @@ Data and Watermarking"). A batch job computes all windows; windows that the stre
 yet may still change and are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

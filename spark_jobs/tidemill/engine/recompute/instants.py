@@ -4,8 +4,6 @@ Expressions are asked minute by minute for the interval and the days around it, 
 of an hour beyond: whole months and years end there too, whatever the time zone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple

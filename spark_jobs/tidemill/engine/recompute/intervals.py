@@ -4,8 +4,6 @@ Partitions are told by value, in the spec's time zone: days have 23 or 25 hours 
 an hourly interval on daily partitions becomes the day.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo

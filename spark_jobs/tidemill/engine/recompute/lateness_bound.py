@@ -1,7 +1,5 @@
 """Selects the inputs that may hold rows of given event times, by arrival and lateness."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta

@@ -5,8 +5,6 @@ into another partition would be lost, one that comes from another would be there
 did not parse would stand among the rejected rows too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 

@@ -1,7 +1,5 @@
 """Filters rows by whole partitions, as the sink gets them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import reduce
 

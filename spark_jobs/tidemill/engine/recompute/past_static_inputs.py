@@ -1,7 +1,5 @@
 """The static inputs of past batches, as they were pinned then."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace

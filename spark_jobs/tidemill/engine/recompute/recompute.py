@@ -5,8 +5,6 @@ their own, whose name is unknown until its one batch is in its ledger: a driver 
 leaves files that no reader, gate or publish step ever meets.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass

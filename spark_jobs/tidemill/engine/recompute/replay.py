@@ -11,8 +11,6 @@ ledger's. Otherwise they are what the rows make of them, up to the last batch, w
 least live's: of what live takes for final nothing is missing then.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

@@ -5,8 +5,6 @@ none. A file source that takes one file at a time from each folder then makes ba
 made batch n of; one without rows moves watermarks and state on as an empty batch did.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

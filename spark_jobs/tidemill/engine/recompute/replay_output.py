@@ -1,7 +1,5 @@
 """Collects a replay's output batch by batch, and leaves it in a scratch generation's sink."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ watermarks. It forgets them at the next start, and a policy `min` then waits for
 So a replay starts where live started, wherever that makes a difference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Resolves the partitions of a request: of an interval, by name, or of rejected rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """A scratch generation for recomputed rows: files, and one batch record that names them."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Chooses how rows are recomputed: a batch job, a replay of the stream, or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.contract.errors import Refused

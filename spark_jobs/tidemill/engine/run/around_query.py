@@ -1,7 +1,5 @@
 """What the sources of a pipeline need before and after its query."""
 
-from __future__ import annotations
-
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import TidemillError

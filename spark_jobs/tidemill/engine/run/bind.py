@@ -1,7 +1,5 @@
 """Records what must be known before a query starts: the generation's note, and the start."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import uuid

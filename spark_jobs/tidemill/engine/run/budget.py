@@ -1,7 +1,5 @@
 """The budget of a run, checked after each batch."""
 
-from __future__ import annotations
-
 import time
 from threading import Event
 

@@ -1,7 +1,5 @@
 """Cores for a continuous or real-time query: one for each partition of its source, all at once."""
 
-from __future__ import annotations
-
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import UsageError

@@ -5,8 +5,6 @@ the watermark. Within a run it adds that batch by itself (not with the trigger `
 was stopped before); at a start it plans none unless something new is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.generations.verify import open_generation

@@ -7,8 +7,6 @@ moved watermark asks for. It is done while no batch can be planned. With the tri
 the query then ends by itself; with another it is stopped once it is idle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from threading import Event, Thread
 from typing import Self

@@ -1,7 +1,5 @@
 """Ingest: one start of a pipeline's query, in the order in which it happens."""
 
-from __future__ import annotations
-
 from pyspark.sql import SparkSession
 
 from tidemill.engine.query.ungated import starts_over

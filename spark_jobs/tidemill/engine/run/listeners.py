@@ -1,7 +1,5 @@
 """A user's streaming query listeners, registered while one query runs."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Run options that are not part of the spec."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ runs that one batch (trigger `once`), state and watermark included, and every la
 `failOnDataLoss: true` again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The progress of a running query: its reports, and one log line per batch."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a run records around its query: before it starts, where it fails, and at its end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Records a running query, so that other processes can list, watch or stop it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any, Self

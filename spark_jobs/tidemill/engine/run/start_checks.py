@@ -1,7 +1,5 @@
 """What is refused before a query starts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Figures on a query's state, as Spark reported them last."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

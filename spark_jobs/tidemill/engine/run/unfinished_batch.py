@@ -1,7 +1,5 @@
 """A batch that was planned and not committed runs with the static inputs it was planned with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Compares today's plan with that of the generation's creation, both analysed by one Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

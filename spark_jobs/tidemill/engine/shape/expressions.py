@@ -3,8 +3,6 @@
 Names in between, ids and how Spark has split a transform into nodes make no difference to it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ A pickled function differs with every line above it. So its bytecode is taken, w
 the functions and the classes that it uses, but for those of libraries.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import sysconfig

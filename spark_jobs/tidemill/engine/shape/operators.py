@@ -1,7 +1,5 @@
 """The shape of one operator with state, as Spark has planned it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import groupby

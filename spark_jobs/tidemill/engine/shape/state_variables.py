@@ -4,8 +4,6 @@ The plan holds the processor as a pickled function and nothing of its variables;
 when the query starts, as is done here.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from pyspark.sql.streaming import StatefulProcessorHandle

@@ -4,8 +4,6 @@ The transform is given bare inputs: the columns of its sources and static inputs
 nothing of the engine's own plan gets into the shape, and nothing is read.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Spark calls `foreachBatch` at least once per batch. Each call writes to a direct
 whoever first puts the manifest has written the batch; every later call finds it and writes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Converts rows to what the file sink's format can hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame

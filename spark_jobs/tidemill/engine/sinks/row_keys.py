@@ -1,7 +1,5 @@
 """Checks that a batch's rows can replace others: each has a key, none twice, not too many."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pyspark.sql.pandas.types import to_arrow_schema

@@ -3,8 +3,6 @@
 They stand in the transform's file, beside `transform`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast

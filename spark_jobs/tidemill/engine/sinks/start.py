@@ -1,7 +1,5 @@
 """The sink: where a planned query's rows go, and when it takes its batches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery

@@ -1,7 +1,5 @@
 """Sinks that Spark writes to by itself: the writer of each kind."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The columns of a source: those of the spec's schema, and the two that the engine adds."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from pyspark.sql.types import StructType

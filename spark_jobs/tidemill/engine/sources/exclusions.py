@@ -4,8 +4,6 @@ A query that reads its sources again meets what a person excluded again. Spark l
 like any other input; its rows go no further.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_

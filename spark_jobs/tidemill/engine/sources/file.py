@@ -1,7 +1,5 @@
 """A file source: the rows of files as they arrive, or of given files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

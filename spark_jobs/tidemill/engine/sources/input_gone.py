@@ -1,7 +1,5 @@
 """The error that says which input cannot be read again as it was."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.contract.errors import Refused

@@ -5,8 +5,6 @@ which is then done once for the filter and once for the columns (Spark 4.2); not
 a generator's output.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence

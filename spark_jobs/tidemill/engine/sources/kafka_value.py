@@ -5,8 +5,6 @@ Spark's functions stop where the first JSON object or the first line ends and dr
 like more is parsed once more, as a list.
 """
 
-from __future__ import annotations
-
 import json
 
 from pyspark.sql import Column

@@ -1,7 +1,5 @@
 """The kinds of sources that Spark reads: the only table of them in the engine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession

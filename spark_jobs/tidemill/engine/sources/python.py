@@ -4,8 +4,6 @@ A class in the project's `spark_jobs/data_sources/<module>.py` goes to the execu
 that a further kind of source is one file; a class of an installed package goes by its name.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads the input of a committed batch again, as a batch."""
 
-from __future__ import annotations
-
 from pyspark.sql import DataFrame, SparkSession
 
 from tidemill.engine.sources.kinds import spark_source

@@ -1,7 +1,5 @@
 """A source in Spark: the questions that every kind answers with DataFrames."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Static inputs from a database: the rows of one query, copied as Parquet."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager

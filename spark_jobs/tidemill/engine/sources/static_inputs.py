@@ -1,7 +1,5 @@
 """Static inputs: pinned before a query starts, and read as they were pinned."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path

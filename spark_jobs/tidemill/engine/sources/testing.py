@@ -1,7 +1,5 @@
 """Sources for testing: rows that Spark generates, and lines from a socket."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame

@@ -3,8 +3,6 @@
 Relies on `SparkSession.setActiveSession`, for which PySpark has no method.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pyspark.sql import SparkSession

@@ -5,8 +5,6 @@ next one (`constructNextBatch`) under `awaitProgressLock`, and reads from its `u
 `processAllAvailable` waits in the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

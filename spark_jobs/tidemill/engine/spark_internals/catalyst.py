@@ -3,8 +3,6 @@
 Relies on the constructors of a few logical plans and expressions, and on `Dataset.ofRows`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 Relies on `classic.SparkSession.internalCreateDataFrame` and `parseDataType`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 Relies on Hadoop's `Path.toUri`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

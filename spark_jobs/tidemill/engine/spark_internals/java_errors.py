@@ -3,8 +3,6 @@
 Relies on `convert_exception`, and on `_desc` and `_cause` of what it gives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 

@@ -3,8 +3,6 @@
 Relies on `Dataset.queryExecution`, `SessionState.optimizer` and `sqlParser`, and on `TreeNode`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

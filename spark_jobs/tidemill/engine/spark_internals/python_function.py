@@ -3,8 +3,6 @@
 Relies on `PythonUDF`, its tree pattern, and `PythonFunction.command`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

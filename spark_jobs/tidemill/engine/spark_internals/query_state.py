@@ -3,8 +3,6 @@
 Relies on the JVM's `StreamingQuery`, and on `StreamExecution` behind it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

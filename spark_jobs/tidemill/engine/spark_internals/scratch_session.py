@@ -4,8 +4,6 @@ Relies on `cloneSession`, `SessionCatalog.clearTempTables`, the function registr
 plans that the parser makes of a statement.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

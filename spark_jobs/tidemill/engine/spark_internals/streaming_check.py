@@ -3,8 +3,6 @@
 Relies on `UnsupportedOperationChecker.checkForStreaming`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pyspark.sql import DataFrame

@@ -1,7 +1,5 @@
 """Repairs `offsets/`, `commits/` and `metadata` from the ledger and the note."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

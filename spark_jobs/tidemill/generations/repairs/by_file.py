@@ -1,7 +1,5 @@
 """Repairs the compacted logs of files: those of file sources and of the sink."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Plans the repairs after which a generation's logs agree again."""
 
-from __future__ import annotations
-
 from tidemill.contract.errors import Refused
 from tidemill.generations.repairs.by_batch import KnownBatches
 from tidemill.generations.repairs.by_file import file_repairs

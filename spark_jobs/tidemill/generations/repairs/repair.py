@@ -1,7 +1,5 @@
 """A repair: one file of a Spark log that is rewritten or removed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ Spark runs these batches again: by the same plan where that is whole, else by a 
 it lists again the input files that no plan names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

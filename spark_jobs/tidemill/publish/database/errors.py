@@ -1,7 +1,5 @@
 """Database errors as Tidemill's, without passwords and without values of rows."""
 
-from __future__ import annotations
-
 from tidemill.contract.errors import Refused, TransientError, UsageError
 from tidemill.publish.target import TargetUnreachable
 

@@ -1,7 +1,5 @@
 """The rows of an event for a database table, with keys, generation and batch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

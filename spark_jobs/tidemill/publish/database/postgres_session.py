@@ -1,7 +1,5 @@
 """A connection to PostgreSQL: rows come by COPY."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """PostgreSQL as a target: rows in one transaction with the head row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -3,8 +3,6 @@
 What PostgreSQL and MariaDB say alike stands here; what differs, they fill in.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager

@@ -4,8 +4,6 @@ PostgreSQL's texts hold no NUL character, MariaDB's numbers neither NaN nor infi
 year before 1 or after 9999.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime

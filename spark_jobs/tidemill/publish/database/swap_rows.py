@@ -1,7 +1,5 @@
 """The rows that a swap removes from a database table, and conflicts with those that stay."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Compares a database table with incoming columns: nothing to do, new columns, or refused."""
 
-from __future__ import annotations
-
 from tidemill.contract.errors import Refused
 from tidemill.publish.database.incoming_rows import Incoming, KeyUnfit
 from tidemill.publish.database.session import Existing, Head, Session

@@ -5,8 +5,6 @@ that it was computed as of, and writes its own in their place as of that batch; 
 at the last batch, and says by the event's number that the swap is in.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 

@@ -4,8 +4,6 @@ From a freshly loaded table Delta accepts the same application transaction again
 rows; what it does refuse is a stale table object. So: load, compare, commit on that same object.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

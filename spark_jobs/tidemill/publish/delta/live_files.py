@@ -1,7 +1,5 @@
 """The data files of one version of a Delta table, by its log."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

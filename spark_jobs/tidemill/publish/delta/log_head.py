@@ -1,7 +1,5 @@
 """The head of a Delta table, read from the newest entries of its log."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

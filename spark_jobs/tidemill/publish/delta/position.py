@@ -5,8 +5,6 @@ was forked at. Swaps and replacements come between two batches and are counted b
 the journal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

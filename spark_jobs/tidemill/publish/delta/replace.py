@@ -4,8 +4,6 @@ Readers see the old table or the new one. The table keeps its history, and its f
 until VACUUM, so that an older version can still be read.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ commits on a snapshot of its own choice and writes statistics that hide rows (se
 The new files are the table's own: nothing of ours keeps or clears them away, VACUUM does.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack

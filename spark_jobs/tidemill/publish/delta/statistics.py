@@ -6,8 +6,6 @@ none: where some are missing, deltalake's Arrow dataset (1.6.6) compares those c
 finds no row in the file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from datetime import date, datetime

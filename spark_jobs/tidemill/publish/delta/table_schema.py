@@ -5,8 +5,6 @@ the ledger's schema, and that with the table, before each commit: equal, or new 
 refused.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ The data files that a commit adds are synced before it by whoever wrote them: a 
 files which are not there would count as published all the same.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tidemill.file_formats.delta_log import DIGITS, LOG

@@ -5,8 +5,6 @@ are rewritten (see `delta_rewrite`). A swap takes the files of its partitions aw
 commit, a replacement all of them (see `delta_replace`).
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

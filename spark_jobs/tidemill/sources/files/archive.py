@@ -5,8 +5,6 @@ its old name from then on is another file and stays. A claim is put back if it t
 what was read. Nothing is ever written over, and a crash anywhere is taken up where it was left.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import uuid

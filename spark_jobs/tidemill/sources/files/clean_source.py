@@ -10,8 +10,6 @@ ask for it stay where they are.
 at the events after it. It only informs: without it all events are looked at, with the same result.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime

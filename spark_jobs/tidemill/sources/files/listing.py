@@ -4,8 +4,6 @@ A file that Spark reads and we do not see would be skipped for ever, and one tha
 does not read would start a run for nothing, again and again.
 """
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Spark passes over late files, files that grew and files delivered again under an
 word (failure-modes rows 16 to 19). Here they become problems of a probe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

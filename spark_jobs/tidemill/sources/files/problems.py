@@ -1,7 +1,5 @@
 """Problems with a file source's files, as errors that the spec rates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path

@@ -11,8 +11,6 @@ becomes of it. So these are told apart, from a listing and the ledger, without S
 A file whose content is known to be what was read is not one of them, whatever its time says.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

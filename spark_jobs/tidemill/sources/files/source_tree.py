@@ -3,8 +3,6 @@
 An error that is swallowed here would be said as "nothing new since the last run", for ever.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from collections import Counter

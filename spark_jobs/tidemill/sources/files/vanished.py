@@ -4,8 +4,6 @@ A disk that is not mounted looks like this: its mount point is an empty folder, 
 new" would be said for ever. A source from which some files were removed does not.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tidemill.contract.errors import Refused

@@ -1,7 +1,5 @@
 """A Kafka broker, asked without a JVM: topics and offsets, each answer within a time limit."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future

@@ -1,7 +1,5 @@
 """Kafka clients, built from an Airflow connection, and their errors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar

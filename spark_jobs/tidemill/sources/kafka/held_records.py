@@ -1,7 +1,5 @@
 """Whether topics still hold the records that batches have read of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 

@@ -5,8 +5,6 @@ grows is not enough: arrivals grow in the morning too. It is falling behind if, 
 left some of what was there when they began, or had no pause between them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

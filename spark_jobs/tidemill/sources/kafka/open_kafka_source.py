@@ -3,8 +3,6 @@
 What is written down here is written under the lease, where no one else moves the source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The offsets at which a Kafka source continues, from Spark's checkpoint and our ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

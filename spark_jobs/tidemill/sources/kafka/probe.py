@@ -4,8 +4,6 @@ Spark notices expired records only when it reads them, and a topic that was made
 shorter than before (failure-modes rows 26 to 28).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """A sample of a topic's unread records: their age and size."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The offsets at which a first query will begin, as far as known before it runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The offsets of a source's topics: what the broker holds, and where the source reads on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

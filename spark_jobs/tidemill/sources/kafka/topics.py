@@ -5,8 +5,6 @@ name is read on at the old offsets, and what is before them is skipped without a
 (failure-modes row 27). So the id of each topic is written down when it is first read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Avro, for which Spark needs a jar of its own."""
 
-from __future__ import annotations
-
 from tidemill.spec.formats.rules import FormatRules, RejectForm
 
 AVRO = FormatRules(

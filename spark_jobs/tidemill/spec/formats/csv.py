@@ -1,7 +1,5 @@
 """CSV."""
 
-from __future__ import annotations
-
 from tidemill.spec.formats.rules import IN_LINES, MICROSECONDS, FormatRules, RejectForm
 
 CSV = FormatRules(

@@ -1,7 +1,5 @@
 """JSON: a value a line, or one a file."""
 
-from __future__ import annotations
-
 from tidemill.spec.formats.rules import IN_LINES, MICROSECONDS, FormatRules
 
 JSON = FormatRules(

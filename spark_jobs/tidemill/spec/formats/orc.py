@@ -1,7 +1,5 @@
 """ORC."""
 
-from __future__ import annotations
-
 from tidemill.spec.formats.rules import FormatRules
 
 ORC = FormatRules(

@@ -1,7 +1,5 @@
 """Parquet, which every table is made of."""
 
-from __future__ import annotations
-
 from tidemill.spec.formats.rules import FormatRules
 
 PARQUET = FormatRules(

@@ -5,8 +5,6 @@ without a word. Here both are refused; a test compares these names with those of
 (`CSVOptions`, `JSONOptions`, `FileStreamOptions` and the like).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """All file formats by their names: the only place where a name in a spec becomes rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

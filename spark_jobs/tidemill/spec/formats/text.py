@@ -1,7 +1,5 @@
 """Text: one column, a row a line."""
 
-from __future__ import annotations
-
 from tidemill.spec.formats.rules import IN_LINES, FormatRules, RejectForm
 
 TEXT = FormatRules(

@@ -1,7 +1,5 @@
 """What a spec says of a source: the questions that every kind of source answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """A file source of a spec: where files arrive, how Spark reads them, and what the doctor rates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, ClassVar, Literal, Self

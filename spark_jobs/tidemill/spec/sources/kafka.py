@@ -1,7 +1,5 @@
 """A Kafka source of a spec, under the option names of Spark's Kafka integration guide."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args

@@ -4,8 +4,6 @@ See Spark's Structured Streaming + Kafka Integration Guide. What the guide names
 a field of the source, belongs into the Airflow connection, or is refused by Spark itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

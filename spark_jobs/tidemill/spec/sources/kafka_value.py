@@ -1,7 +1,5 @@
 """How the value of a Kafka record becomes columns."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Literal, Self
 

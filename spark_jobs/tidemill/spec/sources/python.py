@@ -1,7 +1,5 @@
 """A Python data source of a spec: whatever has a class for `pyspark.sql.datasource`."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints, field_validator

@@ -1,7 +1,5 @@
 """Sources for testing, which Spark cannot replay, so that no pipeline may publish them."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Annotated, ClassVar, Literal, Self
 

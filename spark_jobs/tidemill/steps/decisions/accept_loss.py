@@ -1,7 +1,5 @@
 """Accept a loss: a person accepts, with name and reason, that expired records were never read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Builds a generation beside the live one from what the sources hold."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tidemill.generations.build import GenerationBuild, lease_of

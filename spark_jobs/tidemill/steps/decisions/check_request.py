@@ -1,7 +1,5 @@
 """The doctor of a run with a request: checks that it can be done."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tidemill.contract.errors import Refused, UsageError

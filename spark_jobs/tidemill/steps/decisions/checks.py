@@ -1,7 +1,5 @@
 """The check that every decision of a person passes."""
 
-from __future__ import annotations
-
 from tidemill.contract.errors import UsageError
 
 

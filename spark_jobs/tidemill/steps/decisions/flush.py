@@ -1,7 +1,5 @@
 """Flush: a person closes open windows, joins and timers up to an event time."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from tidemill.contract.clock import Clock, wall_clock

@@ -4,8 +4,6 @@ With state a batch cannot be computed again alone: the state that it began with 
 before. So the checkpoint is cut there, and a new generation goes on from the cut.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.compatibility.compare import plan_asked_for, refuse_changes

@@ -4,8 +4,6 @@ It is built beside the live one, which goes on. Then, under the lease, it has to
 live one has published; its whole table is judged as one increment, and swapped in at once.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tidemill.contract.errors import Refused

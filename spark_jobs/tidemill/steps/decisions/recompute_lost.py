@@ -1,7 +1,5 @@
 """Recomputes an increment that lost its race, from what is published."""
 
-from __future__ import annotations
-
 from tidemill.contract.errors import Refused
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest, read_request

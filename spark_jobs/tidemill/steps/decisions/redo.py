@@ -1,7 +1,5 @@
 """Redo: recomputes the unpublished increments with today's code."""
 
-from __future__ import annotations
-
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import takeover_of_run

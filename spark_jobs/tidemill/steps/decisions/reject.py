@@ -1,7 +1,5 @@
 """Reject: the input of a held increment no longer counts; reinstate: it counts again."""
 
-from __future__ import annotations
-
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import Refused
 from tidemill.contract.os_user import os_user

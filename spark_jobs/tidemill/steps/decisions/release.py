@@ -1,7 +1,5 @@
 """Release: a person lets a held increment be published in spite of its verdict."""
 
-from __future__ import annotations
-
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user

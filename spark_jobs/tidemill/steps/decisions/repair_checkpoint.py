@@ -1,7 +1,5 @@
 """Repairs Spark's logs after a power cut: shows the repairs first, then does them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tidemill.contract.errors import Refused

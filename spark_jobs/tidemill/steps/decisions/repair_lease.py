@@ -1,7 +1,5 @@
 """Shows a lease, and repairs one that was lost or set back."""
 
-from __future__ import annotations
-
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout

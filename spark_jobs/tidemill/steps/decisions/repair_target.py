@@ -4,8 +4,6 @@ Nothing is deleted. A torn entry of a table's log and the records that say "appl
 and stay where they are. An older version that somebody restored is undone by restoring the newest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

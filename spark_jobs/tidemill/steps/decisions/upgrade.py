@@ -3,8 +3,6 @@
 Nothing needs it while this version reads them. It lets a later version stop reading old formats.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Withdraw: a person takes back an event that no target has applied."""
 
-from __future__ import annotations
-
 from tidemill.contract.errors import UsageError
 from tidemill.increments.increment import State
 from tidemill.increments.records import Verdict

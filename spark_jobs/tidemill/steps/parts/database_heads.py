@@ -1,7 +1,5 @@
 """Checks that the databases are where the journal says: one SELECT each."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 

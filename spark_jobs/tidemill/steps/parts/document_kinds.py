@@ -4,8 +4,6 @@ Documents that a later try replaces or takes away are not among them: reports, a
 the state of running queries, the root's identity.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

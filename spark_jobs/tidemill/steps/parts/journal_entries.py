@@ -1,7 +1,5 @@
 """Decides which events one publish adds to the journal."""
 
-from __future__ import annotations
-
 from tidemill.increments.increment import Increment
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event

@@ -1,7 +1,5 @@
 """Gives Great Expectations the sealed files, and the published rows beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import nullcontext
 

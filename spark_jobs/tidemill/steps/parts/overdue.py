@@ -1,7 +1,5 @@
 """Checks whether a feed stopped arriving."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 

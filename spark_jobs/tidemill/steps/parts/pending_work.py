@@ -1,7 +1,5 @@
 """The work that waits for a run; without any, the doctor skips the run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The published rows that a whole-table check reads together with an increment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

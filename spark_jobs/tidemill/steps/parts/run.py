@@ -1,7 +1,5 @@
 """Runs a step so that it always ends with a report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field

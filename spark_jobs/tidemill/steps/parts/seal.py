@@ -1,7 +1,5 @@
 """Seals batches into an increment, which is judged and published as one and never cut again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

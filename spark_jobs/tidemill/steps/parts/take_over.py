@@ -1,7 +1,5 @@
 """Records the takeover of a rebuilt generation, before the rebuild's event."""
 
-from __future__ import annotations
-
 from tidemill.contract.errors import Refused
 from tidemill.generations.build import (
     generation_builds,

@@ -1,7 +1,5 @@
 """The unpublished increments of a pipeline, and the files that their batches read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

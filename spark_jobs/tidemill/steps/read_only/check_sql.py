@@ -1,7 +1,5 @@
 """Checks a SQL transform without Spark, as far as that is possible."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

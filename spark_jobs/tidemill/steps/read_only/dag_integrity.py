@@ -1,7 +1,5 @@
 """Runs the DAG checks in a separate process, since this side never imports Airflow."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

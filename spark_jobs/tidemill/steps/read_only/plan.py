@@ -1,7 +1,5 @@
 """Plan: shows what has changed since the live generation was created, and what follows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Requalify: judges published rows by today's suite, and changes nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
