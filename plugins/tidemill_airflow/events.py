@@ -25,7 +25,6 @@ def table_asset(pipeline: str, under: Path | None = None) -> Asset:
     """The published table as an asset.
 
     Args:
-        pipeline: Its name.
         under: `TIDEMILL_ROOT`; the environment's where not given.
     """
     table = Layout(under or root(), pipeline).table

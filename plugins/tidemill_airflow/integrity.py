@@ -52,7 +52,6 @@ class Parsed:
     """The DAG file as Airflow parses it.
 
     Args:
-        dags: By id.
         errors: Import errors by file.
         heavy: Heavy modules that parsing imported.
     """

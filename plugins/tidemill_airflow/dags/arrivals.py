@@ -38,7 +38,6 @@ def arrivals(pipeline: str, wake: Wake) -> Asset:
     """What a pipeline is scheduled on: whatever arrives at its sources.
 
     Args:
-        pipeline: Its name.
         wake: What its spec says of waking.
     """
     return Asset(
@@ -109,7 +108,6 @@ class ArrivalTrigger(BaseEventTrigger):
     """Sends an event when a run would find something to do; runs in Airflow's triggerer.
 
     Args:
-        pipeline: Its name.
         kind: `files` or `kafka`.
         poke: Seconds between two looks.
     """

@@ -25,8 +25,6 @@ def dag_page(name: str, spec: Spec, path: Path, root: str) -> str:
     """The page as Markdown.
 
     Args:
-        name: The pipeline's.
-        path: The spec's file.
         root: `TIDEMILL_ROOT`, or its name where it is unknown.
     """
     lines = [
@@ -51,7 +49,6 @@ def resolve_page(name: str, actions: Mapping[Any, str]) -> str:
     """The page of a pipeline's resolve DAG as Markdown.
 
     Args:
-        name: The pipeline's.
         actions: What each of them does, behind its name.
     """
     said = (text.partition(": ") for text in actions.values())

@@ -48,11 +48,7 @@ POOL_OF_QUESTIONS = "default_pool"
 
 
 class ApproveOperator(ApprovalOperator):
-    """Asks a person whether it is to be done; whatever else they answer skips the rest.
-
-    Args:
-        pipeline: The name of the pipeline.
-    """
+    """Asks a person whether it is to be done; whatever else they answer skips the rest."""
 
     # The question is made of the parameters here, so that no template of theirs is rendered.
     template_fields: Sequence[str] = ()
@@ -105,7 +101,6 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
     """The companion DAG of one published pipeline.
 
     Args:
-        name: The pipeline's.
         path: The spec's file, for messages.
 
     Raises:

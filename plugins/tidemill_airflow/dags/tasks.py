@@ -37,8 +37,6 @@ def tasks(
     """The tasks of a pipeline's run, in order.
 
     Args:
-        name: The pipeline's.
-        spec: Its spec.
         notice: Tells a person of changes of its state.
         ingest: What stands between doctor and gate.
         doctor: The doctor's task.

@@ -25,7 +25,6 @@ def make_root(root: Path, made: Path, environ: Mapping[str, str] = os.environ) -
     """Make the root, once; one that is lost later is for a person: `tidemill init`.
 
     Args:
-        root: `TIDEMILL_ROOT`.
         made: A file of another volume, which is there from then on.
         environ: With the identity that the root gets.
     """

@@ -33,13 +33,7 @@ SHARED = ("schedule", "timezone", "wake", "spark", "airflow")
 
 @dataclass(frozen=True)
 class Member:
-    """A pipeline of a group.
-
-    Args:
-        name: The pipeline's.
-        spec: With its `group`.
-        path: The spec's file.
-    """
+    """A pipeline of a group."""
 
     name: str
     spec: Spec
@@ -85,11 +79,7 @@ def applications(pipelines: Sequence[Pipeline], run_id: str) -> list[list[Pipeli
 
 
 class IngestedOperator(BaseOperator):
-    """Ends as the ingest of one member of a group ended.
-
-    Args:
-        pipeline: The name of the pipeline.
-    """
+    """Ends as the ingest of one member of a group ended."""
 
     template_fields: Sequence[str] = ()
 

@@ -33,9 +33,6 @@ class RequestRefused(UsageError):
 def request_of(spec: Spec, context: Context) -> RunRequest:
     """The request of a run of a pipeline's own DAG.
 
-    Args:
-        spec: The pipeline's.
-
     Raises:
         RequestRefused: the parameters contradict each other.
     """

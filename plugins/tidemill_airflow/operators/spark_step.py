@@ -119,7 +119,6 @@ class SparkStepOperator(SparkSubmitOperator):
     """Runs one step as an application of spark-submit, wherever the connection says.
 
     Args:
-        pipeline: The name of the pipeline.
         conn_id: The Spark connection that its spec names.
     """
 

@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
 
 class ChildOperator(BaseOperator):
-    """Runs a step in a child process, which never needs Spark.
-
-    Args:
-        pipeline: The name of the pipeline.
-    """
+    """Runs a step in a child process, which never needs Spark."""
 
     # A run's conf and params can reach no command line and no variable.
     template_fields: Sequence[str] = ()
@@ -63,11 +59,7 @@ class ChildOperator(BaseOperator):
 
 
 class DoctorOperator(ChildOperator):
-    """Fixes what the run is for, skips one with nothing to do, and fails one that would lose rows.
-
-    Args:
-        pipeline: The name of the pipeline.
-    """
+    """Fixes a run's request, skips it without work, and fails it if it would lose rows."""
 
     step: ClassVar[Step] = "doctor"
 

@@ -108,7 +108,6 @@ def source_changes(
 
     Args:
         judge: Gives the verdicts.
-        name: The source's.
         was: Both, when it was first read.
         now: Both, today.
     """

@@ -130,7 +130,6 @@ def refuse(changes: Sequence[Change], generation: str, spec_file: Path) -> None:
 
     Args:
         changes: All since its birth.
-        spec_file: For the message.
 
     Raises:
         QueryChanged: one is not.

@@ -29,7 +29,6 @@ class Born:
     """A generation as it was born, beside the pipeline of today.
 
     Args:
-        pipeline: Today's.
         fingerprint: The snapshot of the same.
     """
 
@@ -107,7 +106,6 @@ def refuse_changes(pipeline: Pipeline, note: GenerationNote | None) -> None:
     """Refuse a spec with which a generation cannot go on; about its code nothing is asked.
 
     Args:
-        pipeline: Today's.
         note: The note of the generation; None before its birth.
 
     Raises:

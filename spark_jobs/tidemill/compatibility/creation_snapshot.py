@@ -41,7 +41,6 @@ class SourcePrint(FrozenModel):
     Attributes:
         event_time: The column.
         watermark: In seconds.
-        row_rules: Its own.
         fields: All others that are not at their defaults, by their names in the spec.
     """
 
@@ -87,7 +86,6 @@ class CreationSnapshot(Document):
 
     Attributes:
         query_id: As in the note that it belongs to.
-        code_hash: The hash of the transform's code.
         spec: With its variables replaced, without what is at its default.
         code: The transform's file.
         suffix: `.py` or `.sql`.
@@ -149,7 +147,6 @@ def print_of(spec: Spec, code: bytes, suffix: str) -> SpecSnapshot:
 
     Args:
         code: The transform's file, which may hold what a sink calls.
-        suffix: Its suffix.
     """
     own_sink = spec.sink
     called = own_sink is not None and own_sink.kind in ("foreach", "foreach_batch")

@@ -45,7 +45,6 @@ def parameter_changes(
 
     Args:
         judge: Gives the verdicts.
-        name: The source's.
         was: When the generation was born.
         now: Today.
     """

@@ -22,7 +22,6 @@ def open_to_others(root: Path, home: Path) -> bool:
     """Whether users outside the group can get at what is in a folder.
 
     Args:
-        root: `TIDEMILL_ROOT`.
         home: A pipeline's folder in it, which may be missing yet.
     """
     try:

@@ -32,7 +32,6 @@ class Report(Document):
     """The report of a step.
 
     Attributes:
-        pipeline: Its name.
         run_id: Airflow's run id, or the one `tidemill run` made.
         outcome: How it ended; `waiting` is a passed increment behind a held one,
             `needs_spark` a gate that was told to start no JVM.

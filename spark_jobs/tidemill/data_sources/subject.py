@@ -40,8 +40,6 @@ class Subject:
 
     Args:
         kind: Its class.
-        options: As in the spec.
-        schema: As in the spec.
         grow: Adds at least one row to what it reads; between two calls nothing else may.
     """
 

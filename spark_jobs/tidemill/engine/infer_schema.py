@@ -23,7 +23,6 @@ class InferredColumn:
     """A column as Spark sees it.
 
     Args:
-        name: Its name.
         type: As DDL.
         notes: What may be wrong with it.
     """
@@ -38,8 +37,6 @@ class Inferred:
     """A schema to be looked over.
 
     Args:
-        columns: In order.
-        rows: That the sample has.
         notes: What may be wrong with the whole.
     """
 
@@ -55,12 +52,7 @@ class Inferred:
 def infer(
     session: SparkSession, format: str, options: Mapping[str, str], paths: Sequence[str]
 ) -> Inferred:
-    """Infer a schema and count what contradicts it.
-
-    Args:
-        session: Any.
-        options: For Spark's reader.
-    """
+    """Infer a schema and count what contradicts it."""
     by = FORMATS[format].infers_by
     if by is not None:
         options = with_defaults(options, {by: "true"})

@@ -33,7 +33,6 @@ def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
     """A session of a pipeline's own in an application that others use too, for this thread.
 
     Args:
-        shared: From `open_group_session`.
         pipeline: The pipeline with the settings; those that cannot change any more stay.
     """
     session = shared.newSession()

@@ -21,7 +21,6 @@ class StateRows:
     """Some of the rows that an operator keeps.
 
     Args:
-        operator: Its number.
         name: Spark's name of it.
         part: The side of a join, or a variable of `transformWithState`; empty for others.
         columns: Their names: `key`, `value`, `partition_id` and the like.
@@ -41,7 +40,6 @@ def state_rows(
     """An operator's state after the last committed batch.
 
     Args:
-        session: To read with.
         operator: Which.
         limit: Most rows of each part.
 

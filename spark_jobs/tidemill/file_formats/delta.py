@@ -58,7 +58,6 @@ def read_rows(path: Path, limit: int, version: int | None = None) -> Rows:
     """The first rows that a reader meets.
 
     Args:
-        path: The table's root.
         limit: Most rows to return.
         version: The version of the table; the newest where not given.
 
@@ -90,7 +89,6 @@ def open_dataset(path: Path, table: DeltaTable | None = None) -> pa.dataset.Data
     Python when the interpreter ends, and abort it or wait for ever (deltalake 1.6.6, pyarrow 26).
 
     Args:
-        path: The table's root.
         table: A version of it; the newest where not given.
     """
     from deltalake import DeltaTable

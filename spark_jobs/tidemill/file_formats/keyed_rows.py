@@ -48,7 +48,6 @@ class KeyedFile:
     """A Parquet file whose rows have keys.
 
     Args:
-        path: On disk.
         partition: Partition column -> value as it is in the directory's name.
     """
 
@@ -73,7 +72,6 @@ def doubled(files: Sequence[KeyedFile], keys: pa.Schema) -> Doubled | None:
     """A key that several rows have, or None where every row has its own.
 
     Args:
-        files: That hold the rows.
         keys: The key columns with their types.
     """
     with _connect() as connection:

@@ -30,9 +30,6 @@ class Footer:
     """The footer of one Parquet file.
 
     Args:
-        rows: In the file.
-        size: The size of the file, in bytes.
-        schema: As Arrow.
         null_counts: Flat column -> its nulls, None where a row group does not say. Columns inside
             structs, lists and maps are in none of these three.
         min_values: Flat column -> its least value, for the types that cannot mislead. For a string

@@ -61,7 +61,6 @@ class Measured:
     """How much a file of the sink holds.
 
     Args:
-        rows: The number of rows.
         uncompressed_bytes: The size of its content; the file's own size where it does not say.
         footer: The footer of a Parquet file; None for other formats.
     """
@@ -86,10 +85,6 @@ class FormatReader:
     def part_read(self, path: Path, source: FileSource) -> str | None:
         """Why Spark would silently read only a part of a file.
 
-        Args:
-            path: The input file.
-            source: How Spark reads it.
-
         Returns:
             None where Spark reads all of it, or fails.
         """
@@ -99,8 +94,6 @@ class FormatReader:
         """The columns of a file that Spark would read as nulls or other values.
 
         Args:
-            path: The input file.
-            source: How Spark reads it.
             wanted: The columns that the file has to hold.
 
         Raises:
@@ -109,19 +102,11 @@ class FormatReader:
         return iter(())
 
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
-        """The columns of a file, and the fields of its structs, that the schema does not name.
-
-        Args:
-            path: The input file.
-            source: How Spark reads it.
-        """
+        """The columns of a file, and the fields of its structs, that the schema does not name."""
         return iter(())
 
     def measure(self, path: Path, written: WriteFormat) -> Measured:
         """The rows and bytes of a file of the sink.
-
-        Args:
-            written: How Spark wrote it.
 
         Raises:
             TornOutput: it is empty, cut off or something else.
@@ -142,11 +127,7 @@ class FormatReader:
             ) from error
 
     def rejects(self, path: Path, written: WriteFormat) -> pa.StructArray:
-        """Why each row of a file of rejected rows was rejected, and what it was.
-
-        Args:
-            written: How Spark wrote it.
-        """
+        """Why each row of a file of rejected rows was rejected, and what it was."""
         return pa.array(map(_typed, self._rejects(path, written)), REJECT_TYPE)
 
     def _rows(self, path: Path, written: WriteFormat) -> int:

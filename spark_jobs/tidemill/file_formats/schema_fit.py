@@ -40,7 +40,6 @@ def misfits(
     """What is wrong with each column that does not fit, such as `column qty is string, not int`.
 
     Args:
-        found: The file's columns.
         wanted: The spec's columns that the file has to hold -> their types.
         within: The struct they are in, for messages.
     """
@@ -62,7 +61,6 @@ def columns_not_named(
     """The columns of a file, and the fields of its structs, that a schema does not name.
 
     Args:
-        found: The file's columns.
         named: The schema's columns -> their types.
         within: The struct they are in, for messages.
     """

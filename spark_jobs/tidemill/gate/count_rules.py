@@ -22,8 +22,6 @@ def reasons_from_counts(
 
     Args:
         gate: The spec's.
-        sealed: The increment.
-        batches: Its batches.
         before: The batch before them, if there is one.
         kind: The pipeline's class. With state, a later batch may emit what this one reads.
     """

@@ -18,7 +18,6 @@ def refuse_unknown(mask: Collection[str], columns: Collection[str]) -> None:
     """Hold a mask against the columns that there are; one letter amiss would show everything.
 
     Args:
-        mask: The spec's `gate.mask`.
         columns: The table's columns; as in Spark, letter case does not matter.
 
     Raises:
@@ -39,7 +38,6 @@ def hides(mask: Collection[str], columns: Iterable[str]) -> bool:
     """Whether what is said of some columns may hold values of a masked one.
 
     Args:
-        mask: The spec's `gate.mask`.
         columns: The expectation's columns; one that names none may look at any.
     """
     masked = {name.lower() for name in mask}
@@ -53,7 +51,6 @@ def masked_row(row: Mapping[str, Any], mask: Collection[str]) -> dict[str, Any]:
 
     Args:
         row: Column -> value; of a rejected row its reason, file and record.
-        mask: The spec's `gate.mask`.
     """
     hidden = {name.lower() for name in (*mask, *([RECORD] if mask else []))}
     return {

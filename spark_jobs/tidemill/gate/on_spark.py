@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 class OnSpark:
-    """Judges with Spark.
-
-    Args:
-        session: In the time zone of the spec, as `engine.session` opens it.
-    """
+    """Judges with Spark."""
 
     name: EngineName = "spark"
 

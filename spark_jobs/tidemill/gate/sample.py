@@ -14,7 +14,6 @@ class SampleFile:
     """One file.
 
     Args:
-        path: As it is on disk.
         sink: The directory that its partition directories begin in.
         partition: Partition column -> value as Spark printed it; None is null.
         written: Its format, and how Spark wrote it.

@@ -34,7 +34,6 @@ class GenerationBuild(Document):
         run_id: The run id of the run; its retries go on with it.
         excludes: Files that it leaves out beside those that do not count already.
         spec_hash: The spec hash of the spec that all of it is made with.
-        code_hash: The hash of the transform's code.
         excluded_hash: The hash of what did not count already; with another it is another
             generation, for what it has read it cannot give back.
         epoch: Epoch of the pipeline's lease; 0 where its writer did not hold it.
@@ -88,7 +87,6 @@ def begin_build(
     """What a run builds: what it began at an earlier try with the same code, or a new name.
 
     Args:
-        pipeline: The pipeline, with today's spec and code.
         excludes: Files to leave out; those of the first try stay.
         epoch: Epoch of the pipeline's lease; 0 where the run does not hold it.
     """

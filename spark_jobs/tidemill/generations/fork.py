@@ -35,7 +35,6 @@ def build_fork(pipeline: Pipeline, generation: Generation, name: str, first: int
     """Build a generation whose next batch is an earlier one of another; it does not run yet.
 
     Args:
-        pipeline: The pipeline, with today's spec and code.
         generation: The one to go on from, whose parts agree.
         name: The new generation's name; it has no files yet.
         first: The batch that is next.

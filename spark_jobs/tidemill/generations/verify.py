@@ -78,7 +78,6 @@ class Generation:
     """A generation whose parts agree.
 
     Args:
-        name: Such as `live-0001`.
         note: None before the first start.
         checkpoint: Spark's logs of what was planned and committed.
         log: The sink's log.

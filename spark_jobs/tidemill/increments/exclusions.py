@@ -43,7 +43,6 @@ def excluded(snapshot: Snapshot, but: Iterable[int] = ()) -> Excluded:
     """The excluded input.
 
     Args:
-        snapshot: The journal and the increments.
         but: The rejected increments that are about to be reinstated.
     """
     recomputations = [

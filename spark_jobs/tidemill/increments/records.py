@@ -17,8 +17,6 @@ class NetFile(FrozenModel):
 
     Attributes:
         path: Relative to the increment's folder.
-        size: In bytes.
-        rows: In it.
     """
 
     path: str

@@ -59,7 +59,6 @@ class Applied(Document):
     """The record that a target applied an event.
 
     Attributes:
-        target: Its name.
         head: Whether it was the one whose head says what consumers see.
         version: The target's version after it.
     """
@@ -77,8 +76,6 @@ class Withdrawal(Document):
 
     Attributes:
         by: The person; empty where publish itself found that the event came too late.
-        reason: Why.
-        epoch: Epoch of the writer's lease.
     """
 
     seq: int

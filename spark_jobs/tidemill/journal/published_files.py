@@ -17,9 +17,6 @@ class PublishedFile(FrozenModel):
 
     Attributes:
         path: Relative to the pipeline's folder, as it is on disk.
-        size: In bytes.
-        rows: In it.
-        batch: That wrote it.
         partition: Column -> value as it is in the directory's name; the file itself does not hold
             it.
         write_format: Its format, and the options of Spark's writer.

@@ -31,12 +31,9 @@ class Recomputation(FrozenModel):
         seq: The last event of the journal when `last` was fixed; 0 for none. A later event in
             the same partitions conflicts with it.
         partitions: The partitions that are removed when it goes out; None for none.
-        code_hash: The hash of the transform's code.
         replaces_rejects_of: Origins (files, or topic/partition/offset) whose rejected rows without
             a partition are replaced too; None where such rows stay as they are.
-        by: The person, as they say.
         os_user: Operating-system user of that process; None in older documents.
-        reason: For the table's history.
         supersedes: The increments that it takes the place of.
         reinstates: The rejected increments whose input counts again.
         excludes: Files that do not count any more from its event on.

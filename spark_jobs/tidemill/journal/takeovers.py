@@ -28,9 +28,7 @@ class Takeover(Document):
         seq: The seq of the event in the journal that brings it; None of a fork, which needs none.
         supersedes: The increments of `predecessor` that it takes the place of.
         excludes: Files that do not count any more from then on.
-        by: The person, as they say.
         os_user: Operating-system user of that process; None in older documents.
-        reason: Why.
         epoch: Epoch of the writer's lease; 0 in older documents.
         after: For a fork, the last event of the journal that `first` was decided on; None
             in older documents.

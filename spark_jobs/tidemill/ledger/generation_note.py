@@ -27,11 +27,9 @@ class GenerationNote(Document):
     Attributes:
         generation: `live-0001`.
         query_id: The id in the checkpoint's `metadata`.
-        checkpoint: Its directory.
         sink: The sink directory that belongs to it; Spark's log holds absolute paths.
         writes: What its batches leave there: files of Spark's file sink, attempts with a manifest
             (modes without a file sink), or nothing (a sink of Spark's own).
-        mode: The output mode.
         keys: In mode `update` the columns that tell its rows apart.
         continuous: Whether its batches are the epochs of a continuous query.
         shuffle_partitions: The number of partitions of a query's state. Offset logs of version 2
@@ -40,7 +38,6 @@ class GenerationNote(Document):
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
         timezone: In which partition expressions cut dates.
-        code_hash: The hash of the transform's code.
         born: UTC.
         root: The identity of the root that it was born in (`ledger.root_identity`).
     """

@@ -14,8 +14,6 @@ class InputFile(FrozenModel):
     """A file that a batch read.
 
     Attributes:
-        source: The source's name in the spec.
-        path: As Spark listed it.
         size: In bytes; None if the file changed between its listing and the batch's bookkeeping.
         modified_ms: Its time of modification, in milliseconds since the epoch.
         inode: The file's inode; it tells a rewritten file from one that took its place.
@@ -53,8 +51,6 @@ def taken_in(source: str, file: SourceFile, since: datetime, *, hashed: bool) ->
     again when that is fixed.
 
     Args:
-        source: The source's name.
-        file: As Spark's log has it.
         since: When the query that made the batch's rows started.
         hashed: Whether to take the content's hash.
     """

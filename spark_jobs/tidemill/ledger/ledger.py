@@ -108,7 +108,6 @@ class Ledger:
         """The pins of a planned batch, the same for each start that runs it.
 
         Args:
-            batch: Its number.
             starts: All, where they are known already.
         """
         found = self.starts() if starts is None else starts

@@ -54,11 +54,7 @@ class PassedLoss(Document):
 
 
 class Losses:
-    """The losses of one source.
-
-    Args:
-        source: Its name in the spec.
-    """
+    """The losses of one source."""
 
     def __init__(self, layout: Layout, generation: str, source: str) -> None:
         self.folder: Path = layout.ledger(generation) / "losses" / source

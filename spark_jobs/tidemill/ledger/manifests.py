@@ -49,7 +49,6 @@ class Manifest(Document):
 
     Attributes:
         attempt: The name of its directory.
-        epoch: Epoch of the writer's lease.
         offsets: Source -> its offset after the batch, as planned.
         rows_in: Rows read; None where Spark did not count them.
     """
@@ -69,7 +68,6 @@ class AttemptLog:
     """The manifests of a sink directory, read when they are asked for.
 
     Args:
-        sink: The directory.
         latest: The last batch that has a manifest, None for none.
     """
 

@@ -16,8 +16,6 @@ class OutputFile(FrozenModel):
 
     Attributes:
         path: Relative to the sink directory, as it is on disk.
-        size: In bytes.
-        rows: In it.
         uncompressed_bytes: The uncompressed size; for text formats, the size on disk.
         rejected: Whether its rows are rejected ones.
         partition: Column -> value, without the engine's own.

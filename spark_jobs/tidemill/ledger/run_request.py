@@ -80,7 +80,6 @@ def fix_request(run_folder: Path, wanted: RunRequest) -> RunRequest:
 
     Args:
         run_folder: `Layout.run(run_id)`.
-        wanted: What it is asked for now.
 
     Returns:
         What it does.

@@ -22,12 +22,9 @@ class RunningQuery(Document):
     """A query as its process last wrote it down.
 
     Attributes:
-        pipeline: Its name.
         query_id: Spark's, which stays with the checkpoint.
         query_run_id: Spark's, of this start.
-        process: Where it runs.
         since: When it was started.
-        trigger: As it is written on the command line.
         last_batch: The last that is in the ledger, -1 for none.
         batches: Written by this start.
         rows: The rows of these batches, without rejected ones.

@@ -34,7 +34,6 @@ def read_committed(note: GenerationNote | None, sink: Path) -> Committed:
 
     Args:
         note: The note of the generation; None before its first start.
-        sink: The directory.
 
     Raises:
         Refused: as `read_sink_log` and `read_attempts`.

@@ -27,7 +27,6 @@ class PinnedFile(FrozenModel):
 
     Attributes:
         path: Relative to the copy's folder; of copied files also to the original's.
-        size: In bytes.
         modified_ms: When the original was modified, in milliseconds since the epoch.
     """
 

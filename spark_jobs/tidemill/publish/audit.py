@@ -23,10 +23,6 @@ class Audited:
     """A file of an increment whose rows agree with the ledger.
 
     Args:
-        batch: That wrote it.
-        file: As the ledger has it.
-        path: On disk.
-        written: How Spark wrote it.
         footer: The footer of a Parquet file; None of any other.
     """
 
@@ -52,7 +48,6 @@ def audit(
     Args:
         event: What the journal says goes out.
         batches: The ledger's batches `event.first` to `event.last`.
-        sink: The generation's sink directory.
         written: Batch -> how its files were written.
         net: What the good rows were merged into, in modes `update` and `complete`.
         folder: The folder of the increment, where those files are.

@@ -70,12 +70,7 @@ class Record(NamedTuple):
 
 
 class KafkaTarget:
-    """A topic, or several that a column names.
-
-    Args:
-        given: The target in the spec.
-        pipeline: Its name.
-    """
+    """A topic, or several that a column names."""
 
     def __init__(self, given: Given, *, pipeline: str) -> None:
         self.given = given
@@ -181,7 +176,6 @@ class _Delivery:
     """The records of one event on their way, each with its acknowledgement.
 
     Args:
-        target: For messages.
         given: The connection.
     """
 

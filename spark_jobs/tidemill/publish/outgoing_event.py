@@ -18,11 +18,7 @@ from tidemill.spec.pipeline import Pipeline
 
 
 class Outgoing:
-    """An event of the journal, ready to be applied.
-
-    Args:
-        event: The event.
-    """
+    """An event of the journal, ready to be applied."""
 
     def __init__(self, pipeline: Pipeline, event: Event, epoch: int) -> None:
         self.pipeline = pipeline

@@ -17,8 +17,6 @@ class PayloadFile:
     """One file of published rows.
 
     Args:
-        path: On disk.
-        rows: In it.
         batch: That wrote it; the last of the increment where rows of several were merged.
         partition: Partition column -> value as it is in the directory's name, None for null; empty
             where the file itself holds all columns.
@@ -39,7 +37,6 @@ class Payload:
     Args:
         generation: Such as `live-0001`; of rows that were computed again the live one they are of.
         schema: The published columns with partition columns, in the table's order.
-        partition_by: The partition columns.
         mode: `append` adds rows, `update` replaces those of the same keys, `complete` all.
         keys: `output.keys`.
         files: Audited: what they hold is what was judged. Files without a row are not among them.

@@ -19,7 +19,6 @@ class PythonTarget:
     """What the class that a spec names makes of events; it is looked for at the first one.
 
     Args:
-        given: The target in the spec.
         log: Gets lines for the task log.
     """
 

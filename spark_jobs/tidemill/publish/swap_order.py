@@ -49,7 +49,6 @@ def overtaken(snapshot: Snapshot, event: Event, events: Sequence[Event]) -> str 
     """The reason why an event can never be applied: its writer decided too late.
 
     Args:
-        snapshot: The journal and the increments.
         event: An event of the journal.
         events: The events before it, in order.
 
@@ -83,7 +82,6 @@ def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:
 
     Args:
         event: An event of the pipeline's journal.
-        partitions: The partitions.
     """
     if event.kind == "reject":
         return False

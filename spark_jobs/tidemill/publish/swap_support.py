@@ -55,9 +55,6 @@ def refuse_repeated_keys(pipeline: Pipeline, sealed: Sealed) -> None:
     Among live rows with one key, the later batch's counts; recomputed rows are one batch.
     Asked before it stands in the journal, since that target would stand still there for ever.
 
-    Args:
-        sealed: The set.
-
     Raises:
         KeyRepeated: a key is there twice.
     """

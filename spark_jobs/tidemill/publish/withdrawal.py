@@ -59,8 +59,6 @@ def withdraw_event(run: LeasedRun, event: Event, *, reason: str, by: str = "") -
     """Take an event out of the journal that no target has.
 
     Args:
-        event: The event.
-        reason: Why.
         by: The person; empty where it came too late.
 
     Raises:

@@ -55,7 +55,6 @@ def origins(root: Path, given: str) -> list[Origin]:
     """What the pipelines under a root know about a file.
 
     Args:
-        root: `TIDEMILL_ROOT`.
         given: An absolute path, one relative to the working directory, the end of a path, or a URI
             as it stands in the rejected rows' `file`.
 

@@ -54,13 +54,11 @@ class PipelineStatus(FrozenModel):
     """A pipeline as of now.
 
     Attributes:
-        generation: The live one.
         building: Those that somebody began to build, and that are not live yet.
         pipeline_class: How its rows depend on its batches; None before its first start.
         batches: Committed, and in the ledger.
         unsealed: Those of them that no increment holds yet.
         table: None until something is published.
-        rejected: The table of rejected rows.
         late: Rows that came after the watermark had passed them, which no table holds.
         orphans: Files in the sink that no log names; None where the sink was not listed.
         lagging: Target -> increments that went out and that it has still to apply.

@@ -47,7 +47,6 @@ def tables_of(root: Path, pipelines: Iterable[str]) -> dict[str, Path]:
     """The names that a query may use -> Delta table, of everything that is published.
 
     Args:
-        root: `TIDEMILL_ROOT`.
         pipelines: Their names; the rejected rows of one are `<name>_rejected`.
     """
     layouts = [Layout(root, name) for name in pipelines]

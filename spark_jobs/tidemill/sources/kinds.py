@@ -14,12 +14,7 @@ from tidemill.spec.sources.kafka import KafkaSource
 def open_source(
     pipeline: Pipeline, name: str, environ: Mapping[str, str] = os.environ
 ) -> OpenSource[Any]:
-    """A source of a pipeline, opened; nothing is asked of it yet.
-
-    Args:
-        name: The source's name in the spec.
-        environ: The environment, for connections.
-    """
+    """A source of a pipeline, opened; nothing is asked of it yet."""
     match source := pipeline.spec.sources[name]:
         case FileSource():
             return OpenFileSource(name, source, pipeline, environ)

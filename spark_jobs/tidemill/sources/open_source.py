@@ -26,9 +26,7 @@ class OpenSource(Generic[SourceSpec]):
     The answers here are those of a source that only a query can read, and that gives nothing twice.
 
     Args:
-        name: The source's name in the spec.
         spec: What the spec says of it.
-        environ: The environment, for connections.
     """
 
     name: str
@@ -38,9 +36,6 @@ class OpenSource(Generic[SourceSpec]):
 
     def probe(self, batches: Sequence[Batch]) -> ProbeResult:
         """What waits at the source, and what Spark would pass over there.
-
-        Args:
-            batches: All batches of the live generation, in order.
 
         Raises:
             Refused: what the source holds cannot be read without loss.

@@ -16,10 +16,6 @@ def probe_sources(
 ) -> list[ProbeResult]:
     """Probe every source of a pipeline.
 
-    Args:
-        batches: All batches of the live generation, in order.
-        environ: The environment, for connections.
-
     Raises:
         Refused: what a source holds cannot be read without loss.
         TransientError: a source cannot be reached.

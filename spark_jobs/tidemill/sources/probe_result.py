@@ -27,13 +27,11 @@ class ProbeResult:
     """A source as it is now, against what the ledger says was read of it.
 
     Args:
-        source: Its name in the spec.
         new: What the next run will read, in `unit`s; None where only a query can tell.
         unit: Such as `files`.
         backlog_bytes: The backlog bytes of what is new; None where unknown.
         last_arrival: When the newest of it arrived; None where nothing ever did.
         problems: In the order of their weight.
-        facts: For the report.
     """
 
     source: str

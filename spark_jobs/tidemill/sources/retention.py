@@ -24,8 +24,6 @@ def published_input(
     """The published input of a generation, and where its Kafka sources begin.
 
     Args:
-        snapshot: The journal and the increments.
-        generation: The live one.
         but: The input that does not count; records are not checked against other generations.
     """
     ledger = Ledger(snapshot.layout, generation)
@@ -70,9 +68,7 @@ def gone(
     """The part of some input that today's sources no longer hold, or hold changed.
 
     Args:
-        pipeline: The pipeline, with today's spec.
         wanted: The input.
-        environ: The environment, for connections.
 
     Raises:
         TransientError: a source cannot be reached.
@@ -92,9 +88,7 @@ def beginning(
     A spec may begin at the latest record; the published input began where that was then.
 
     Args:
-        pipeline: The pipeline, with today's spec.
         first: Source -> the offsets at which the published input begins.
-        environ: The environment, for connections.
     """
     sources = (source for source in open_sources(pipeline, environ) if source.name in first)
     begins = {source.name: source.beginning(first[source.name]) for source in sources}

@@ -31,11 +31,6 @@ class StaticChanging(TransientError):
 def pin_files(name: str, static: FileStatic, place: Path) -> StaticPin:
     """The files as they are now, copied unless that was done.
 
-    Args:
-        name: The static input's, in the spec.
-        static: The static input with the files.
-        place: Where its copies are.
-
     Raises:
         StaticMissing: there is no file.
         StaticChanging: one is being written.
@@ -60,12 +55,6 @@ def pin_table(name: str, static: TableStatic, root: Path, place: Path) -> Static
     """The newest published version of a pipeline's table, copied unless that was done.
 
     A copy, for the table's own upkeep may remove what only an old version names.
-
-    Args:
-        name: The static input's, in the spec.
-        static: The static input.
-        root: `TIDEMILL_ROOT`.
-        place: Where its copies are.
 
     Raises:
         StaticMissing: that pipeline has published nothing yet.

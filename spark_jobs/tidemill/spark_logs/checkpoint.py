@@ -46,7 +46,6 @@ class Checkpoint:
     """The checkpoint of one query; entries are read when asked for.
 
     Args:
-        path: Its directory.
         query_id: Spark's id of the query, None before its first start.
         offsets: Batch -> what was planned; Spark keeps the latest `minBatchesToRetain`.
         commits: Batch -> what was committed.

@@ -15,7 +15,6 @@ class CommitEntry:
     """The entry that Spark wrote after a batch was done.
 
     Args:
-        batch: Its id.
         next_watermark_ms: In force from the next batch on.
     """
 

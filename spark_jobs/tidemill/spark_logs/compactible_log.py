@@ -40,7 +40,6 @@ class CompactibleLog:
     """The files of a compactible log.
 
     Args:
-        directory: Where they are.
         plain: Batch id -> entry of that batch alone.
         compact: Batch id -> entry of that batch and all before it.
     """

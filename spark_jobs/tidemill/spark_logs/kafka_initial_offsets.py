@@ -18,7 +18,6 @@ def put_initial_offsets(file: Path, offsets: Offsets) -> bool:
     """Note for Spark where a source begins, unless that is noted; under the lease.
 
     Args:
-        file: From `initial_offsets_file`.
         offsets: Topic -> partition -> offset.
     """
     if file.exists():

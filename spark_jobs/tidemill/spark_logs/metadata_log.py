@@ -36,7 +36,6 @@ class LogFile:
     """One entry of a log, read but not yet understood.
 
     Args:
-        file: Where it is.
         batch: The id it is named by.
         version: From its first line.
         lines: The lines after the first.
@@ -89,7 +88,6 @@ def read_log_file(file: Path, batch: int, versions: Collection[int]) -> LogFile:
 
     Args:
         file: The entry.
-        batch: Its id.
         versions: The format versions that the caller understands.
 
     Raises:

@@ -22,7 +22,6 @@ class OffsetEntry:
     """The plan that Spark writes before a batch runs.
 
     Args:
-        batch: Its id.
         watermark_ms: The watermark during the batch, in milliseconds since the epoch.
         timestamp_ms: The batch's own time.
         conf: The settings that must not change over the life of the checkpoint.

@@ -57,7 +57,6 @@ def partition_values(file: Path, sink: Path) -> dict[str, str | None]:
 
     Args:
         file: A file as it is on disk, below `sink`.
-        sink: The sink directory.
 
     Raises:
         ValueError: the file is not below the sink.

@@ -41,7 +41,6 @@ class SinkFile:
     """A file that the sink has committed.
 
     Args:
-        path: On disk.
         size: In bytes, as committed.
         modified_ms: Milliseconds since the epoch, as committed.
         base: Where its partition directories begin; None for the sink directory itself.
@@ -58,7 +57,6 @@ class SinkLog:
     """The log of a file sink.
 
     Args:
-        sink: The sink directory.
         latest: The last batch, None if there is none.
         compacted_upto: The batch of the latest compact file.
         single: Batch -> its files, for batches whose own entry is still there.

@@ -20,7 +20,6 @@ class SourceFile:
     """A file that a file source has taken in.
 
     Args:
-        path: On disk.
         modified_ms: Milliseconds since the epoch, when Spark listed it.
         log_offset: The source's own count, not a batch id.
     """

@@ -16,7 +16,6 @@ def spark_files(checkpoint: Checkpoint, sink: Path, batches: Sequence[int]) -> I
 
     Args:
         checkpoint: The checkpoint that has committed the batches.
-        sink: Its sink directory.
         batches: Batches of one run, in order.
     """
     yield checkpoint.path / "metadata"

@@ -16,7 +16,6 @@ def damaged_state_files(checkpoint: Path, *, metadata_only: bool = False) -> tup
     """The files of the state that are not what Spark wrote, or that are gone.
 
     Args:
-        checkpoint: Its directory.
         metadata_only: Whether to look only at the few small files that describe the state; all of
             it may take as long as reading it.
     """

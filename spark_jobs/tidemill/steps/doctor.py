@@ -54,7 +54,6 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
     """Look at everything a run depends on.
 
     Args:
-        run: The run; nothing is written but its report.
         now: The time to judge `expect` by; the clock's where not given.
         continuous: Whether a continuous query is to follow.
 

@@ -63,11 +63,7 @@ def gate(run: RunContext) -> Ended:
 
 
 def judge_own(run: LeasedRun, snapshot: Snapshot, number: int) -> Ended:
-    """Judge an increment that is not published yet.
-
-    Args:
-        run: The run that judges it.
-    """
+    """Judge an increment that is not published yet."""
     event = snapshot.event_of.get(number)
     if event is not None:
         applied = snapshot.published.get(event.seq)

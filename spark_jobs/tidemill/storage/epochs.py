@@ -23,7 +23,6 @@ def use_up(folder: Path, upto: int, run_id: str) -> int:
     """Let the next epoch be later than one that was given out before.
 
     Args:
-        folder: `Layout.lease`.
         upto: The last epoch that must not be given out again.
         run_id: For which run, as holders say it.
 

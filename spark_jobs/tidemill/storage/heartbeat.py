@@ -28,13 +28,9 @@ class Heartbeat:
     for half the time limit gives up first, so that it has left when others find it dead.
 
     Args:
-        folder: `Layout.lease`.
         epoch: The one that this process holds.
         time_limit: Seconds without a beat after which others take it for dead.
         on_loss: Called in the beating thread, once, when the lease is lost.
-
-    Attributes:
-        failed: How many beats failed so far.
     """
 
     def __init__(
@@ -108,7 +104,6 @@ def check_epoch(folder: Path, epoch: int) -> None:
     """Stop a writer that was fenced out; one system call.
 
     Args:
-        folder: `Layout.lease`.
         epoch: The one that the writer holds.
 
     Raises:

@@ -99,7 +99,6 @@ def newest_epoch(folder: Path, known: int | None = None) -> int:
     """The number of the newest epoch, 0 where there was none.
 
     Args:
-        folder: `Layout.lease`.
         known: An epoch that was there before; nothing is listed then.
     """
     return documents.newest(folder, known) or 0
@@ -147,9 +146,6 @@ def hold(
     holder with a live launcher is waited for.
 
     Args:
-        folder: `Layout.lease`.
-        step: The step that writes.
-        run_id: For which run.
         patience: Seconds to wait for a live holder on this host; one elsewhere is watched for at
             least `time_limit`.
         time_limit: Seconds without a beat after which a holder on another host is dead. A holder

@@ -155,7 +155,6 @@ def verify_born_here(layout: Layout, root_id: str | None, note: Path) -> None:
 
     Args:
         root_id: What the generation's note says; None where it was born before roots had one.
-        note: Where that stands.
 
     Raises:
         RootForeign: it was born in another root.

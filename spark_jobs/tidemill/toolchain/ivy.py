@@ -78,7 +78,6 @@ def fetch(
 
     Args:
         modules: What to fetch; several versions of one jar are fine.
-        folder: Where the jars are laid.
         environ: For JAVA_HOME and `TIDEMILL_IVY_SETTINGS`.
         fetched: Called after each jar.
 
@@ -98,8 +97,6 @@ def closure(
         modules: The requested modules; their versions win over those of dependencies.
         without: Names of jars to leave out, with what only they need, as `group:artifact` or
             `*:artifact`.
-        folder: Where the jars are laid.
-        environ: As for `fetch`.
 
     Raises:
         JarsUnresolved: As for `fetch`.

@@ -44,7 +44,6 @@ def jars_of(*sets: str, environ: Mapping[str, str] = os.environ) -> tuple[Path, 
 
     Args:
         sets: Names of sets in `jars.lock`, such as `kafka`.
-        environ: For `TIDEMILL_JARS`.
 
     Raises:
         JarsMissing: Some were not fetched yet; nothing is fetched during a run.
@@ -71,7 +70,6 @@ def resolve(
     """Fetch what is missing of some sets, all in one go, and check every hash.
 
     Args:
-        sets: Their names.
         environ: For `TIDEMILL_JARS`, JAVA_HOME and Ivy's settings.
         log: Gets a line of progress now and then.
 

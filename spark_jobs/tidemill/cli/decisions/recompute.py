@@ -136,7 +136,6 @@ def ask_for_partitions(
     Args:
         partitions: Column -> value; none of a table without partitions, which is done whole.
         by: The person; whoever runs this where not given.
-        reason: For the table's history.
         json: Whether the report goes to the screen as JSON.
     """
     request = RunRequest(

@@ -28,7 +28,6 @@ class Token(NamedTuple):
     """A word, a text in quotes, or a character of Spark SQL.
 
     Attributes:
-        text: As it is written.
         name: The word, or the name in backquotes; otherwise empty.
     """
 

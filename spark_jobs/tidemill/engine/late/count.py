@@ -80,7 +80,6 @@ class Lateness:
     """The late rows of one generation's batches.
 
     Args:
-        session: To read with.
         run: The run; its log gets a line for each batch that has late rows, or may have.
     """
 

@@ -80,7 +80,6 @@ def rule_of(transformed: DataFrame, mode: OutputMode) -> Rule:
 
     Args:
         transformed: What the transform made of streams.
-        mode: The output mode.
     """
     plan = Catalyst(transformed.sparkSession).inlined(analysed(transformed))
     places = candidates(plan)

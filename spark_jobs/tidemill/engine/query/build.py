@@ -38,7 +38,6 @@ def plan(
     """Build the query without starting it.
 
     Args:
-        session: To read with.
         statics: Static input -> its rows, of a pipeline that has any.
         watch: What is observed on the way to a sink of Spark's own.
 

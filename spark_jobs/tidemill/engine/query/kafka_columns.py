@@ -27,7 +27,6 @@ def refuse_other_columns(rows: DataFrame, path: Path, *, topic_given: bool) -> N
     out without a word (Kafka integration guide, "Writing Data to Kafka").
 
     Args:
-        rows: The transform's result.
         path: Its file, for messages.
         topic_given: Whether the spec names the topic.
 

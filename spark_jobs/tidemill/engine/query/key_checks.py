@@ -41,11 +41,6 @@ class KeyChanges(SpecError):
 def refuse_keys(transformed: DataFrame, spec: Spec, spec_file: Path) -> None:
     """Look at the keys, before a query starts.
 
-    Args:
-        transformed: The transform's result.
-        spec: The pipeline's.
-        spec_file: For messages.
-
     Raises:
         KeyUnknown: one is not a column of the result.
         KeyIncomplete: a partition column or a group is not among them.

@@ -33,7 +33,6 @@ def class_of(transformed: DataFrame, mode: OutputMode) -> PipelineClass:
     """The class of what a transform made of streaming rows.
 
     Args:
-        transformed: Its result.
         mode: In complete every group is kept for ever, whatever its watermark (Structured
             Streaming guide, "Conditions for watermarking to clean aggregation state").
     """

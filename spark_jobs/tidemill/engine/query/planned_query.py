@@ -19,7 +19,6 @@ class Plan:
 
     Args:
         rows: What the sink writes: good and rejected rows.
-        table_schema: The published columns.
         pipeline_class: How the rows depend on the batches.
         state_encoding: The encoding of the query's state.
     """

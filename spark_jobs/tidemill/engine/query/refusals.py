@@ -57,8 +57,6 @@ def refuse_unrepeatable(
 
     Args:
         transformed: Its result on a streaming DataFrame.
-        path: The transform's file, for messages.
-        mode: The output mode.
 
     Raises:
         TransformNotRepeatable: it uses the clock, randomness or the like, a timer of processing
@@ -135,7 +133,6 @@ def refuse_endless(rows: DataFrame, path: Path) -> None:
 
     Args:
         rows: What the sink would write, with the trigger `availableNow`.
-        path: The transform's file, for messages.
 
     Raises:
         TriggerEndless: it keeps state by the clock.
@@ -156,8 +153,6 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
 
     Args:
         rows: What the sink would write; those of a batch are not asked about.
-        path: The transform's file, for messages.
-        mode: The output mode.
 
     Raises:
         ModeUnsupported: it does not.

@@ -26,8 +26,6 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
 
     Args:
         source: From `read_stream`, or in its shape.
-        spec: The pipeline's.
-        name: The source's.
         further: Columns of `source` to keep beside its own.
     """
     cut = source_partitions(spec)

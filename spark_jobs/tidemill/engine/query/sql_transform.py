@@ -27,11 +27,7 @@ class SqlRefused(SpecError):
 
 @dataclass(frozen=True)
 class SqlTransform:
-    """The result of a SQL transform.
-
-    Args:
-        path: Its file.
-    """
+    """The result of a SQL transform."""
 
     path: Path
 

@@ -68,11 +68,8 @@ def apply(
     """Run the transform and check what it made of the engine's columns.
 
     Args:
-        transform: From `load_transform`.
         rows: Source -> its good rows. A transform of one source takes them as its one argument, a
             transform of several sources or with static inputs has an argument named like each.
-        spec: The pipeline's.
-        path: The transform's file, for messages.
         statics: Static input -> its rows.
 
     Raises:

@@ -47,7 +47,6 @@ class DryRun:
         inputs: Files and ranges of records that were read.
         input_rows: Rows read; None where the ledger does not know.
         skipped: Inputs that the lateness bound let it pass over.
-        rows: Good ones.
         rejected: Rejected ones.
         added: Rows that consumers do not read now.
         removed: Rows that they would read no more.
@@ -70,9 +69,6 @@ def dry_run(
     session: SparkSession, run: RunContext, recomputation: Recomputation, extent: Extent
 ) -> DryRun:
     """Compute what a backfill would, compare it with what is published, and leave nothing behind.
-
-    Args:
-        recomputation: As for `recompute`.
 
     Raises:
         Refused: as `recompute`.

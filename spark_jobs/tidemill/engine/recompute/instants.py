@@ -56,10 +56,8 @@ def partitions_between(
     """The partitions that the instants of an interval are in.
 
     Args:
-        session: In the spec's time zone.
         expressions: Partition column -> what it is made of.
         clock: The columns that the expressions name.
-        zone: The spec's.
         start: Inclusive.
         end: Exclusive.
 

@@ -38,7 +38,6 @@ class Extent:
     """Whole partitions, and the event times that they cover.
 
     Args:
-        partitions: By value.
         start: UTC, inclusive; None where they are of all times.
         end: UTC, exclusive; None as `start`.
         wall: The same two as the clock on the wall shows them, as if that were UTC: by which
@@ -55,11 +54,6 @@ class Extent:
 
 def extent_of(session: SparkSession, pipeline: Pipeline, start: datetime, end: datetime) -> Extent:
     """The whole partitions that an interval touches.
-
-    Args:
-        session: In the spec's time zone.
-        start: With a time zone, inclusive.
-        end: With a time zone, exclusive.
 
     Returns:
         The partitions by those columns that are made of nothing but the event time, or the

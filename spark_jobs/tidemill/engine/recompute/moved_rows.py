@@ -40,7 +40,6 @@ def origins_to_replace(
     """The origins whose rejected rows without a partition are computed again too.
 
     Args:
-        session: To read with.
         inputs: All that is read.
         extent: The extent of the partitions that are computed again.
 

@@ -25,7 +25,6 @@ def past_statics(session: SparkSession, run: RunContext, last: Batch) -> Iterato
     One that this did not read either is taken as it is now, for as long as the context lasts.
 
     Args:
-        session: To read with.
         last: The last batch that counts.
     """
     pipeline, spec = run.pipeline, run.pipeline.spec

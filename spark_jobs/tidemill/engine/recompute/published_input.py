@@ -33,7 +33,6 @@ class Read:
     """The input that one batch read, without exclusions.
 
     Args:
-        batch: As its ledger has it.
         ledger: The ledger of the generation that ran it, perhaps the one before a fork.
         files: Those that count.
         ranges: Kafka source -> the records that count.
@@ -90,7 +89,6 @@ class Inputs:
     """Files and records that are where they can be read.
 
     Args:
-        reads: What the batches read.
         places: Source -> its files where they are now, each with how it was.
     """
 
@@ -154,9 +152,6 @@ class Inputs:
 def inputs_of(pipeline: Pipeline, reads: Sequence[Read]) -> Inputs:
     """Find what batches read.
 
-    Args:
-        reads: From `reads_of`.
-
     Raises:
         InputGone: files are gone, or are others; carries all of them.
         NotReplayable: a source gives nothing twice.
@@ -194,10 +189,6 @@ def _place(read: Read, file: InputFile) -> Path | None:
 def read_prefix(session: SparkSession, pipeline: Pipeline, inputs: Inputs) -> dict[str, DataFrame]:
     """The rows of a prefix by source, shaped like those of the stream.
 
-    Args:
-        session: To read with.
-        inputs: From `inputs_of`.
-
     Raises:
         InputGone: Spark lists other files than the ledger has.
         Refused: records are gone.
@@ -216,7 +207,6 @@ def read_source(
     """The rows of one source; as `read_prefix`.
 
     Args:
-        inputs: From `inputs_of`.
         source: How it is read, where that is not as the spec says today.
     """
     files = inputs.places.get(name, ())

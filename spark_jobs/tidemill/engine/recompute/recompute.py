@@ -46,7 +46,6 @@ class Recomputed:
     Args:
         place: The scratch generation and its one batch.
         recomputation: As asked for, with `replaces_rejects_of` filled in.
-        rows: Good ones.
         rejected: Rejected ones.
         inputs: Files and ranges of records that were read.
         input_rows: Rows read; None where the ledger does not know.
@@ -98,8 +97,6 @@ class Computed:
     """Rows that are in a scratch generation's sink, and nowhere else yet.
 
     Args:
-        place: The scratch generation.
-        planned: The query as a stream.
         inputs: What was read.
         skipped: Inputs that the lateness bound let it pass over.
         replaces_rejects_of: Origins whose rejected rows without a partition were computed again

@@ -110,9 +110,6 @@ class _Replay:
     """One of them.
 
     Args:
-        session: To run it in.
-        checkpoint: Where the query keeps its own.
-        source: The input.
         output: What comes out.
         exact: Whether the watermarks are to be the ledger's.
     """

@@ -33,7 +33,6 @@ class ReplayInput:
     """The input of batches, by source.
 
     Args:
-        session: To read and write with.
         folder: Gets a folder for each source.
     """
 

@@ -35,7 +35,6 @@ class ReplayOutput:
     below the watermark, which would then be that of the rows kept.
 
     Args:
-        session: To write with.
         place: The scratch generation, which is also the query's name.
         stage: Where the rows of each batch are until the last has come.
         keep: A filter of good and rejected rows.

@@ -69,7 +69,6 @@ def segments(steps: Sequence[Step], *, by_start: bool) -> Iterator[list[Step]]:
     The last stands alone: what is final by then is so by the watermark that live had.
 
     Args:
-        steps: All of them.
         by_start: Whether a start of live's is one here too.
     """
     segment: list[Step] = []

@@ -40,7 +40,6 @@ def write_rows(rows: DataFrame, planned: Plan, pipeline: Pipeline, place: BatchR
     Args:
         rows: As `plan_rows` gives them, cut to what is wanted.
         planned: What they were cut from.
-        place: Where to.
     """
     output = pipeline.spec.output
     append = output.mode is OutputMode.APPEND
@@ -69,7 +68,6 @@ def record_batch(
     Args:
         planned: The query, for its columns and class.
         recomputation: What was asked for.
-        place: Where the files are.
         reads: What was read; the last is of batch `made.last`.
 
     Raises:

@@ -26,7 +26,6 @@ def can_recompute_in_batch(
     """Whether one batch job gives the same rows as the stream; else it has to be replayed.
 
     Args:
-        planned: Its query as a stream.
         reads: What batches read.
         extent: The extent of the partitions; None for all rows of these batches.
 

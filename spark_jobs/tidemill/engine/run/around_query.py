@@ -17,7 +17,6 @@ def make_ready(
     """Before a query starts: pass over accepted losses, write down what will be read.
 
     Args:
-        session: The session that passes over an accepted loss.
         run: The run, whose start of this epoch is in the ledger.
         probes: The probe of every source, under the lease.
         statics: Static input -> its rows.

@@ -40,7 +40,6 @@ def bind(
 
     Args:
         generation: That the query goes on with, or that begins with it.
-        planned: The query.
         continuous: Whether it is a continuous one.
     """
     pipeline, layout, spec = run.pipeline, run.layout, run.pipeline.spec

@@ -19,7 +19,6 @@ def refuse_few_cores(session: SparkSession, pipeline: Pipeline, trigger: StreamT
     "Caveats"; a continuous query on 4.2 then cannot be stopped either).
 
     Args:
-        session: That would run the query.
         trigger: Continuous or real time.
 
     Raises:

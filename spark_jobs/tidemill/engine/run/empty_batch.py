@@ -18,7 +18,6 @@ def plan_due(run: RunContext, probes: Sequence[ProbeResult]) -> int | None:
     """Plan a batch for what is due, where Spark would not; the log says that it was planned.
 
     Args:
-        run: The run, which holds the lease.
         probes: What waits at every source. Where one has something new its batch does what is due.
 
     Returns:

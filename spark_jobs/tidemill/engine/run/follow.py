@@ -31,8 +31,6 @@ class Following:
 
     Args:
         run: What was started; its context's log gets a line per batch.
-        planned: The query's plan.
-        query: That runs.
         progress: Takes in its reports.
 
     Attributes:

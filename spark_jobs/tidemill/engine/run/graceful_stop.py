@@ -29,7 +29,6 @@ class Brake:
     lock held: PySpark gives each Python thread one of the JVM, to which the lock belongs.
 
     Args:
-        query: That runs.
         due: Why the query is to end, or None; asked after each batch, and some times a second. It
             may wait before it answers, but not after the event it is given.
         by_batch: Whether the query runs in batches; any other is stopped wherever it is.

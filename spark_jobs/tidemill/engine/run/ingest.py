@@ -21,7 +21,6 @@ def ingest(session: SparkSession, run: LeasedRun, options: RunOptions | None = N
     """Run one pipeline's query, over what is there now unless its options say otherwise.
 
     Args:
-        session: Opened with `engine_conf`.
         run: The run, which holds the lease until this returns.
         options: What differs from the spec.
 

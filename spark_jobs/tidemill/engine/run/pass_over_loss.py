@@ -39,7 +39,6 @@ def pass_over(
     """Pass over the accepted losses of all sources, each exactly.
 
     Args:
-        session: To run the batch with.
         run: The run, whose start of this epoch is in the ledger already.
         probes: The probe of every source, under the lease.
         statics: Static input -> its rows.

@@ -73,7 +73,6 @@ class QueryRun:
     """A pipeline's query on its checkpoint.
 
     Args:
-        session: To run it in.
         context: The run; its log gets a line per batch.
         generation: The generation, already verified.
         options: What differs from the spec.
@@ -109,7 +108,6 @@ class QueryRun:
         """Start it, and stay with it to its end.
 
         Args:
-            planned: The query.
             statics: What it is joined with.
             backlog: Source -> what waits there.
 

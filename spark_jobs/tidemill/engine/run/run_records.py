@@ -57,8 +57,6 @@ class RunRecords:
 
     Args:
         query: The query, whose run holds the lease.
-        planned: Its plan.
-        pins: Its static inputs.
 
     Attributes:
         batches: All batches of the generation before the query starts, once `bind` was called.

@@ -23,7 +23,6 @@ class Register:
     """A query's document, for as long as the context lasts.
 
     Args:
-        query: That was started.
         last_batch: In the ledger when it started.
     """
 

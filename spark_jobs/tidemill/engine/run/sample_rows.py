@@ -25,7 +25,6 @@ def shown_rows(run: QueryRun, plan: Plan, batch: Batch, progress: Progress) -> R
 
     Args:
         run: The query; its options say how many rows at most.
-        batch: In the ledger.
         progress: The reports on the query's batches.
     """
     pipeline = run.context.pipeline

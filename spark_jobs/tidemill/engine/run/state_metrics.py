@@ -14,7 +14,6 @@ class OperatorFigures(FrozenModel):
     Attributes:
         operator: Its number, as in the checkpoint.
         name: Spark's, such as `stateStoreSave`.
-        rows: That are kept.
         memory_bytes: That they take in the executors' memory.
         disk_bytes: The disk bytes of RocksDB's files; None with another store.
         partitions: Over which they are divided.

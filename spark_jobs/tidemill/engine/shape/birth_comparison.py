@@ -25,8 +25,6 @@ def refuse_changed_plan(
     """Refuse spec and code with which a generation cannot go on; under the lease.
 
     Args:
-        session: With the pipeline's settings.
-        pipeline: Today's.
         note: The note of the generation; None before its birth.
 
     Raises:
@@ -50,7 +48,6 @@ def changes_of_plan(session: SparkSession, born: Born) -> list[Change]:
     """Every change of the plan.
 
     Args:
-        session: With the pipeline's settings.
         born: The generation, and the pipeline of today.
 
     Raises:

@@ -54,9 +54,6 @@ ALL_PARTS = ("spark.sql.debug.maxToStringFields", "100000")
 def shape_today(session: SparkSession, pipeline: Pipeline) -> PlanShape:
     """The shape of a pipeline's transform.
 
-    Args:
-        session: With the pipeline's settings.
-
     Raises:
         SpecError: schema, expressions or transform do not fit together.
         PySparkException: Spark fails on the way.
@@ -89,7 +86,6 @@ def bare(
     """An input without rows, whose columns know its name.
 
     Args:
-        session: To build it with.
         streaming: Whether it is a source.
     """
     return empty_frame(session, schema, {INPUT: name}, streaming=streaming)

@@ -43,7 +43,6 @@ def write(
     """Let a query write its batches as attempts.
 
     Args:
-        session: That the query is started in.
         run: The run; its lease is checked before a manifest is put.
     """
     return writer.foreachBatch(Attempts(session, run, generation))

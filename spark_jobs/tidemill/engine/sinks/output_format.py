@@ -23,8 +23,6 @@ def in_format(rows: DataFrame, published: StructType, output: Output, path: Path
     Args:
         rows: With `_reject`, null for a good row.
         published: The columns of the good ones, with the partitions.
-        output: The spec's.
-        path: The transform's file, for messages.
 
     Returns:
         The rows with `_reject` in the form that the format's rules name.

@@ -29,8 +29,6 @@ def refuse_irreplaceable(
     """Look at the rows of a batch that are not rejected, before they count.
 
     Args:
-        files: That hold them.
-        output: The spec's.
         batch: Its id, for messages.
 
     Raises:

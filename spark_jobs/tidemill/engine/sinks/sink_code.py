@@ -75,7 +75,6 @@ def load_foreach_batch(path: Path, *, persist: bool) -> ForeachBatch:
     ids it has seen is written exactly once.
 
     Args:
-        path: The transform's file.
         persist: Keep the rows while the function runs.
 
     Raises:

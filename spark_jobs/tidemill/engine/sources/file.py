@@ -92,8 +92,6 @@ def read_batch(
     """The rows of given files, shaped like those of `stream`.
 
     Args:
-        session: To read with.
-        source: The source that the files belong to.
         paths: Theirs.
         base: The directory below which names such as `day=2026-03-01` are partition columns.
     """
@@ -118,13 +116,7 @@ def _with_origin(frame: DataFrame, source: FileSource) -> DataFrame:
 
 
 def _read_files(session: SparkSession, source: FileSource, places: list[Path]) -> DataFrame:
-    """The rows of files that are where they were read, or in the archive, with their partitions.
-
-    Args:
-        session: To read with.
-        source: The source that the files belong to.
-        places: Where they are now.
-    """
+    """The rows of files that are where they were read, or in the archive, with their partitions."""
     if source.path != str(source.directory):
         # With a glob Spark takes no partition columns from the names of directories.
         return read_batch(session, source, [str(place) for place in places])

@@ -67,11 +67,6 @@ def stream(
     """The rows of new records.
 
     Args:
-        session: With the Kafka jars.
-        name: The source's.
-        source: What to read.
-        spec: The pipeline's.
-        environ: For the connection.
         continuous: For a continuous query, which Spark lets hold no generator.
 
     Raises:
@@ -91,12 +86,9 @@ def read_batch(
     """The rows of a range of records, shaped like those of `stream`.
 
     Args:
-        session: With the Kafka jars.
-        source: For its options and its format.
         starting: Topic -> partition -> first offset; a partition that is missing here was added
             during the range and is read from 0, as Spark does in a stream.
         ending: Topic -> partition -> the offset after the last, such as a ledger batch's.
-        environ: For the connection.
     """
     options = {n: v for n, v in source.reader_options.items() if not n.startswith(OF_A_STREAM)}
     first = {

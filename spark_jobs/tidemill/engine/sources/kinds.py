@@ -18,7 +18,6 @@ def spark_source(
     """A source of a pipeline in Spark; nothing is read of it yet.
 
     Args:
-        name: The source's name in the spec.
         spec: How it is read, where that is not as the spec says today.
     """
     # Each kind is imported where it is used: a pipeline of files needs no Kafka.

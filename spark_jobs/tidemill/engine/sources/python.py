@@ -53,7 +53,6 @@ def load_data_source(named: str, project: Project, field: str) -> type[DataSourc
     Args:
         named: As in the spec; a module of the project comes first, then one of this repository,
             then an installed one.
-        project: The pipeline's.
         field: The field of the spec, for the message.
 
     Raises:

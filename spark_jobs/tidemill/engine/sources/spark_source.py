@@ -23,7 +23,6 @@ class SparkSource(Generic[SourceSpec]):
     """A source of a pipeline; a kind that gives nothing twice overrides `stream` only.
 
     Args:
-        name: The source's name in the spec.
         spec: What the spec says of it, or said when it was read.
     """
 

@@ -46,11 +46,6 @@ class StaticUnfit(Refused):
 def pin_query(name: str, static: DatabaseStatic, place: Path) -> StaticPin:
     """The rows of a query as they are now, copied.
 
-    Args:
-        name: The static input's, in the spec.
-        static: The static input with the query.
-        place: Where its copies are.
-
     Raises:
         ConnectionMissing: the connection is not in the environment.
         StaticUnreachable: the database does not answer.

@@ -45,7 +45,6 @@ def read_statics(
     """The pinned static inputs as DataFrames.
 
     Args:
-        session: To read with.
         pins: One of every static input of its spec.
         place: Where the copies are; the pipeline's own folder where not given.
 
@@ -61,11 +60,7 @@ def read_statics(
 
 @contextmanager
 def statics_now(session: SparkSession, pipeline: Pipeline) -> Iterator[Statics]:
-    """The static inputs as a run would read them now; the pipeline is not touched.
-
-    Args:
-        session: To read with.
-    """
+    """The static inputs as a run would read them now; the pipeline is not touched."""
     with TemporaryDirectory(prefix="tidemill-static-") as scratch:
         place = Path(scratch)
         pins = pin_statics(pipeline, place)

@@ -16,11 +16,7 @@ from tidemill.engine.spark_internals.query_state import execution
 
 
 class BatchBoundary:
-    """Waits for the end of batches, and cuts a query off from its sources.
-
-    Args:
-        query: That runs in batches.
-    """
+    """Waits for the end of batches, and cuts a query off from its sources."""
 
     def __init__(self, session: SparkSession, query: StreamingQuery) -> None:
         jvm: Any = session._jvm

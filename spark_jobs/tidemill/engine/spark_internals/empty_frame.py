@@ -17,7 +17,6 @@ def empty_frame(
     """A DataFrame without rows.
 
     Args:
-        session: The session that builds it.
         metadata: The metadata of each column, in place of the schema's.
         streaming: Whether Spark takes it for a stream.
     """

@@ -24,7 +24,6 @@ class ScratchSession:
     """A copy of a session with the same settings, in which no view is known.
 
     Args:
-        session: Is not changed.
         without: Built-in functions of Spark's that the copy does not have.
     """
 

@@ -20,11 +20,7 @@ Read = Callable[[Path, int], object]
 
 @dataclass(frozen=True)
 class KnownBatches:
-    """The contents of the entries of committed batches.
-
-    Args:
-        ledger: The ledger that holds the batches.
-    """
+    """The contents of the entries of committed batches."""
 
     ledger: Ledger
     note: GenerationNote

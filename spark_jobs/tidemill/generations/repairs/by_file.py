@@ -24,9 +24,6 @@ BLOCK_SIZE = 33_554_432
 def file_repairs(ledger: Ledger, note: GenerationNote) -> Iterator[Repair]:
     """The torn or missing entries that committed batches have written or read.
 
-    Args:
-        ledger: The ledger that holds the batches.
-
     Raises:
         EntryUnknown: something of it cannot be rewritten.
     """
@@ -51,7 +48,6 @@ class _FileLog:
     """A log that Spark compacts.
 
     Args:
-        folder: Where it is.
         last: The last entry that a committed batch stands on.
         read: Raises `TornLogEntry` of a torn entry.
         known: The lines of an entry of its own, as the ledger has them.

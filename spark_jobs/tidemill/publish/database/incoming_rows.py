@@ -25,7 +25,6 @@ class Incoming:
     """The rows that come into a table.
 
     Args:
-        payload: The rows.
         mode: What becomes of those that are there.
     """
 

@@ -62,7 +62,6 @@ class Session(ABC):
 
     Args:
         schema: PostgreSQL's schema, MariaDB's database.
-        table: The table's name.
         storable: What becomes of values that have no place.
     """
 

@@ -16,7 +16,6 @@ def remove_partitions(
     """Delete the rows of whole partitions up to a batch; how many of theirs are left.
 
     Args:
-        session: In a transaction.
         partitions: Column -> its value in each of them; no columns for the whole table.
         generation: The batch's generation; all rows of earlier generations are removed.
         last: The batch.
@@ -70,7 +69,6 @@ def leave_later(session: Session, key: Sequence[str], lineage: Sequence[str], la
     """Drop the staged rows whose key has a row of a later batch in the table.
 
     Args:
-        session: In a transaction.
         key: The columns of the table's primary key.
         lineage: The generation of the staged rows, then those before it.
         last: Their batch.

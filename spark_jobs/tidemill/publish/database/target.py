@@ -43,7 +43,6 @@ class DatabaseTarget(ABC):
     """A table of a database.
 
     Args:
-        given: The target in the spec.
         log: Gets lines for the task log.
     """
 

@@ -43,7 +43,6 @@ def properties(
     """What every commit of ours carries: the lease's epoch, where it came from, and what counts it.
 
     Args:
-        metadata: For the table's history.
         counted: The application transactions that count the event.
         exactly: Whether to commit on the loaded version only. If not, delta-rs commits on a
             newer one where it sees no conflict; and that somebody's OPTIMIZE took away the very
@@ -84,7 +83,6 @@ def compare_and_commit(
     """Commit an event once.
 
     Args:
-        path: The table's root.
         epoch: The epoch of the lease that the writer holds.
         commit: Does it, on the very snapshot that was compared; raises `SnapshotStale` if it had
             to change the table first.

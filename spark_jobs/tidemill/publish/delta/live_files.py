@@ -15,12 +15,7 @@ from tidemill.file_formats.keyed_rows import KeyedFile
 
 @dataclass(frozen=True)
 class LiveFile(KeyedFile):
-    """A data file that readers of the version see.
-
-    Args:
-        name: As the log has it.
-        size: In bytes.
-    """
+    """A data file that readers of the version see."""
 
     name: str
     size: int
@@ -38,12 +33,7 @@ class LiveFile(KeyedFile):
 
 
 def live_files(table: DeltaTable, root: Path) -> list[LiveFile]:
-    """The files of a snapshot, with partition values as Spark prints them into directories' names.
-
-    Args:
-        table: The snapshot.
-        root: The table's directory.
-    """
+    """The files of a snapshot, with partition values as Spark prints them into directories' names."""
     return [
         LiveFile(
             path=root / unquote(urlparse(row["path"]).path),

@@ -18,10 +18,7 @@ class Commit:
     """A commit of ours: an event of the journal, in the version of the table that first shows it.
 
     Args:
-        version: The table's version.
-        seq: The event's number.
         files_hash: Hash of its files; None where the table does not say.
-        epoch: Epoch of the writer's lease.
     """
 
     version: int

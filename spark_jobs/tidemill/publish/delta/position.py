@@ -24,11 +24,7 @@ TAKEN_BACK = "tidemill.taken_back"
 
 @dataclass(frozen=True)
 class DeltaPosition:
-    """The position of an event relative to a Delta table.
-
-    Args:
-        event: The event.
-    """
+    """The position of an event relative to a Delta table."""
 
     layout: Layout
     event: Event

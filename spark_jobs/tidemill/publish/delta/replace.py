@@ -27,8 +27,6 @@ def replace_all(
     """Commit the replacement on a snapshot.
 
     Args:
-        table: The snapshot.
-        root: The table's directory.
         schema: From now on, with partition columns.
         partitions: The partition columns from now on.
         adds: The new files.

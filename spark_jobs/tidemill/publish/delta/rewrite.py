@@ -45,7 +45,6 @@ def rewrite(
 
     Args:
         table: The snapshot that will be committed on; None where there is no table yet.
-        root: The table's directory.
         schema: The schema of the table, with partition columns and every column of the payload.
         payload: In mode `update` its rows replace those of the same keys, in `complete` all rows.
         name: What the new files' names begin with.

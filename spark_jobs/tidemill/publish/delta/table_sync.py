@@ -14,7 +14,6 @@ def sync_table(table: Path, within: Path, since: int = 0) -> None:
     """Sync a table's commits and the checkpoints of its log.
 
     Args:
-        table: The table's directory.
         within: The folder above which names are taken for granted.
         since: The first version; earlier ones are known to be on the disk.
     """

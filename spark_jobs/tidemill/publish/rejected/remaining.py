@@ -89,7 +89,6 @@ class _Replaced:
 
     Args:
         partitions: The partitions of the rows; None for rows without one.
-        increments: That it was computed after.
     """
 
     partitions: Partitions | None

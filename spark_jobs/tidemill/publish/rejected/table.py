@@ -128,7 +128,6 @@ class _Writer:
     """Writes files of the table.
 
     Args:
-        root: The table's directory.
         name: What the files' names end with.
     """
 

@@ -31,7 +31,6 @@ def delete(file: InputFile, within: Path, check: Check) -> None:
     """Remove a file that is what was read.
 
     Args:
-        file: As the ledger has it.
         within: The source's directory, outside of which nothing is touched.
         check: Called before each step that cannot be undone; raises where nothing may be written.
 
@@ -48,10 +47,8 @@ def archive(file: InputFile, within: Path, to: Path, check: Check) -> None:
     """Move a file that is what was read.
 
     Args:
-        file: As the ledger has it.
         within: The source's directory.
         to: Where to; its folders are made.
-        check: As for `delete`.
 
     Raises:
         Kept: it is not what was read, or another file is there already.

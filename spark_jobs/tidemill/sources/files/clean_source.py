@@ -35,7 +35,6 @@ class PutAway(FrozenModel):
     """The plan for one file.
 
     Attributes:
-        path: Where it was when it was read.
         to: Where it goes; None for a file that is deleted.
     """
 
@@ -114,12 +113,7 @@ def clean_sources(run: LeasedRun) -> dict[str, int]:
 
 
 def located(ledger: Ledger, batch: int, file: InputFile) -> Path | None:
-    """The present path of a file that a batch read; None if it is gone or replaced.
-
-    Args:
-        batch: Its number.
-        file: As the ledger has it.
-    """
+    """The present path of a file that a batch read; None if it is gone or replaced."""
     places = [file.on_disk, claim_of(file.on_disk)]
     there = next((place for place in places if file.is_at(place)), None)
     if there is not None:

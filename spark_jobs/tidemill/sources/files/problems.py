@@ -124,8 +124,6 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
     """Problems with files that Spark has not read, or has just read.
 
     Args:
-        name: The source's.
-        source: How Spark reads them.
         files: Which; one that is gone is left out.
     """
     place = f"sources.{name}"

@@ -72,8 +72,6 @@ def scan(name: str, source: FileSource, batches: Sequence[Batch]) -> Scan:
     """Compare the directory with the ledger.
 
     Args:
-        name: The source's, in the spec.
-        source: Where it lists files.
         batches: All of the generation.
 
     Raises:

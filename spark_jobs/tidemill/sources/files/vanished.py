@@ -30,7 +30,6 @@ def problems_of_vanished(
     """Files that vanished, as the spec's `vanished` rates them; an emptied sub-folder only warns.
 
     Args:
-        name: The source's.
         source: How the spec rates it.
         layout: The pipeline's layout; its starts say which files were to be put away.
     """

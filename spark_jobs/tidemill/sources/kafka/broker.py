@@ -36,9 +36,7 @@ class Topic:
     """A topic as the broker describes it.
 
     Args:
-        name: Its name.
         id: The topic's id, which changes if the topic is created again; None from old brokers.
-        partitions: Their numbers.
         cleanup_policy: `delete`, `compact`, or both; empty where the login may not see it.
         retention_ms: After which a record may be deleted; None for never, or where unknown.
     """
@@ -54,7 +52,6 @@ class Broker:
     """The brokers of one connection. Every method raises `BrokerUnreachable` or `BrokerRefuses`.
 
     Args:
-        connection: Where they are and how to log in.
         reads_committed: Whether an open transaction ends what there is to read.
 
     Raises:

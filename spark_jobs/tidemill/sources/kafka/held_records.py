@@ -31,9 +31,7 @@ def verify_records(
     """Prove that topics still hold what batches read of them.
 
     Args:
-        generation: That read it.
         ranges: What was read.
-        environ: For the connection.
 
     Raises:
         RecordsGone: a topic is not there, or begins later or ends earlier.

@@ -74,7 +74,6 @@ def falls_behind(past: Sequence[Arrivals], now: Arrivals, batches: Sequence[Batc
     Args:
         past: What the last `RUNS` starts saw, in order.
         now: What there is now.
-        batches: For when each of those runs ended.
     """
     if len(past) < RUNS:
         return None

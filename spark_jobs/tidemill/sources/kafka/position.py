@@ -30,11 +30,7 @@ class Position:
 def position_of(
     layout: Layout, generation: str, source: str, batches: Sequence[Batch]
 ) -> Position | None:
-    """The position at which a source continues; None before its first batch is planned.
-
-    Args:
-        source: Its name in the spec.
-    """
+    """The position at which a source continues; None before its first batch is planned."""
     checkpoint = read_checkpoint(layout.checkpoint(generation))
     log = read_committed(read_note(layout, generation), layout.sink(generation))
     # A batch that the sink holds is never read again, even if its commit is still missing.

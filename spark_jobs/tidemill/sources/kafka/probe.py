@@ -75,12 +75,6 @@ def probe(
 ) -> KafkaProbeResult:
     """Compare a source's topics with what was read of them.
 
-    Args:
-        name: The source's, in the spec.
-        source: The source with the topics.
-        batches: All of the live generation, in order.
-        environ: For the connection.
-
     Raises:
         BrokerUnreachable: no answer in time.
         UsageError: the connection is wrong, or the starting offsets are.

@@ -31,7 +31,6 @@ def beginning_of(
     """Resolve the spec's starting offsets as Spark will.
 
     Args:
-        name: The source's, in the spec.
         source: With its starting offsets or timestamps.
         broker: Asked for timestamps.
         begin: The first offset of every partition.

@@ -58,11 +58,6 @@ def topic_offsets(
 ) -> TopicOffsets:
     """Ask the broker, and compare the topics with what was read of them.
 
-    Args:
-        name: The source's, in the spec.
-        source: The source with the topics.
-        batches: All of the live generation, in order.
-
     Raises:
         BrokerUnreachable: no answer in time.
         TopicMissing: a topic that the spec names is not there.

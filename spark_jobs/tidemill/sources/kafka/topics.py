@@ -125,8 +125,6 @@ def unprotected(
 
     Args:
         generation: The one that reads them.
-        name: The source's.
-        today: Its topics.
     """
     without_id = {topic.name for topic in today.values() if topic.id is None}
     without_id |= {r.topic for r in records_of(layout, generation, name) if r.id is None}

@@ -62,9 +62,7 @@ def accept_losses(
 
     Args:
         shown: What the person has seen.
-        by: The person.
         reason: Why, for whoever misses the records.
-        run_id: Under which the lease is held.
 
     Raises:
         ReasonMissing: `reason` or `by` is empty.

@@ -40,7 +40,6 @@ def backfill(run: RunContext, request: RunRequest, *, lost_race: bool = False) -
     """Compute an interval's partitions again as of the last published batch, and seal them.
 
     Args:
-        run: The run; its increment is remembered.
         request: The interval, who asked and why; whether it is a dry run.
         lease: The caller's lease, which blocks other publishers; None where live runs continue.
         lost_race: Whether it was computed before, and lost the race.

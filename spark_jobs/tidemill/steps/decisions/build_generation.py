@@ -20,7 +20,6 @@ def fill_generation(run: RunContext, built: GenerationBuild) -> None:
     """Let the new generation read what is there, under a lease of its own.
 
     Args:
-        run: That builds it.
         built: What it is.
 
     Raises:

@@ -34,7 +34,6 @@ def asked(run: RunContext, request: RunRequest, generation: Generation | None) -
     """Check what a run was asked for; nothing is written.
 
     Args:
-        run: The run.
         request: What a person asked for.
         generation: The live one, whose parts agree; None where it does not matter whether they do.
 

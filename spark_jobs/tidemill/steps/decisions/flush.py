@@ -38,9 +38,7 @@ def flush(
 
     Args:
         to: The event time, with a zone.
-        by: The person.
         reason: Why, for whoever misses rows that came later.
-        run_id: Under which the lease is held.
 
     Returns:
         The flush, or the one that waits already and goes as far.

@@ -59,7 +59,6 @@ def fork_generation(run: LeasedRun, request: RunRequest) -> Takeover:
     """The generation that a run forks off: built and born now, or at an earlier try.
 
     Args:
-        run: The run.
         request: Who asked and why.
     """
     pipeline, layout = run.pipeline, run.pipeline.layout

@@ -51,7 +51,6 @@ def rebuild(run: RunContext, request: RunRequest, *, lost_race: bool = False) ->
     Tried again, it goes on where it was: the generation is the run's.
 
     Args:
-        run: The run; its increment is remembered.
         request: Who asked and why, which files are not to count any more, whether it is enough to
             say what is lost, and whether that was accepted.
         lease: The caller's lease, which blocks other publishers; None where live runs continue.

@@ -18,7 +18,6 @@ def recompute_lost(run: RunContext) -> int:
     """Compute a run's increment again and seal it in the place of the one that lost.
 
     Args:
-        run: The run.
         lease: Held by the caller, so that nothing is published meanwhile; None where it may be.
 
     Returns:

@@ -36,7 +36,6 @@ def leased(run: RunContext, step: str) -> Iterator[LeasedRun]:
 
     Args:
         lease: The caller's lease; None where it holds none.
-        step: That writes.
     """
     if isinstance(run, LeasedRun):
         yield run

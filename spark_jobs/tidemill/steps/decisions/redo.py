@@ -24,7 +24,6 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
     forked at the last published batch, and the rest is taken in again.
 
     Args:
-        run: The run; its increment is remembered.
         request: Who asked and why, and which files are not to count any more.
 
     Raises:

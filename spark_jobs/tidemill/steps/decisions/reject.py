@@ -39,7 +39,6 @@ def reject(
     """Record that an increment's input does not count; the next publish passes over it.
 
     Args:
-        by: The person.
         reason: Why, for whoever reads the history.
         run_id: Under which this is done; its publish reports about this increment.
 
@@ -104,8 +103,6 @@ def reinstate(run: RunContext, request: RunRequest, *, lost_race: bool = False) 
     """Take a rejection back: compute the rows of its input, which are then added.
 
     Args:
-        run: The run; its increment is remembered.
-        request: Which increment, who asked and why.
         lease: Held by the caller; None where live runs go on.
         lost_race: Whether it was computed before, and lost the race.
 

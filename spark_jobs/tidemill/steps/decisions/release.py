@@ -25,7 +25,6 @@ def release(
     """Record the decision; the next publish carries it out and writes it into the table's history.
 
     Args:
-        by: The person.
         reason: Why, for whoever reads the history.
         run_id: Under which this is done; its publish reports about this increment.
 

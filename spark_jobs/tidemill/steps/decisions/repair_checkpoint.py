@@ -22,7 +22,6 @@ def repair_checkpoint(pipeline: Pipeline, shown: Sequence[Repair], run_id: str) 
 
     Args:
         shown: What `planned_repairs` said.
-        run_id: Under which the lease is held.
 
     Returns:
         What was done, in order.

@@ -31,9 +31,6 @@ def upgrade(layout: Layout, run_id: str) -> Iterator[Path]:
 
     An upgrade that was interrupted is continued by the next one.
 
-    Args:
-        run_id: The run id under which the lease is held.
-
     Yields:
         The path of each document, after it was rewritten.
 

@@ -24,8 +24,6 @@ def withdraw(run: RunContext, seq: int, *, by: str, reason: str) -> list[Withdra
     The increments of the events behind it go out again when their turn has come.
 
     Args:
-        seq: The number of the event.
-        by: The person.
         reason: Why, for whoever reads the journal.
 
     Returns:

@@ -19,7 +19,6 @@ def verify_databases(run: RunContext, *, due: bool) -> None:
     what is wrong with it.
 
     Args:
-        run: The doctor's.
         due: Whether the run has anything to do.
 
     Raises:

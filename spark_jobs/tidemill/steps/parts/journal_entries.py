@@ -15,7 +15,6 @@ class Entries:
     under that number since, the decision did not know it, and nothing is added.
 
     Args:
-        run: The run that publishes.
         snapshot: Read under the lease.
     """
 

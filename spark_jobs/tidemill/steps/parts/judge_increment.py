@@ -28,12 +28,9 @@ def judge_increment(
     """Judge the rows that become visible if an increment goes out.
 
     Args:
-        run: The gate's run; its folder gets Great Expectations' own result.
         suite: What is expected.
         choice: The engine to judge with.
         columns: The published columns, as Spark's JSON schema.
-        sealed: The increment.
-        batches: Its batches.
 
     Raises:
         CheckBroke: the check failed, which says nothing about the data.

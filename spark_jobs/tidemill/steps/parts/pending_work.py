@@ -21,7 +21,6 @@ class Work:
             the journal; the others as they say.
         reason: A phrase for the task log.
         increment: The increment's number, where the message is about one.
-        target: The target that applies it.
     """
 
     kind: Kind
@@ -47,9 +46,7 @@ def find_work(
     """The pending work; empty if a run would change nothing.
 
     Args:
-        generation: The live one.
         found: A look at every source.
-        snapshot: The journal and the increments.
         own: The increment that this run sealed at an earlier try.
         targets: The names of those that are published to.
         published: Whether there is a gate; without one nothing is ever sealed.

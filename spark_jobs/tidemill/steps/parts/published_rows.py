@@ -24,7 +24,6 @@ def published_beside(
     """The published rows of the partitions that an increment touches.
 
     Args:
-        output: The spec's.
         files: The files of the increment, as they are judged.
 
     Yields:

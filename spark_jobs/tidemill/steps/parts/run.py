@@ -19,7 +19,6 @@ class Ended:
     Args:
         outcome: How.
         reason: One sentence for the task log.
-        facts: For the report.
     """
 
     outcome: Outcome

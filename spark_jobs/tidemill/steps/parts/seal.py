@@ -37,7 +37,6 @@ def seal_batches(
     Args:
         run: A run of the pipeline with the generation of the batches.
         snapshot: Read under the lease.
-        batches: In order; at least one.
         recomputation: The recomputation that the batches hold; None for live batches.
 
     Returns:
@@ -67,7 +66,6 @@ def sealed_set(
     """The document that seals some batches of a generation as increment `number`.
 
     Args:
-        batches: In order; at least one.
         net: The files that the rows of the batches were merged into; None where rows are appended.
         recomputation: The recomputation that the batches hold; None for live batches.
     """

@@ -51,7 +51,6 @@ def check(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) ->
 
     Args:
         names: The pipelines; all on the search path where none is given.
-        environ: As for `load_spec`.
 
     Raises:
         UsageError: there is no pipeline of one of the names.

@@ -40,9 +40,7 @@ def infer(
         given: The name of a pipeline, or files and folders.
         format: The format of the files; a pipeline says it itself.
         options: For Spark's reader, over those of a pipeline's source.
-        source: The source's name.
         most_files: The most files to take, newest first.
-        environ: Where pipelines are looked up.
 
     Returns:
         The schema, and the files it comes from.

@@ -43,9 +43,6 @@ class Planned:
     """The changes.
 
     Args:
-        pipeline: Its name.
-        generation: The live one.
-        compared: With what.
         changes: In the order of the spec, then of the plan.
     """
 
@@ -64,9 +61,6 @@ def plan(pipeline: Pipeline) -> Planned:
     """Compare a pipeline with what its live generation was born as; nothing is written.
 
     A JVM is started only where code or inputs have changed, to analyse both plans.
-
-    Args:
-        pipeline: Today's.
 
     Raises:
         SpecError: today's schema, expressions and transform do not fit together.

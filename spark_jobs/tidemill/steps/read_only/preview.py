@@ -48,7 +48,6 @@ class Preview:
     """The result of a preview.
 
     Args:
-        rows: Good ones.
         rejected: Rejected ones.
         good: Some good rows, column -> value.
         refused: Some rejected rows: reason, file, record, partition.
@@ -72,7 +71,6 @@ def preview(
     """Run transform and suite on a sample; expectations of the whole table see the sample only.
 
     Args:
-        name: The pipeline's.
         sample: Input files of it.
         limit: Most rows of either kind to return.
         log: Gets lines about progress.

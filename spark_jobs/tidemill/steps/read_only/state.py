@@ -25,10 +25,8 @@ def show_state(
     """The state of a pipeline's operators after its last batch.
 
     Args:
-        name: The pipeline's.
         operator: The number of one; None for all.
         limit: Most rows of each part.
-        environ: For `TIDEMILL_ROOT` and the spec.
 
     Raises:
         NoState: there is none.
