@@ -33,7 +33,7 @@ class LiveFile(KeyedFile):
 
 
 def live_files(table: DeltaTable, root: Path) -> list[LiveFile]:
-    """The files of a snapshot, with partition values as Spark prints them into directories' names."""
+    """The files of a snapshot, with partition values as Spark prints them in paths."""
     return [
         LiveFile(
             path=root / unquote(urlparse(row["path"]).path),
