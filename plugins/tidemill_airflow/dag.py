@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from airflow.sdk.bases.timetable import BaseTimetable
 
 # Where Spark's own sink takes the rows nothing can be swapped, so there is no backfill.
+__all__ = ["dags"]
+
 RUN_TYPES = (
     "scheduled",
     "manual",

@@ -15,6 +15,8 @@ from tidemill.spec.pipeline import Pipeline, root
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+__all__ = ["table_alias", "table_asset"]
+
 
 def table_alias(pipeline: str) -> AssetAlias:
     """The asset alias that other DAGs are scheduled on: `schedule=table_alias("retail")`."""

@@ -23,6 +23,8 @@ from pyspark.sql.types import _make_type_verifier
 from tidemill.data_sources.subject import Offset, Reading, Subject, struct_of
 
 # Enough to meet every page and partition of a small subject, and an end for one that has none.
+__all__ = ["CHECKS", "ContractBroken", "Subject"]
+
 MOST_STEPS = 200
 
 

@@ -27,6 +27,16 @@ from tidemill.contract.errors import Refused, TransientError
 from tidemill.journal.journal import Event
 from tidemill.publish.payload import Payload
 
+__all__ = [
+    "Event",
+    "HeadUnexplained",
+    "NotOurTurn",
+    "Payload",
+    "SwapUnfit",
+    "Target",
+    "TargetUnreachable",
+]
+
 
 class NotOurTurn(Refused):
     """An event was offered out of order; carries `head` and `first`."""
