@@ -10,6 +10,7 @@ overdue (`steps.parts.overdue`).
 """
 
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -67,57 +68,69 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
     pipeline, layout = run.pipeline, run.pipeline.layout
     _check_root(run)
     _warn_of_readers(run)
-    outlived = end_outlived(layout.lease)
-    if outlived is not None:
-        run.log(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
+    _end_outlived(run)
     request = read_request(layout.run(run.run_id))
-    if request.role != "rebuild":
-        verify_tables(pipeline)
-    refuse_lease_set_back(layout)
     if request.role == "rebuild":
-        # Just what a live generation refuses may be what is rebuilt for.
+        # What a live generation refuses may be what is rebuilt for.
+        refuse_lease_set_back(layout)
         return asked(run, request, None)
+    verify_tables(pipeline)
+    refuse_lease_set_back(layout)
     generation = open_generation(pipeline)
     if request.role != "live":
         return asked(run, request, generation)
     verify_execution(generation, continuous=continuous)
-    batches = generation.ledger.batches()
-    snapshot = Snapshot(layout)
-    _log_what_is_missing(run, snapshot.journal)
+    batches, snapshot = generation.ledger.batches(), Snapshot(layout)
     visible = {event.increment for event in snapshot.events if event.seq in snapshot.published}
-    first = _first_unpublished(snapshot, generation.name, visible)
-    _check_unpublished_files(generation, batches, first)
+    _log_what_is_missing(run, snapshot.journal)
+    _check_unpublished_files(
+        generation, batches, _first_unpublished(snapshot, generation.name, visible)
+    )
     verify_sources(layout, generation.name, pipeline.spec, batches)
     refuse_changes(pipeline, generation.note)
     found = probe_sources(pipeline, batches)
     for look in found:
         _rate_problems(run, look)
-    facts: dict[str, Any] = {
-        "new": {look.source: look.new for look in found},
-        "backlog_bytes": sum_if_known(look.backlog_bytes for look in found),
-        "sources": {look.source: look.as_dict() for look in found},
-    }
-    own = _open_own(snapshot, run.run_id)
     work = find_work(
         generation,
         found,
         snapshot,
-        own,
+        _open_own(snapshot, run.run_id),
         targets=[target.name for target in pipeline.spec.publish],
         published=pipeline.spec.published,
     )
     verify_databases(run, due=bool(work))
+    facts = _facts(found)
     if work:
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
     check_overdue(run, found, batches, now or run.clock())
+    return _idle(snapshot, visible, facts)
+
+
+def _facts(found: Sequence[ProbeResult]) -> dict[str, Any]:
+    return {
+        "new": {look.source: look.new for look in found},
+        "backlog_bytes": sum_if_known(look.backlog_bytes for look in found),
+        "sources": {look.source: look.as_dict() for look in found},
+    }
+
+
+def _idle(snapshot: Snapshot, visible: set[int], facts: dict[str, Any]) -> Ended:
+    """Skip a run without work; a held increment is named."""
     held = [i for i in snapshot.in_order() if i.state is State.HELD and i.number not in visible]
-    if held:
-        since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed
-        reason = f"nothing new; increment {held[0].number:06d} is held since {since:%Y-%m-%d %H:%M}"
-        facts |= {"held": held[0].number, "held_since": since.isoformat()}
-        return Ended(Outcome.SKIPPED, reason, facts)
-    return Ended(Outcome.SKIPPED, "nothing new since the last run", facts)
+    if not held:
+        return Ended(Outcome.SKIPPED, "nothing new since the last run", facts)
+    since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed
+    reason = f"nothing new; increment {held[0].number:06d} is held since {since:%Y-%m-%d %H:%M}"
+    held_facts = {"held": held[0].number, "held_since": since.isoformat()}
+    return Ended(Outcome.SKIPPED, reason, {**facts, **held_facts})
+
+
+def _end_outlived(run: RunContext) -> None:
+    outlived = end_outlived(run.pipeline.layout.lease)
+    if outlived is not None:
+        run.log(f"ended {outlived.step} of run {outlived.run_id}, which outlived its task")
 
 
 def _check_root(run: RunContext) -> None:
