@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.checkout import Demo, make_demo
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tests.support.spec_text import minimal, parse
 from tests.support.tiers import Recorder, first_tier, marks_of, recorded, units_of
 from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse

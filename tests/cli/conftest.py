@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.cli.app import app
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.history_builder import History, rows, tree
+from tests.support.histories.history_builder import History, rows, tree
 from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tidemill.contract.errors import ExitCode
 from tidemill.storage.lease import hold

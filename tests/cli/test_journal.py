@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.generation_builder import tail_redone
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.generation_builder import tail_redone
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import ExitCode, LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.cli.conftest import Tidemill
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.late_rows import COLUMNS, LateLog, LateRows, counts_in

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.cli.conftest import Tidemill
-from tests.support.history_builder import NAME, History, rows
+from tests.support.histories.history_builder import NAME, History, rows
 from tidemill.cli.app import app
 from tidemill.storage.lease import hold, newest_epoch
 

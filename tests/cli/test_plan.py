@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.fingerprinted_generation import CODE, born
-from tests.support.history_builder import NAME, History, rows, tree
+from tests.support.histories.fingerprinted_generation import CODE, born
+from tests.support.histories.history_builder import NAME, History, rows, tree
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.engine import session

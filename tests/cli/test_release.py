@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.steps.doctor import doctor

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Tidemill
 from tests.support.doctor_report import look, refused
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 

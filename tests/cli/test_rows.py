@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import ExitCode
 
 

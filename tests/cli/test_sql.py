@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.history_builder import COLUMNS, History, reject, row, rows, tree
+from tests.support.histories.history_builder import COLUMNS, History, reject, row, rows, tree
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.project import REPOSITORY
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.project import spec_files
 from tidemill.storage import documents

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.cli.conftest import Tidemill
-from tests.support.history_builder import NAME, History
+from tests.support.histories.history_builder import NAME, History
 from tests.support.old_documents import unpack
 from tidemill.cli.app import app
 from tidemill.contract.document import FORMAT_VERSION

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tidemill
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import ExitCode
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

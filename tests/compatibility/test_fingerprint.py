@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fingerprinted_generation import CODE, born
-from tests.support.history_builder import NAME, History
+from tests.support.histories.fingerprinted_generation import CODE, born
+from tests.support.histories.history_builder import NAME, History
 from tidemill.compatibility.change import QueryChanged
 from tidemill.compatibility.code_hash import hash_of_code
 from tidemill.compatibility.compare import born_of, refuse_changes

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from tests.support.history_builder import History
-from tests.support.net_history_builder import NetHistory
+from tests.support.histories.history_builder import History
+from tests.support.histories.net_history_builder import NetHistory
 from tidemill.contract.report import Report
 from tidemill.journal.published_files import files_now
 

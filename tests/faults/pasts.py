@@ -9,11 +9,11 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from tests.support.generation_builder import days, made_again, rebuilt, tail_redone
-from tests.support.history_builder import History, reject, row, rows
-from tests.support.net_history_builder import count
+from tests.support.histories.generation_builder import days, made_again, rebuilt, tail_redone
+from tests.support.histories.history_builder import History, reject, row, rows
+from tests.support.histories.net_history_builder import count
+from tests.support.histories.spark_log_builder import write_commit
 from tests.support.sample_rows import COLUMNS
-from tests.support.spark_log_builder import write_commit
 from tidemill.generations.build import begin_build
 from tidemill.journal.journal import event_file
 from tidemill.publish.delta.table_schema import SchemaChanged

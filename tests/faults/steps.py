@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from tests.support.history_builder import History, reject, rows
-from tests.support.spark_log_builder import write_commit
+from tests.support.histories.history_builder import History, reject, rows
+from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.report import Report
 from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.steps.decisions.reject import reject as reject_increment

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.support.history_builder import History
-from tests.support.open_generation import LAST, open_, remove
+from tests.support.histories.history_builder import History
+from tests.support.histories.open_generation import LAST, open_, remove
 from tidemill.generations.verify import (
     GenerationUnbound,
     IntervalsChanged,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.history_builder import History, rows
-from tests.support.spark_log_builder import write_commit, write_metadata
+from tests.support.histories.history_builder import History, rows
+from tests.support.histories.spark_log_builder import write_commit, write_metadata
 from tidemill.generations import verify as module
 from tidemill.generations.verify import CheckpointForeign, open_generation
 

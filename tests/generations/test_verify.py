@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import NAME, History, rows
-from tests.support.open_generation import LAST, open_, remove
-from tests.support.spark_log_builder import write_commit, write_metadata, write_named_offsets
+from tests.support.histories.history_builder import NAME, History, rows
+from tests.support.histories.open_generation import LAST, open_, remove
+from tests.support.histories.spark_log_builder import (
+    write_commit,
+    write_metadata,
+    write_named_offsets,
+)
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.generations.verify import (

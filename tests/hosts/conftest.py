@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 from tidemill.storage import lease
 
 # Seconds without a beat after which we take the other host's writer for dead.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.hosts.host import OTHER_NAME, writer_elsewhere
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.contract.errors import LeaseHeld
 from tidemill.contract.report import Outcome
 from tidemill.storage.lease import current_holder, hold, newest_epoch

@@ -15,8 +15,8 @@ import pytest
 
 from tests.hosts.host import Writer, writer_elsewhere
 from tests.hosts.reader import State, reading
-from tests.support.generation_builder import days, made_again
-from tests.support.history_builder import History, reject, row, rows
+from tests.support.histories.generation_builder import days, made_again
+from tests.support.histories.history_builder import History, reject, row, rows
 from tidemill.contract.report import Outcome
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.steps.parts.seal import seal

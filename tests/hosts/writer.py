@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 from tidemill.contract.errors import TidemillError
 from tidemill.ledger.run_increment import remember
 from tidemill.steps.parts.run import perform

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import UsageError
 from tidemill.increments.increments import State, hash_of_files
 from tidemill.ledger.ledger import Batch

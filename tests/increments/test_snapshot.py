@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.storage.documents import AlreadyWritten

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.journal.journal import Applied, Journal
 from tidemill.storage.documents import AlreadyWritten
 

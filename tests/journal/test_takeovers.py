@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.generations.build import begin_build, newest_builds, unfinished_builds
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.increments import Rejection

@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.histories.spark_log_builder import (
+    write_commit,
+    write_metadata,
+    write_named_offsets,
+)
 from tests.support.pipelines.ungated_pipeline import UngatedPipeline
-from tests.support.spark_log_builder import write_commit, write_metadata, write_named_offsets
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.generations.execution import ExecutionChanged, verify_execution
 from tidemill.generations.verify import CommitsLost, open_generation

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.support.history_builder import History, reject, row, rows, tree
+from tests.support.histories.history_builder import History, reject, row, rows, tree
+from tests.support.histories.spark_log_builder import write_commit
 from tests.support.listed_folders import listings
-from tests.support.spark_log_builder import write_commit
 from tidemill.ledger.ledger import LedgerGap, StartUnknown
 
 

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import reject
-from tests.support.net_history_builder import NetHistory, count, hour
-from tests.support.open_generation import LAST, open_, remove
-from tests.support.spark_log_builder import write_commit, write_metadata, write_named_offsets
+from tests.support.histories.history_builder import reject
+from tests.support.histories.net_history_builder import NetHistory, count, hour
+from tests.support.histories.open_generation import LAST, open_, remove
+from tests.support.histories.spark_log_builder import (
+    write_commit,
+    write_metadata,
+    write_named_offsets,
+)
 from tidemill.file_formats.parquet import MissingDataFile
 from tidemill.generations.verify import (
     CheckpointLost,

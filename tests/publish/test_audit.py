@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import Verdict, hash_of_files
 from tidemill.ledger.ledger import Batch

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.generation_builder import days, made_again, rebuilt
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.generation_builder import days, made_again, rebuilt
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Journal
 from tidemill.publish.delta import commit

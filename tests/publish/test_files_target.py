@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import History, reject, row, rows
+from tests.support.histories.history_builder import History, reject, row, rows
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.generations.verify import OutputFormatChanged, open_generation

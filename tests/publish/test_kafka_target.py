@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Message
 
 from tests.servers.ports import free_ports
-from tests.support.history_builder import COLUMNS, History, reject, row, rows
+from tests.support.histories.history_builder import COLUMNS, History, reject, row, rows
 from tests.support.processes import child, kill_group, wait_for
 from tidemill.contract.report import Outcome, Report
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tests.support.processes import child, kill_group, wait_for
 from tidemill.contract.report import Outcome
 from tidemill.storage.lease import newest_epoch

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.publish.delta.target import DeltaTarget

@@ -11,9 +11,9 @@ from datetime import date
 
 import pytest
 
-from tests.support.generation_builder import days, made_again, rebuilt
-from tests.support.history_builder import History, row, rows
-from tests.support.lease_holders import take_over
+from tests.support.histories.generation_builder import days, made_again, rebuilt
+from tests.support.histories.history_builder import History, row, rows
+from tests.support.histories.lease_holders import take_over
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.journal.journal import Event, Journal

@@ -11,7 +11,7 @@ from pathlib import Path
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
 
-from tests.support.history_builder import History, reject, rows, tree
+from tests.support.histories.history_builder import History, reject, rows, tree
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Applied

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tests.support.processes import child, kill_group, wait_for
 from tidemill.contract.report import Outcome, Report
 

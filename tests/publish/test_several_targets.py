@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import LeaseLost, Refused, TidemillError, TransientError
 from tidemill.journal.journal import Event
 from tidemill.publish.catch_up import CatchUp

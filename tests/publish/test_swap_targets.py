@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.generation_builder import days, made_again, reject_increment
-from tests.support.history_builder import History, row
+from tests.support.histories.generation_builder import days, made_again, reject_increment
+from tests.support.histories.history_builder import History, row
 from tidemill.contract.report import Outcome
 from tidemill.journal.published_files import files_now, published_files
 from tidemill.publish.database.session import KeyRepeated

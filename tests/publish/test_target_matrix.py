@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.support.history_builder import History
-from tests.support.net_history_builder import COUNTS, NetHistory, count, hour
+from tests.support.histories.history_builder import History
+from tests.support.histories.net_history_builder import COUNTS, NetHistory, count, hour
 from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse
 from tidemill.contract.errors import SpecError
 from tidemill.contract.report import Outcome

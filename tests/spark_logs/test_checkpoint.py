@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.spark_log_builder import (
+from tests.support.histories.spark_log_builder import (
     write_commit,
     write_metadata,
     write_offsets,

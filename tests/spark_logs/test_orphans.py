@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.orphans import Orphans, read_orphans
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.spark_log_builder import write_sink_entry
+from tests.support.histories.spark_log_builder import write_sink_entry
 from tidemill.spark_logs.compactible_log import GapInSinkLog, MissingCompactLog
 from tidemill.spark_logs.metadata_log import TornLogEntry, UnsupportedLogVersion
 from tidemill.spark_logs.partition_paths import NotALocalFile

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.spark_log_builder import write_source_entry
+from tests.support.histories.spark_log_builder import write_source_entry
 from tidemill.spark_logs.compactible_log import GapInSourceLog, MissingCompactLog
 from tidemill.spark_logs.metadata_log import TornLogEntry
 from tidemill.spark_logs.source_log import SourceFile, read_file_source_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 from tests.support.sample_rows import rows
 from tidemill.contract.report import Outcome, Step
 from tidemill.increments.increment import State

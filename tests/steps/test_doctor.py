@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.doctor_report import look, refused, work
-from tests.support.history_builder import NAME, History, reject, rows, tree
-from tests.support.spark_log_builder import write_commit, write_named_offsets
+from tests.support.histories.history_builder import NAME, History, reject, rows, tree
+from tests.support.histories.spark_log_builder import write_commit, write_named_offsets
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import open_pipeline

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.support.doctor_report import look, work
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 from tests.support.processes import child
 from tidemill.contract.report import Outcome
 from tidemill.storage import documents

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.doctor_report import look
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.steps.doctor import doctor

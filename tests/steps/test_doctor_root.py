@@ -8,7 +8,7 @@ import os
 import pytest
 
 from tests.support.doctor_report import refused
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.doctor_report import look, refused
 from tests.support.file_modes import modes_count
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.contract.report import Outcome
 
 

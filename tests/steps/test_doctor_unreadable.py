@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.doctor_report import refused
 from tests.support.file_modes import modes_count
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 
 
 def test_each_folder_that_a_run_depends_on_is_named_where_it_cannot_be_read(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tests.support.processes import child
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.steps.doctor import doctor

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lease_holders import elsewhere, holder_of, write
+from tests.support.histories.lease_holders import elsewhere, holder_of, write
 from tidemill.contract.errors import LeaseHeld, LeaseLost
 from tidemill.storage import documents
 from tidemill.storage.epochs import use_up

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lease_holders import elsewhere, holder_of, write
+from tests.support.histories.lease_holders import elsewhere, holder_of, write
 from tests.support.listed_folders import listings
 from tests.support.processes import wait_for
 from tidemill.contract.errors import LeaseLost

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.lease_holders import elsewhere, holder_of, write
+from tests.support.histories.lease_holders import elsewhere, holder_of, write
 from tests.support.processes import child, wait_for
 from tidemill.contract.errors import LeaseHeld, LeaseLost, TransientError
 from tidemill.storage import heartbeat, lease
@@ -34,7 +34,7 @@ import signal, sys
 from pathlib import Path
 from tidemill.contract.errors import LeaseLost
 from tidemill.storage import heartbeat, lease
-from tests.support.lease_holders import elsewhere, holder_of, write
+from tests.support.histories.lease_holders import elsewhere, holder_of, write
 from tests.support.processes import wait_for
 heartbeat.BEAT_SECONDS = 0.01
 if sys.argv[2] == "to leave":

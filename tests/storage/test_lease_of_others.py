@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lease_holders import elsewhere, holder_of, write
+from tests.support.histories.lease_holders import elsewhere, holder_of, write
 from tests.support.processes import child
 from tidemill.contract.errors import LeaseHeld
 from tidemill.storage import processes as process

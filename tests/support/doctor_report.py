@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome, Report
 from tidemill.steps.doctor import doctor

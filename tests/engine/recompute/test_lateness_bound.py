@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.engine.recompute.lateness_bound import Arrived, bounded_reads
 from tidemill.engine.recompute.published_input import Read, reads_of
 from tidemill.increments.exclusions import Excluded

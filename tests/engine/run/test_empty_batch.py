@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.history_builder import History, rows
-from tests.support.spark_log_builder import write_commit
+from tests.support.histories.history_builder import History, rows
+from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.run.empty_batch import plan_due
 from tidemill.sources.probe_result import ProbeResult

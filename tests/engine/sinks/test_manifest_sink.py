@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from tests.support.history_builder import NAME
-from tests.support.net_history_builder import NetHistory, count, hour
-from tests.support.spark_log_builder import write_named_offsets
+from tests.support.histories.history_builder import NAME
+from tests.support.histories.net_history_builder import NetHistory, count, hour
+from tests.support.histories.spark_log_builder import write_named_offsets
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.engine import callback_errors

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.history_builder import History, reject, rows
-from tests.support.spark_batch_builder import plan
-from tests.support.spark_log_builder import write_commit
+from tests.support.histories.history_builder import History, reject, rows
+from tests.support.histories.spark_batch_builder import plan
+from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.generations.repairs.plan import NothingBound, planned_repairs
 from tidemill.generations.repairs.repair import EntryUnknown, Repair

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.servers.ports import free_ports
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tests.support.processes import child, kill_group, wait_for
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome, Report

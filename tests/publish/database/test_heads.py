@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.doctor_report import look, refused
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.publish.database.session import BATCH

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 from tests.support.concurrent_reader import ConcurrentReader, state_of
-from tests.support.history_builder import reject
-from tests.support.net_history_builder import NetHistory, count
+from tests.support.histories.history_builder import reject
+from tests.support.histories.net_history_builder import NetHistory, count
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 

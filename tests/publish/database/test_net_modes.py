@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from tests.support.net_history_builder import NetHistory, count, hour
+from tests.support.histories.net_history_builder import NetHistory, count, hour
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 

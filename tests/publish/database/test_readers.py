@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.support.concurrent_reader import ConcurrentReader, State, state_of
-from tests.support.history_builder import History, row, rows
+from tests.support.histories.history_builder import History, row, rows
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.publish.database import postgres_target

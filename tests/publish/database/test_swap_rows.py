@@ -9,8 +9,8 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from tests.support.generation_builder import days, made_again, reject_increment
-from tests.support.history_builder import History, row, rows
+from tests.support.histories.generation_builder import days, made_again, reject_increment
+from tests.support.histories.history_builder import History, row, rows
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.journal.partition_set import Partitions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.history_builder import History, reject, row, rows
+from tests.support.histories.history_builder import History, reject, row, rows
 from tests.support.warehouse import Warehouse
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome, Report

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.support.history_builder import COLUMNS, History, row, rows
+from tests.support.histories.history_builder import COLUMNS, History, row, rows
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome, Report
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
 
-from tests.support.history_builder import BY_DAY, COLUMNS, History, reject, row, rows
+from tests.support.histories.history_builder import BY_DAY, COLUMNS, History, reject, row, rows
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.publish import registry

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from tests.support.generation_builder import days, forked, made_again, next_of, rebuilt
-from tests.support.history_builder import History, reject, row, rows
-from tests.support.net_history_builder import NetHistory, count, hour
+from tests.support.histories.generation_builder import days, forked, made_again, next_of, rebuilt
+from tests.support.histories.history_builder import History, reject, row, rows
+from tests.support.histories.net_history_builder import NetHistory, count, hour
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.publish.delta import target as delta_target

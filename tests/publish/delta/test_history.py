@@ -7,7 +7,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 
 
 def entries(history: History) -> list[dict[str, Any]]:

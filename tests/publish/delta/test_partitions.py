@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tests.support.history_builder import History, reject, row, rows
+from tests.support.histories.history_builder import History, reject, row, rows
 from tidemill.contract.report import Outcome
 from tidemill.file_formats.delta import open_dataset
 

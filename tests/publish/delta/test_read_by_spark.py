@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.support.generation_builder import days, made_again
-from tests.support.history_builder import History, reject, rows
-from tests.support.net_history_builder import NetHistory, count
+from tests.support.histories.generation_builder import days, made_again
+from tests.support.histories.history_builder import History, reject, rows
+from tests.support.histories.net_history_builder import NetHistory, count
 from tidemill.toolchain.jars import jars_of
 from tidemill.toolchain.spark_conf import QUICK_START
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.support.history_builder import reject
-from tests.support.net_history_builder import NetHistory, count, hour
+from tests.support.histories.history_builder import reject
+from tests.support.histories.net_history_builder import NetHistory, count, hour
 
 
 @pytest.fixture

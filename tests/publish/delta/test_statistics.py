@@ -22,7 +22,7 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.history_builder import COLUMNS, History, row
+from tests.support.histories.history_builder import COLUMNS, History, row
 from tidemill.file_formats.delta import open_dataset
 from tidemill.file_formats.parquet import read_footer
 from tidemill.publish.delta.statistics import delta_statistics

@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from tests.support.generation_builder import days, made_again, reject_increment, tail_redone
-from tests.support.history_builder import History, reject, row, rows
+from tests.support.histories.generation_builder import (
+    days,
+    made_again,
+    reject_increment,
+    tail_redone,
+)
+from tests.support.histories.history_builder import History, reject, row, rows
 from tidemill.contract.report import Outcome
 from tidemill.publish.delta import target as delta_target
 from tidemill.publish.delta.target import DeltaTarget

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import Field
 
-from tests.support.history_builder import COLUMNS, History, reject, row, rows
+from tests.support.histories.history_builder import COLUMNS, History, reject, row, rows
 from tidemill.contract.report import Outcome
 from tidemill.storage.lease import newest_epoch
 

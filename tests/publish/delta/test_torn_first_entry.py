@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.doctor_report import look
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.report import Outcome
 
 

@@ -12,8 +12,8 @@ from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.history_builder import reject
-from tests.support.net_history_builder import NetHistory, count, hour
+from tests.support.histories.history_builder import reject
+from tests.support.histories.net_history_builder import NetHistory, count, hour
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Event

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from tests.support.history_builder import History, reject, rows, tree
+from tests.support.histories.history_builder import History, reject, rows, tree
 from tidemill.contract.report import Outcome
 
 

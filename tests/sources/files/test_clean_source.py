@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.reporting.file_origin import origins
 from tidemill.sources.files import clean_source
 from tidemill.sources.files.clean_source import Cleaned, Cleaning, located

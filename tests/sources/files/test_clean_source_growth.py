@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.sources.files.clean_source import clean_sources
 from tidemill.storage.lease import Lease, newest_epoch
 

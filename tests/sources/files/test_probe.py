@@ -13,7 +13,7 @@ import pytest
 from pyarrow import orc
 
 from tests.support.avro_file import write_avro
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.sources.kinds import open_source

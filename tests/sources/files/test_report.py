@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.history_builder import History, rows
-from tests.support.spark_log_builder import write_commit
+from tests.support.histories.history_builder import History, rows
+from tests.support.histories.spark_log_builder import write_commit
 from tidemill.generations.verify import open_generation
 from tidemill.sources.files.problems import InputChanged, InputOfOtherSchema, InputRedelivered
 from tidemill.sources.probe import probe_sources, report_sources

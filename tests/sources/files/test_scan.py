@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import History, rows
-from tests.support.spark_log_builder import write_commit
+from tests.support.histories.history_builder import History, rows
+from tests.support.histories.spark_log_builder import write_commit
 from tidemill.sources.files.scan import InputMixed, Scan, scan
 from tidemill.spec.sources.file import FileSource
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.sources.kinds import open_source
 from tidemill.spec.sources.base import Rating
 

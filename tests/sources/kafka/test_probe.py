@@ -15,8 +15,8 @@ import pytest
 from tests.servers.kafka import Broker
 from tests.servers.kafka_client import Record
 from tests.servers.ports import free_ports
+from tests.support.histories.spark_log_builder import write_commit, write_metadata
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline
-from tests.support.spark_log_builder import write_commit, write_metadata
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.sources.kafka import topic_offsets
 from tidemill.sources.kafka.broker import Topic

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import History, rows
-from tests.support.spark_log_builder import write_commit
+from tests.support.histories.history_builder import History, rows
+from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.flushes import flushes

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.history_builder import History, row, rows, tree
+from tests.support.histories.history_builder import History, row, rows, tree
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import begin_build

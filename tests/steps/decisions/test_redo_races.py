@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.generation_builder import days, made_again, write_scratch
-from tests.support.history_builder import History, rows
+from tests.support.histories.generation_builder import days, made_again, write_scratch
+from tests.support.histories.history_builder import History, rows
 from tidemill.contract.report import Outcome
 from tidemill.increments.increments import State
 from tidemill.journal.recomputation import BatchRange, Recomputation

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish.delta.commit import LEASE_TRANSACTION
 from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease

@@ -12,8 +12,8 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.support.doctor_report import look, refused
-from tests.support.generation_builder import days, made_again
-from tests.support.history_builder import History, reject, rows
+from tests.support.histories.generation_builder import days, made_again
+from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import ExitCode, Refused, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.publish.target_heads import TargetAheadOfJournal, verify_tables

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.history_builder import History, rows
-from tests.support.spark_log_builder import write_commit
+from tests.support.histories.history_builder import History, rows
+from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.report import Outcome, Report
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.support.history_builder import History, rows
-from tests.support.net_history_builder import NetHistory, count, hour
+from tests.support.histories.history_builder import History, rows
+from tests.support.histories.net_history_builder import NetHistory, count, hour
 from tidemill.file_formats.parquet_rows import row_chunks
 from tidemill.gate.sample import SampleFile
 from tidemill.steps.parts.published_rows import published_beside

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from tests.support.history_builder import History, rows
+from tests.support.histories.history_builder import History, rows
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TransientError
 from tidemill.contract.report import Outcome

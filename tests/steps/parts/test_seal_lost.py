@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.generation_builder import days, write_scratch
-from tests.support.history_builder import History, rows
+from tests.support.histories.generation_builder import days, write_scratch
+from tests.support.histories.history_builder import History, rows
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e import test_matrix, test_matrix_clearing, test_matrix_joins, test_matrix_queries
+from tests.e2e.matrix import (
+    test_matrix,
+    test_matrix_clearing,
+    test_matrix_joins,
+    test_matrix_queries,
+)
 from tests.support.pipelines.matrix_queries import MATRIX, all_run, label
 
 MODULES = (test_matrix, test_matrix_clearing, test_matrix_joins, test_matrix_queries)

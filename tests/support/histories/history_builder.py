@@ -17,10 +17,10 @@ from typing import Literal
 import pyarrow as pa
 from deltalake import Schema
 
+from tests.support.histories.spark_batch_builder import plan, write_files, write_to_sink_log
+from tests.support.histories.spark_log_builder import write_commit, write_metadata
 from tests.support.pipelines.pipeline_folder import PipelineFolder
 from tests.support.sample_rows import BY_DAY, COLUMNS, Row, reject, row, rows
-from tests.support.spark_batch_builder import plan, write_files, write_to_sink_log
-from tests.support.spark_log_builder import write_commit, write_metadata
 from tests.support.table_reader import Seen, read_rows, tree
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass

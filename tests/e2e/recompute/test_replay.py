@@ -25,7 +25,7 @@ from tidemill.storage.run_context import RunContext
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TRANSFORMS = Path(__file__).parents[2] / "spark_jobs" / "transforms"
+TRANSFORMS = Path(__file__).parents[3] / "spark_jobs" / "transforms"
 SCRATCH = "backfill-0a1b2c3d"
 EVENT_TIME = {"column": "at", "watermark": "10 minutes"}
 VISITS = """

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.support.histories.spark_log_builder import uri, write_named_offsets, write_source_entry
 from tests.support.sample_rows import REJECT, Row
-from tests.support.spark_log_builder import uri, write_named_offsets, write_source_entry
 
 # The name of the one source.
 SOURCE = "orders"

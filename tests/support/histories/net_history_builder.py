@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.support.history_builder import NAME, History
+from tests.support.histories.history_builder import NAME, History
+from tests.support.histories.spark_batch_builder import write_files
 from tests.support.sample_rows import Row
-from tests.support.spark_batch_builder import write_files
 from tidemill.contract.report import Report
 from tidemill.ledger.manifests import (
     AttemptFile,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.history_builder import NAME, History
+from tests.support.histories.history_builder import NAME, History
 from tidemill.compatibility.creation_snapshot import put_fingerprint
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.generation_note import GenerationNote, hash_of_file, read_note

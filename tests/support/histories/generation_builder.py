@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 from deltalake import Schema
 
-from tests.support.history_builder import History
+from tests.support.histories.history_builder import History
+from tests.support.histories.spark_batch_builder import write_files
 from tests.support.sample_rows import Row, reject, rows
-from tests.support.spark_batch_builder import write_files
 from tidemill.increments.increments import Rejection, Sealed, hash_of_files
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions

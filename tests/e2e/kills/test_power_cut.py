@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.test_recovery import AS_IT_IS, SPEC, closed, rows, sums
+from tests.e2e.kills.test_recovery import AS_IT_IS, SPEC, closed, rows, sums
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.generations.repairs.plan import planned_repairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tests.support.history_builder import History, tree
+from tests.support.histories.history_builder import History, tree
 from tidemill.generations.verify import Generation, open_generation
 
 LAST = 2

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_kills import batches
+from tests.e2e.kills.test_kills import batches
 from tests.servers.kafka import Broker
 from tests.support.kills.kill_at_point import kill_at
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline

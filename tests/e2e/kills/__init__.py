@@ -1,0 +1,1 @@
+"""Drivers killed, disks full, files damaged: the next run reaches the same rows."""

@@ -1,0 +1,1 @@
+"""The feature table: every row is a test."""

@@ -1,0 +1,1 @@
+"""The shipped pipelines, run as a user runs them."""

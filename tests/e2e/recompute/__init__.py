@@ -1,0 +1,1 @@
+"""Rows computed again: backfill, redo, fork, rebuild, replay."""
