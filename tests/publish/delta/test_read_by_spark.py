@@ -32,7 +32,7 @@ spark = (
     .config("spark.jars", jars)
     .config("spark.driver.extraJavaOptions", options)
     .config("spark.sql.shuffle.partitions", "1")
-    # Else Delta reads its log with fifty tasks a table.
+    # Otherwise Delta reads its log with fifty tasks a table.
     .config("spark.databricks.delta.snapshotPartitions", "1")
     .config("spark.sql.session.timeZone", "UTC")
     .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
