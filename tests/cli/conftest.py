@@ -50,7 +50,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
     return history
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tidemill() -> Tidemill:
     """Calls the command in this process: `tidemill("status", "orders", "--json")`."""
 
