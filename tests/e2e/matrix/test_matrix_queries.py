@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from tests.support.pipelines.matrix_queries import Streams, assert_as_told, rows_of
+from tests.support.pipelines import matrix_query_models
+from tests.support.pipelines.matrix_models import StreamJoin
+from tests.support.pipelines.matrix_queries import (
+    MATRIX,
+    Played,
+    Streams,
+    as_multiset,
+    assert_as_told,
+    label,
+    rows_of,
+)
+from tests.support.spec_text import minimal, parse
+from tidemill.toolchain.spark_conf import engine_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,20 +33,58 @@ if TYPE_CHECKING:
 Make = Callable[[Streams], DataFrame]
 THEN = "id string, then timestamp"
 
+# The one of Spark's stores that has room for a user's own state.
+STORE = "spark.sql.streaming.stateStore."
+ROCKSDB = {key: value for key, value in engine_conf(parse(minimal())).items() if STORE in key}
+
 
 @pytest.fixture(scope="module")
 def streams(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Streams:
     return Streams(spark, tmp_path_factory.mktemp("streams"))
 
 
-class Silent(StatefulProcessor):
-    """A processor that says nothing."""
+@pytest.fixture(scope="module")
+def played(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[dict[str, Any]], Played]:
+    """The query of a row, as a branch of one with others where Spark takes it so; run once."""
+    streams = Streams(spark, tmp_path_factory.mktemp("played"))
+    streams.deliver_feed()
+    results: dict[str, Played] = {}
+
+    def of(row: dict[str, Any]) -> Played:
+        if label(row) not in results:
+            rows = [one for one in running_rows() if together(one) == together(row)]
+            if together(row) is None:
+                rows = [row]
+            branches = {label(one): frame_of(one, streams) for one in rows}
+            results.update(dict.fromkeys(branches, streams.play(branches, row["mode"], ROCKSDB)))
+        return results[label(row)]
+
+    return of
+
+
+class Latest(StatefulProcessor):
+    """Gives out the latest time of a key whenever rows of it come."""
 
     def init(self, handle: Any) -> None:
-        pass
+        self.latest = handle.getValueState("latest", "seconds double")
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
-        return iter(())
+        times = [row["at"].timestamp() for row in rows]
+        if self.latest.exists():
+            times.append(self.latest.get()[0])
+        self.latest.update((max(times),))
+        yield Row(id=key[0], then=datetime.fromtimestamp(max(times)).astimezone())
+
+
+def latest(key: Any, frames: Any, state: Any) -> Iterator[pd.DataFrame]:
+    """The same with the older kind of state."""
+    times = [frame["at"].max() for frame in frames]
+    if state.exists:
+        times.append(pd.Timestamp(state.get[0], unit="s"))
+    state.update((int(max(times).timestamp()),))
+    yield pd.DataFrame({"id": [key[0]], "then": [max(times)]})
 
 
 def windowed(rows: DataFrame) -> DataFrame:
@@ -43,24 +95,36 @@ def grouped(mode: str) -> Make:
     return lambda s: (
         s.rows()
         .groupBy("id")
-        .applyInPandasWithState(
-            lambda key, frames, state: iter(()), THEN, "n int", mode, GroupStateTimeout.NoTimeout
-        )
+        .applyInPandasWithState(latest, THEN, "n int", mode, GroupStateTimeout.NoTimeout)
     )
 
 
 def own_state(s: Streams) -> DataFrame:
     keyed = s.rows().groupBy("id")
     return keyed.transformWithState(
-        Silent(), THEN, "Append", "EventTime", eventTimeColumnName="then"
+        Latest(), THEN, "Append", "EventTime", eventTimeColumnName="then"
     )
 
 
+def side(s: Streams, bit: int, *names: str) -> DataFrame:
+    return s.rows().where(f"n & {bit} > 0").select("id", "at").toDF(*names)
+
+
+def met(left: DataFrame, right: DataFrame, how: str) -> DataFrame:
+    name, time = right.columns
+    within = F.expr(f"id = {name} AND {time} BETWEEN at AND at + INTERVAL 1 HOUR")
+    return left.join(right, within, how)
+
+
 def joined(how: str) -> Make:
+    return lambda s: met(side(s, 1, "id", "at"), side(s, 2, "other", "then"), how)
+
+
+def joined_twice(how: str) -> Make:
     def make(s: Streams) -> DataFrame:
-        right = s.rows().select(F.col("id").alias("other"), F.col("at").alias("then"))
-        within = F.expr("id = other AND then BETWEEN at AND at + INTERVAL 1 HOUR")
-        return s.rows().join(right, within, how)
+        # Spark takes one column of event time into an operator with state.
+        left = joined(how)(s).select("id", "at", "other")
+        return met(left, side(s, 2, "third", "later"), how)
 
     return make
 
@@ -73,14 +137,16 @@ def windows_joined(how: str) -> Make:
 
 QUERIES: dict[str, Make] = {
     "rows": lambda s: s.rows().select("id"),
-    "join-with-static": lambda s: s.rows().join(s.static().select("id"), "id"),
+    "join-with-static": lambda s: s.rows().select("id").join(s.static().select("id"), "id"),
     "windows": lambda s: windowed(s.rows()),
     "windows-without-watermark": lambda s: windowed(s.rows(None)),
     "sessions": lambda s: s.rows().groupBy(F.session_window("at", "5 minutes"), "id").count(),
     "running-aggregation": lambda s: s.rows().groupBy("id").count(),
-    "deduplication": lambda s: s.rows().dropDuplicates(["id", "at"]),
-    "deduplication-without-watermark": lambda s: s.rows(None).dropDuplicates(["id"]),
-    "deduplication-within-watermark": lambda s: s.rows().dropDuplicatesWithinWatermark(["id"]),
+    "deduplication": lambda s: s.rows().select("id", "at").dropDuplicates(["id", "at"]),
+    "deduplication-without-watermark": lambda s: s.rows(None).dropDuplicates(["id"]).select("id"),
+    "deduplication-within-watermark": lambda s: (
+        s.rows().dropDuplicatesWithinWatermark(["id"]).select("id")
+    ),
     "deduplication-within-no-watermark": lambda s: s.rows(None).dropDuplicatesWithinWatermark(),
     "inner-join": joined("inner"),
     "outer-join": joined("left_outer"),
@@ -96,9 +162,11 @@ CHAINS: dict[str, Make] = {
     "windows > windows": lambda s: (
         windowed(s.rows()).groupBy(F.window("w", "1 hour")).agg(F.sum("count").alias("sum"))
     ),
-    "windows > deduplication": lambda s: windowed(s.rows()).dropDuplicates(["w"]),
+    "windows > deduplication": lambda s: windowed(s.rows()).dropDuplicates(["w"]).select("w"),
     "windows > inner-join": windows_joined("inner"),
     "windows > outer-join": windows_joined("left_outer"),
+    "inner-join > inner-join": joined_twice("inner"),
+    "outer-join > outer-join": joined_twice("left_outer"),
     "transform-with-state > windows": lambda s: (
         own_state(s).groupBy(F.window("then", "1 hour")).count()
     ),
@@ -128,7 +196,9 @@ def most_of(udf: Callable[..., Any], kind: int) -> Callable[[str], Column]:
 KEYS = "id string, at timestamp, n int"
 OPERATIONS: dict[str, Make] = {
     "limit": lambda s: s.rows().limit(5),
-    "limit-of-aggregation": lambda s: s.rows().groupBy("id").count().orderBy("count").limit(5),
+    "limit-of-aggregation": lambda s: (
+        s.rows().groupBy("id").count().orderBy(F.desc("count"), "id").limit(2)
+    ),
     "offset": lambda s: s.rows().offset(5),
     "distinct": lambda s: s.rows().distinct(),
     "distinct-in-sql": in_sql,
@@ -170,16 +240,50 @@ OPERATIONS: dict[str, Make] = {
 }
 
 
-@rows_of("queries")
-def test_a_query_in_a_mode(row: dict[str, Any], streams: Streams) -> None:
-    assert_as_told(row, QUERIES[row["query"]](streams), streams)
+def frame_of(row: dict[str, Any], streams: Streams) -> DataFrame:
+    if "chain" in row:
+        return chain(row["chain"])(streams)
+    name = row.get("query") or row["operation"]
+    return (QUERIES if "query" in row else OPERATIONS)[name](streams)
 
 
-@rows_of("chains")
-def test_a_chain_in_a_mode(row: dict[str, Any], streams: Streams) -> None:
-    assert_as_told(row, chain(row["chain"])(streams), streams)
+def running_rows() -> list[dict[str, Any]]:
+    sections = [*MATRIX["queries"], *MATRIX["chains"], *MATRIX["operations"]]
+    return [row for row in sections if row["says"] == "run"]
 
 
-@rows_of("operations")
-def test_an_operation_in_a_mode(row: dict[str, Any], streams: Streams) -> None:
-    assert_as_told(row, OPERATIONS[row["operation"]](streams), streams)
+def together(row: dict[str, Any]) -> str | None:
+    """The mode of the query that a row may be a branch of: Spark counts a query's aggregations."""
+    if row["mode"] == "append":
+        return "append"
+    apart = "chain" in row or "operation" in row or row["query"].startswith(("windows", "running"))
+    return "update" if row["mode"] == "update" and not apart else None
+
+
+@rows_of("queries", "chains", "operations")
+def test_a_query_is_taken_or_refused_in_a_mode(row: dict[str, Any], streams: Streams) -> None:
+    assert_as_told(row, frame_of(row, streams), streams)
+
+
+@rows_of("queries", "chains", "operations", says="run")
+def test_a_query_gives_out_what_its_model_says(
+    row: dict[str, Any], played: Callable[[dict[str, Any]], Played]
+) -> None:
+    shown = played(row).rows[label(row)]
+    name = row.get("chain") or row.get("query") or row["operation"]
+    assert as_multiset(shown) == as_multiset(matrix_query_models.QUERIES[name](row["mode"]))
+    assert shown
+
+
+@pytest.mark.parametrize("how", ["inner", "outer"])
+def test_two_joins_in_a_row_give_up_the_rows_that_the_watermark_has_passed(
+    how: str, played: Callable[[dict[str, Any]], Played]
+) -> None:
+    chained = f"{how}-join > {how}-join"
+    (row,) = (one for one in running_rows() if one.get("chain") == chained)
+    first = StreamJoin("inner")
+    second = StreamJoin("inner", left=tuple(left for left, _ in first.pairs() if left))
+    (full, kept), (full_behind, kept_behind) = first.state(), second.state()
+    states = played(row).state[label(row)]
+    assert (states[1], states[-1]) == (full + full_behind, kept + kept_behind)
+    assert states[-1] < states[1]
