@@ -13,7 +13,7 @@ from spark_jobs.samples.feed import chance_of, command, place
 
 SUBJECTS = ("the tide", "the mill", "the miller", "a gate", "Straße 42", "Ünïcode", "the wheel")
 VERBS = ("rises", "falls", "grinds", "shuts", "waits", "turns")
-ENDS = (".", ", and so it goes.", " - again!", "; the tide waits for no one.", "")
+ENDS = (".", ", and so it goes.", " - again!", "; the tide waits for us.", "")
 LINES = 40
 
 

@@ -58,10 +58,10 @@ def read(spark: Any, mill: OrdersPipeline) -> Counter[tuple[Any, ...]]:
     rows: list[Any] = []
     for published in published_files(mill.layout):
         for file in published.files:
-            options = file.written.options | (
+            options = file.write_format.options | (
                 {"multiLine": "true"} if file.path.endswith(".csv") else {}
             )
-            reader = spark.read.options(**options).format(file.written.format)
+            reader = spark.read.options(**options).format(file.write_format.format)
             found = reader.load(str(mill.layout.home / file.path)).collect()
             assert len(found) == file.rows
             rows += [tuple(row.asDict().values()) for row in found]

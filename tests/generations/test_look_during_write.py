@@ -36,7 +36,7 @@ def before(
     return reads
 
 
-@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_committed", "_prove"])
+@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_committed", "_verify"])
 def test_batches_that_are_committed_during_the_look(
     run: History, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
@@ -44,7 +44,7 @@ def test_batches_that_are_committed_during_the_look(
     assert open_generation(run.pipeline).committed in (1, 2)
 
 
-@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_committed", "_prove"])
+@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_committed", "_verify"])
 def test_a_batch_that_is_planned_and_written_during_the_look(
     run: History, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
@@ -52,7 +52,7 @@ def test_a_batch_that_is_planned_and_written_during_the_look(
     assert open_generation(run.pipeline).committed == 0
 
 
-@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_committed", "_prove"])
+@pytest.mark.parametrize("reader", ["read_note", "read_checkpoint", "read_committed", "_verify"])
 def test_a_generation_that_is_born_during_the_look(
     history: History, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:

@@ -57,7 +57,8 @@ def check_out(folder: Path) -> Path:
     tidemill.write_text(f"#!{python}\nfrom tidemill.cli import main\n\nmain()\n")
     tidemill.chmod(0o755)
     own = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
-    own.joinpath("checkout.pth").write_text(f"{folder}\n{folder / 'plugins'}\n{packages}\n")
+    paths = (folder, folder / "spark_jobs", folder / "plugins", packages)
+    own.joinpath("checkout.pth").write_text("".join(f"{path}\n" for path in paths))
     for step in ("installer", "packages", "project"):
         environment.joinpath(f".done-{step}").touch()
     return folder

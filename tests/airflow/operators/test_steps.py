@@ -134,6 +134,8 @@ def test_only_a_local_driver_listens_on_the_loopback_interface(
     master: str,
     listens: dict[str, str],
 ) -> None:
+    for name in LOOPBACK:
+        monkeypatch.delenv(name, raising=False)
     connection = {"conn_type": "spark", "host": master}
     monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
     spark_submit.leaves(report_of("ingest", Outcome.DONE))
