@@ -87,7 +87,12 @@ imports: $(DONE)-project
 
 # With a JAVA_HOME that does not exist, a test that starts a JVM without a fixture for it fails here.
 unit: $(DONE)-project
-	@JAVA_HOME=/no-jvm-in-make-check $(RUN) pytest -q $(PARALLEL) -m 'not jvm and not server and not airflow and not browser'
+	@JAVA_HOME=/no-jvm-in-make-check $(RUN) pytest -q $(PARALLEL) -m 'not jvm and not server and not airflow and not browser' $(ARGS)
+
+.PHONY: coverage
+coverage: ## Run the tests of `make check`, print which share of each package they run, hold the floors
+	@$(MAKE) unit ARGS='--cov --cov-report='
+	@$(RUN) tests.coverage_floor
 
 .PHONY: bench
 bench: setup jars ## Measure ingest, a whole increment and an idle run against hand-written glue
@@ -128,7 +133,7 @@ lock-jars: setup ## Find anew what the jars named in jars.lock need, and write e
 .PHONY: clean
 clean: ## Delete what demo, tests and tools left behind, but not .venv
 	@rm -rf .airflow .tidemill .artefacts build dist *.egg-info .hypothesis .*_cache \
-		metastore_db spark-warehouse derby.log
+		metastore_db spark-warehouse derby.log .coverage .coverage.*
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
