@@ -17,8 +17,9 @@ SIZE = 100
 
 @pytest.fixture
 def history(tmp_path: Path) -> History:
-    """One batch, committed before the query started."""
+    """Two batches, committed before the query started."""
     history = History(tmp_path)
+    one_more(history)
     one_more(history)
     return history
 
@@ -66,7 +67,7 @@ def test_the_limit_that_is_reached_first_is_named(history: History) -> None:
 def test_a_ledger_that_nobody_writes_any_more_is_not_waited_for(history: History) -> None:
     spending = Spending(Budget(max_bytes=1), history.ledger)
     one_more(history, commit=False)
-    write_commit(history.checkpoint, 1)
+    write_commit(history.checkpoint, history.written)
     given_up = Event()
     given_up.set()
     assert spending.used_up(given_up) is None
