@@ -71,3 +71,19 @@ def test_a_ledger_that_nobody_writes_any_more_is_not_waited_for(history: History
     given_up = Event()
     given_up.set()
     assert spending.used_up(given_up) is None
+
+
+def test_the_bytes_of_a_batch_are_counted_once_the_ledger_has_it(history: History) -> None:
+    class WrittenMeanwhile(Event):
+        asked = 0
+
+        def wait(self, timeout: float | None = None) -> bool:
+            self.asked += 1
+            if self.asked == 2:
+                history.ledger.complete()
+            return super().is_set()
+
+    spending = Spending(Budget(max_bytes=SIZE), history.ledger)
+    one_more(history, commit=False)
+    write_commit(history.checkpoint, history.written)
+    assert spending.used_up(WrittenMeanwhile()) == "budget.max_bytes"
