@@ -42,9 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Recorder(), "recorder")
 
 
-@pytest.hookimpl(tryfirst=True)
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+# A wrapper, because xdist reads the groups before any plain hook.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     """Give each test its marks and its group, and sort the longest to the front."""
     units = units_of(items, recorded())
     tier = config.getoption("--tier")
@@ -62,6 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.xdist_group(unit.name))
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
+    yield
 
 
 @pytest.fixture(scope="session")
