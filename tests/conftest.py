@@ -42,12 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Recorder(), "recorder")
 
 
-# A wrapper, because xdist reads the groups before any plain hook.
-@pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> Iterator[None]:
-    """Give each test its marks and its group, and sort the longest to the front."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each test its marks, and sort the longest to the front."""
     units = units_of(items, recorded())
     tier = config.getoption("--tier")
     first = {unit.name for unit in first_tier(units)} if tier else set()
@@ -60,11 +56,8 @@ def pytest_collection_modifyitems(
             item.user_properties.append(("unit", unit.name))
             for mark in sorted(marks_of(item)):
                 item.add_marker(mark)
-            if len(unit.items) > 1:
-                item.add_marker(pytest.mark.xdist_group(unit.name))
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
-    yield
 
 
 @pytest.fixture(scope="session")
