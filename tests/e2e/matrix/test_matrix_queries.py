@@ -275,12 +275,13 @@ def test_a_query_gives_out_what_its_model_says(
     assert shown
 
 
-@pytest.mark.parametrize("how", ["inner", "outer"])
+CASCADES = ("inner-join > inner-join", "outer-join > outer-join")
+
+
+@pytest.mark.parametrize("row", [row for row in running_rows() if row.get("chain") in CASCADES])
 def test_two_joins_in_a_row_give_up_the_rows_that_the_watermark_has_passed(
-    how: str, played: Callable[[dict[str, Any]], Played]
+    row: dict[str, Any], played: Callable[[dict[str, Any]], Played]
 ) -> None:
-    chained = f"{how}-join > {how}-join"
-    (row,) = (one for one in running_rows() if one.get("chain") == chained)
     first = StreamJoin("inner")
     second = StreamJoin("inner", left=tuple(left for left, _ in first.pairs() if left))
     (full, kept), (full_behind, kept_behind) = first.state(), second.state()
