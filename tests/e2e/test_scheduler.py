@@ -21,6 +21,7 @@ from tests.support.recording_java import RecordingJava
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import read
 from tidemill.increments.increments import Increments, State
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 
 EVERY_TWENTY_SECONDS = "* * * * * */20"
@@ -127,7 +128,7 @@ def test_a_bad_increment_is_held_and_good_ones_wait_behind_it(
     mill.deliver_days(range(5, 6))
     until(lambda: finished(mill, airflow, 5), "increment 5 is judged")
 
-    assert [i.state for i in increments(mill).all()][3:] == [State.HELD, State.PASSED]
+    assert [i.state for i in Snapshot(mill.layout).increments][3:] == [State.HELD, State.PASSED]
     held, waiting = (run_of(mill, airflow, number)["dag_run_id"] for number in (4, 5))
     assert airflow.states(NAME, held)["gate"] == "failed"
     assert airflow.states(NAME, held)["publish"] == "upstream_failed"
