@@ -32,6 +32,20 @@ def test_severity_is_critical_and_scope_the_increment_unless_they_are_given(tmp_
     assert suite.of_scope("table") == suite.expectations[1:]
 
 
+def test_without_row_counts_keeps_those_of_the_table_and_the_hash_of_the_whole(
+    tmp_path: Path,
+) -> None:
+    suite = suite_of(
+        tmp_path,
+        expect("table_row_count_to_equal", value=1),
+        expect("table_row_count_to_be_between", min_value=1, meta={"scope": "table"}),
+        expect("column_values_to_be_unique", column="id"),
+    )
+    rest = suite.without_row_counts()
+    assert rest.expectations == suite.expectations[1:]
+    assert rest.hash == suite.hash
+
+
 @pytest.mark.parametrize(
     ("kwargs", "columns"),
     [

@@ -2,60 +2,62 @@
 
 from collections.abc import Sequence
 
-from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.increments.increments import Sealed
 from tidemill.ledger.batch import Batch
 from tidemill.spec.spec import Gate
 
 
-def reasons_from_counts(
-    gate: Gate,
-    sealed: Sealed,
-    batches: Sequence[Batch],
-    before: Sequence[Batch],
-    kind: PipelineClass = PipelineClass.MAP,
-) -> list[str]:
-    """The reasons, none where there is none.
+def replaces_published(sealed: Sealed) -> bool:
+    """Whether its rows take the place of published ones, so that an empty result removes them."""
+    return sealed.recomputation is not None and sealed.recomputation.kind in ("backfill", "rebuild")
 
-    Batches for which nothing came are not empty delivery: Spark runs one without data after the
-    watermark moved, or to note where a topic begins. An increment of only such batches passes.
+
+def reasons_from_counts(
+    gate: Gate, sealed: Sealed, batches: Sequence[Batch], before: Sequence[Batch]
+) -> list[str]:
+    """The reasons to hold an increment, none where there is none.
+
+    A transform may leave no row of what it read: a filter, an anti join, a total that does not
+    change, a window that is still open. Such an increment passes; an empty delivery does not, nor
+    one with nothing but rejected rows. A batch that Spark runs without data, after the watermark
+    moved or to note where a topic begins, delivers nothing.
 
     Args:
         gate: The spec's.
         before: The batch before them, if there is one.
-        kind: The pipeline's class. With state, a later batch may emit what this one reads.
     """
-    # Rows may all be late, or wait for others; only totals that never close change with each row.
-    totals = sealed.net is not None and kind is PipelineClass.UNBOUNDED
-    keeps = kind is not PipelineClass.MAP and not totals
     if _nothing_came(batches, before):
         return []
-    read = _rows_read(sealed, batches, of_state=keeps or sealed.net is not None)
-    if keeps and any(batch.rows_in is None for batch in batches):
-        return _reasons_of_some(gate, sealed, read)
-    if not read:
-        return ["empty: no row was committed, and empty is never a pass"]
-    if sealed.rejected >= read:
-        return [f"all {sealed.rejected:,} rows were rejected"]
-    if not sealed.rows and not keeps:
-        return [f"empty: {read:,} rows were read, and none of them changed anything"]
-    share = sealed.rejected / read
+    known = all(batch.rows_in is not None for batch in batches)
+    read = sum(_rows_read(batch) for batch in batches)
+    empty = _empty(gate, sealed, read, known=known)
+    if empty is not None:
+        return [empty]
+    share = sealed.rejected / read if read else 0.0
     if share > gate.rejected.hold_above:
+        # A driver died before it had said how many rows it read; some may wait in the state.
+        most = "" if known else "up to "
         return [
-            f"{share:.1%} of the rows were rejected, and gate.rejected.hold_above is "
+            f"{most}{share:.1%} of the rows were rejected, and gate.rejected.hold_above is "
             f"{gate.rejected.hold_above:.1%}"
         ]
     return []
 
 
-def _reasons_of_some(gate: Gate, sealed: Sealed, known: int) -> list[str]:
-    """The same where a driver died before it had said how many rows it read: some wait in state."""
-    if not sealed.rejected or sealed.rejected / known <= gate.rejected.hold_above:
-        return []
-    return [
-        f"{sealed.rejected:,} rows were rejected, of a number that is not known: a driver died "
-        "before it had said how many it read"
-    ]
+def _empty(gate: Gate, sealed: Sealed, read: int, *, known: bool) -> str | None:
+    if gate.empty == "pass":
+        return None
+    if not read and known:
+        return "empty: nothing was delivered but files without a row"
+    if sealed.rejected and sealed.rejected >= read:
+        return f"all {sealed.rejected:,} rows were rejected"
+    if sealed.rows:
+        return None
+    if replaces_published(sealed):
+        return "empty: it leaves no row, and would remove those that are published"
+    if gate.empty == "hold_output":
+        return f"empty: {read:,} rows were read, and the transform left none of them"
+    return None
 
 
 def _nothing_came(batches: Sequence[Batch], before: Sequence[Batch]) -> bool:
@@ -70,11 +72,6 @@ def _listed_files(batch: Batch) -> bool:
     return any(isinstance(offset, dict) and "logOffset" in offset for offset in offsets)
 
 
-def _rows_read(sealed: Sealed, batches: Sequence[Batch], *, of_state: bool) -> int:
-    """The rows that the rejected ones are a share of."""
-    if not of_state:
-        return sealed.rows + sealed.rejected
-    # An aggregation emits fewer rows than it reads, some of them from earlier batches.
-    return sum(
-        batch.rows + batch.rejected if batch.rows_in is None else batch.rows_in for batch in batches
-    )
+def _rows_read(batch: Batch) -> int:
+    """The rows that the batch read; at least those that it wrote where nothing counted them."""
+    return batch.rows + batch.rejected if batch.rows_in is None else batch.rows_in

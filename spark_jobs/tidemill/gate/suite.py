@@ -7,7 +7,7 @@ hash work on the JSON alone.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,6 +15,11 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.sql_text import java_call
 from tidemill.gate.judgement import Scope, Severity
 
+ROW_COUNTS = (
+    "expect_table_row_count_to_be_between",
+    "expect_table_row_count_to_equal",
+    "expect_table_row_count_to_equal_other_table",
+)
 COLUMN_ARGUMENTS = ("column", "column_A", "column_B", "column_list", "column_set")
 
 
@@ -67,6 +72,14 @@ class Suite:
 
     def of_scope(self, scope: Scope) -> tuple[Expectation, ...]:
         return tuple(e for e in self.expectations if e.scope == scope)
+
+    def without_row_counts(self) -> "Suite":
+        """The suite for rows of many deliveries, to which the size of one does not apply.
+
+        A row count of the scope `table` stays.
+        """
+        kept = (e for e in self.expectations if e.scope == "table" or e.type not in ROW_COUNTS)
+        return replace(self, expectations=tuple(kept))
 
 
 def load_suite(path: Path) -> Suite:

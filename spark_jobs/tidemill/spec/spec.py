@@ -68,11 +68,15 @@ class Gate(Model):
     """Settings of the gate.
 
     Attributes:
+        empty: What is held for being empty: `hold_input` holds a delivery without rows, one whose
+            rows were all rejected, and a backfill or rebuild that leaves no row; `hold_output` also
+            holds an increment of which the transform leaves no row; `pass` holds none of them.
         samples: The most failing values that are shown per expectation; 0 shows none.
         mask: Columns of the table whose values are shown nowhere, samples or not.
     """
 
     suite: Name | None = None
+    empty: Literal["hold_input", "hold_output", "pass"] = "hold_input"
     rejected: Rejected = Rejected()
     in_process_max: Size = 256 * 2**20
     samples: Annotated[int, Field(ge=0, le=1000)] = 20
