@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from tidemill.compatibility.code_hash import OF_THE_TRANSFORM, hash_of_code
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.layout import Layout
+from tidemill.contract.syntax.quantities import as_time_string
 from tidemill.ledger.generation_note import (
     GenerationNote,
     Writes,
@@ -194,7 +195,7 @@ def _as_written(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_as_written(item) for item in value]
     if isinstance(value, timedelta):
-        return f"{int(value.total_seconds())}s"
+        return as_time_string(value)
     if isinstance(value, date):
         return value.isoformat()
     return value.value if isinstance(value, Enum) else value

@@ -13,7 +13,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import UsageError
-from tidemill.contract.syntax.quantities import parse_duration
+from tidemill.contract.syntax.quantities import (
+    as_interval,
+    as_time_string,
+    parse_duration,
+)
 from tidemill.spec.output import OutputMode
 
 if TYPE_CHECKING:
@@ -67,7 +71,7 @@ class StreamTrigger:
     def __str__(self) -> str:
         if self.interval is None:
             return str(self.kind)
-        return f"{self.kind}={int(self.interval.total_seconds())}s"
+        return f"{self.kind}={as_time_string(self.interval)}"
 
     @property
     def arguments(self) -> dict[str, str | bool]:
@@ -77,7 +81,7 @@ class StreamTrigger:
         keyword, _ = KEYWORDS[self.kind]
         if self.interval is None:
             return {keyword: True}
-        return {keyword: f"{int(self.interval.total_seconds())} seconds"}
+        return {keyword: as_interval(self.interval)}
 
     @property
     def continuous(self) -> bool:

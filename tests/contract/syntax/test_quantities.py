@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from tidemill.contract.syntax.quantities import Duration, Size
+from tidemill.contract.syntax.quantities import Duration, Size, as_interval, as_time_string
 
 DURATION: TypeAdapter[timedelta] = TypeAdapter(Duration)
 SIZE: TypeAdapter[int] = TypeAdapter(Size)
@@ -27,6 +27,12 @@ SIZE: TypeAdapter[int] = TypeAdapter(Size)
         ("1 day", timedelta(days=1)),
         ("2d", timedelta(days=2)),
         (" 1 week ", timedelta(weeks=1)),
+        ("500 milliseconds", timedelta(milliseconds=500)),
+        ("1 hour 30 minutes", timedelta(minutes=90)),
+        ("1h30m", timedelta(minutes=90)),
+        # As Spark's watermark counts them.
+        ("1 month", timedelta(days=31)),
+        ("2 years 5 months", timedelta(days=29 * 31)),
     ],
 )
 def test_a_duration_is_a_whole_number_and_a_unit(text: str, expected: timedelta) -> None:
@@ -42,12 +48,10 @@ def test_a_duration_is_a_whole_number_and_a_unit(text: str, expected: timedelta)
         "1.5h",
         "-1 day",
         "+1 day",
-        "1 month",
-        "1 year",
         "1 D",
-        "1h30m",
+        "1h30",
+        "1 hour and 5 minutes",
         "PT1H",
-        "1 ms",
     ],
 )
 def test_any_other_text_is_no_duration(text: str) -> None:
@@ -64,6 +68,19 @@ def test_a_number_without_a_unit_is_no_duration(value: Any) -> None:
 def test_a_duration_that_no_clock_can_hold_is_refused() -> None:
     with pytest.raises(ValidationError):
         DURATION.validate_python("99999999999999999999 weeks")
+
+
+@pytest.mark.parametrize(
+    ("text", "interval", "option"),
+    [
+        ("90 s", "90 seconds", "90s"),
+        ("1s 500ms", "1500 milliseconds", "1500ms"),
+        ("0s", "0 seconds", "0s"),
+    ],
+)
+def test_spark_is_given_seconds_or_milliseconds(text: str, interval: str, option: str) -> None:
+    duration = DURATION.validate_python(text)
+    assert (as_interval(duration), as_time_string(duration)) == (interval, option)
 
 
 def test_a_timedelta_is_a_duration() -> None:

@@ -11,6 +11,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from tidemill.contract.syntax.quantities import as_interval
 from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.file_formats.reader import REJECT
@@ -66,7 +67,7 @@ def good(tagged: DataFrame, spec: Spec, name: str) -> DataFrame:
     if time is None or time.watermark is None:
         return fine
     # Not before: a rejected row from the far future would make every good one a late one.
-    return fine.withWatermark(time.column, f"{int(time.watermark.total_seconds())} seconds")
+    return fine.withWatermark(time.column, as_interval(time.watermark))
 
 
 def two_passes(tagged: Iterable[DataFrame], transformed: DataFrame) -> DataFrame:

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from tidemill.compatibility.plan_shape import Column, PlanShape
 from tidemill.contract.layout import Layout
+from tidemill.contract.syntax.quantities import as_interval
 from tidemill.engine.query.partition_columns import source_partitions, with_partitions
 from tidemill.engine.query.pipeline_class import class_of, keeps_state
 from tidemill.engine.query.transform import apply, load_transform
@@ -77,7 +78,7 @@ def _source(session: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
     time = spec.event_time_of(name)
     if time is None or time.watermark is None:
         return rows
-    return rows.withWatermark(time.column, f"{int(time.watermark.total_seconds())} seconds")
+    return rows.withWatermark(time.column, as_interval(time.watermark))
 
 
 def bare(

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
 from pyspark.sql.types import StringType
 
+from tidemill.contract.syntax.quantities import as_time_string
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, schema_of
 from tidemill.engine.sources.input_gone import batch_gone, files_gone
 from tidemill.engine.sources.spark_source import SparkSource
@@ -75,7 +76,7 @@ def stream(session: SparkSession, name: str, source: FileSource, spec: Spec) -> 
             files = source.maxFilesPerTrigger or FILES_PER_BATCH
             reader = reader.option("maxFilesPerTrigger", files)
     age = source.maxFileAge
-    reader = reader.option("maxFileAge", f"{int(age.total_seconds())}s" if age else ANY_AGE)
+    reader = reader.option("maxFileAge", as_time_string(age) if age else ANY_AGE)
     reader = reader.option("latestFirst", source.latestFirst)
     reader = reader.option("fileNameOnly", source.fileNameOnly)
     if not spec.published and source.cleanSource != "off":

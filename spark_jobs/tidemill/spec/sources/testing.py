@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tidemill.contract.syntax.quantities import Duration
+from tidemill.contract.syntax.quantities import Duration, as_time_string
 from tidemill.spec.model import Disagreement
 from tidemill.spec.sources.base import BaseSource, OptionValue, as_text
 
@@ -43,7 +43,7 @@ class TrialSource(BaseSource):
 
 
 def _spelled(value: OptionValue | timedelta) -> str:
-    return f"{int(value.total_seconds())}s" if isinstance(value, timedelta) else as_text(value)
+    return as_time_string(value) if isinstance(value, timedelta) else as_text(value)
 
 
 class RateSource(TrialSource):
