@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructType
 
+from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.spec.formats.rules import with_defaults
 from tidemill.spec.formats.table import FORMATS
 from tidemill.spec.model import ENGINE_PREFIX
@@ -56,11 +57,11 @@ def infer(
     by = FORMATS[format].infers_by
     if by is not None:
         options = with_defaults(options, {by: "true"})
-    frame = _reader(session, format, options).load([*paths])
+    frame = _reader(session, format, options).load([exactly(path) for path in paths])
     texts = None
     if by is not None:
         as_text = {k: value for k, value in options.items() if k.lower() != by.lower()}
-        texts = _reader(session, format, as_text).load([*paths])
+        texts = _reader(session, format, as_text).load([exactly(path) for path in paths])
     counts = _counts(frame)
     zeros = _leading_zeros(frame, texts) if texts is not None else {}
     columns = [

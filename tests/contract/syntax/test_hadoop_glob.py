@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.spec_text import minimal, parse
 from tidemill.contract.errors import SpecError
-from tidemill.contract.syntax.hadoop_glob import python_globs
+from tidemill.contract.syntax.hadoop_glob import exactly, python_globs
 
 
 def matched(pattern: str, *names: str) -> list[str]:
@@ -51,6 +51,11 @@ def test_names_are_matched_as_spark_matches_them(
     pattern: str, names: list[str], expected: list[str]
 ) -> None:
     assert matched(pattern, *names) == expected
+
+
+@pytest.mark.parametrize("name", ["a[1].csv", "a{1,2}", "a?b", "a*b", "a\\b", "a]", "plain.csv"])
+def test_a_path_is_matched_exactly(name: str) -> None:
+    assert matched(exactly(name), name, "a1.csv", "a1", "axb", "ab") == [name]
 
 
 @pytest.mark.parametrize("pattern", ["{a", "a}", "[a", "a\\", "{a,{b}", "[a\\"])

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
-from tidemill.engine.sources.file import stream
+from tidemill.engine.sources.file import read_batch, stream
 from tidemill.sources.files.listing import list_source
 from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.spark_logs.partition_paths import disk_path
@@ -109,6 +109,39 @@ def test_below_a_glob_they_come_with_a_base_path_only(feed: Path, read: Reading)
     put(feed / "shop" / "k=2" / "b.json", '{"x": 2}\n')
     based = {"options": {"basePath": str(feed / "shop")}}
     assert read("json", "x int, k int", "/shop/k=*", **based) == [(1, None), (2, 2)]
+
+
+GLOB_NAMES = ["plain", "a1", "a[1]", "a{1}", "a?b", "a*b", "a\\b"]
+
+
+def test_a_glob_character_in_a_name_is_a_letter_like_any_other(feed: Path, read: Reading) -> None:
+    for name in GLOB_NAMES:
+        put(feed / f"{name}.json", json.dumps({"x": name}))
+    rows = read("json", "x string")
+    assert rows == sorted(((name,) for name in GLOB_NAMES), key=repr)
+    source = FileSource.model_validate({"format": "json", "path": str(feed), "schema": "x string"})
+    for paths in (sorted(read.listed), [str(feed / "a[1].json")]):
+        again = read_batch(read.spark, source, paths)
+        assert {disk_path(row[ORIGIN]) for row in again.collect()} == set(paths)
+        assert again.count() == len(paths)
+
+
+def test_in_a_directory_it_is_one_too(feed: Path, read: Reading) -> None:
+    for name in ("k=[1]/a.csv", "k=[1]/b[2].csv", "k=1/a.csv"):
+        put(feed / name, "x\n1\n")
+    partitioned = read("csv", "x int, k string", maxFilesPerTrigger=2)
+    assert partitioned == [(1, "1"), (1, "[1]"), (1, "[1]")]
+    source = FileSource.model_validate(
+        {"format": "csv", "path": str(feed), "schema": "x int, k string"}
+    )
+    again = read_batch(read.spark, source, sorted(read.listed), str(feed))
+    assert sorted((row.x, row.k) for row in again.collect()) == partitioned
+
+
+def test_below_a_glob_it_is_one_too(feed: Path, read: Reading) -> None:
+    for name in ("x[1]/a.csv", "x[1]/b.csv", "x1/a.csv"):
+        put(feed / name, "x\n1\n")
+    assert read("csv", "x int", "/*", latestFirst=True) == [(1,), (1,), (1,)]
 
 
 def test_recursion_and_filters_read_what_is_listed(feed: Path, read: Reading) -> None:

@@ -37,6 +37,7 @@ from tidemill.engine.spark_internals.query_state import (
     observed_counts,
 )
 from tidemill.engine.spark_internals.query_state import explained as explained_query
+from tidemill.engine.spark_internals.read_files_once import read_files_once
 from tidemill.engine.spark_internals.scratch_session import ScratchSession
 from tidemill.engine.spark_internals.streaming_check import check_streaming
 
@@ -228,3 +229,22 @@ class TestRunningQuery:
         assert sum(report.numInputRows for report in reports) == 2
         query.stop()
         boundary.stop_sources()
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_spark_reads_a_batch_with_a_glob_in_a_name_again_but_for_our_rule(
+    spark: SparkSession, tmp_path: Path, once: bool
+) -> None:
+    # Where the first case fails, Spark has fixed SPARK-58518 and the rule can go.
+    session = spark.newSession()
+    (tmp_path / "source").mkdir()
+    for name in ("a.csv", "b.csv", "c[1].csv"):
+        (tmp_path / "source" / name).write_text("1\n")
+    if once:
+        read_files_once(session)
+        read_files_once(session)
+    rows = session.readStream.schema("n int").csv(str(tmp_path / "source"))
+    writer = rows.writeStream.format("noop").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.awaitTermination()
+    assert [report.numInputRows for report in query.recentProgress] == [3 if once else 5]

@@ -4,6 +4,7 @@ Python knows no alternatives (`{csv,txt}`), no backslash and another negation. A
 reads and we do not see would be a run that is skipped for ever.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -31,6 +32,11 @@ def python_globs(pattern: str) -> tuple[str, ...]:
 def fixed_part(pattern: str) -> Path:
     """The directory above the first name with anything special in it: `/in/*/x` -> `/in`."""
     return Path(*takewhile(lambda name: not _SPECIAL.intersection(name), Path(pattern).parts))
+
+
+def exactly(path: Path | str) -> str:
+    r"""The pattern that matches one path alone: `/in/a[1].csv` -> `/in/a\[1\].csv`."""
+    return re.sub(r"[\[\]{}*?\\]", r"\\\g<0>", str(path))
 
 
 def _tokens(pattern: str) -> Iterator[tuple[str, bool]]:

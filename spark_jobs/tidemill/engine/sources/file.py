@@ -12,11 +12,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
 from pyspark.sql.types import StringType
 
+from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.contract.syntax.quantities import as_time_string
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, schema_of
 from tidemill.engine.sources.input_gone import batch_gone, files_gone
 from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.engine.spark_internals.encoded_path import encoded_path
+from tidemill.engine.spark_internals.read_files_once import read_files_once
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
@@ -84,6 +86,7 @@ def stream(session: SparkSession, name: str, source: FileSource, spec: Spec) -> 
         reader = reader.option("cleanSource", source.cleanSource)
         if source.sourceArchiveDir is not None:
             reader = reader.option("sourceArchiveDir", source.sourceArchiveDir)
+    read_files_once(session)
     return _with_origin(reader.load(source.path), source)
 
 
@@ -99,7 +102,7 @@ def read_batch(
     reader = _configured(session.read, source)
     if base is not None:
         reader = reader.option("basePath", base)
-    return _with_origin(reader.load(paths), source)
+    return _with_origin(reader.load([exactly(path) for path in paths]), source)
 
 
 def _configured(reader: Reader, source: FileSource) -> Reader:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from tidemill.contract.errors import SpecError
+from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.engine.sources.columns import schema_of
 from tidemill.ledger.static_pins import StaticLost, StaticPin
 from tidemill.sources.static_files import pin_files, pin_table
@@ -113,7 +114,7 @@ def _read(
             static=name,
             file=folder / missing,
         )
-    files = [str(folder / file.path) for file in pin.files]
+    files = [exactly(folder / file.path) for file in pin.files]
     source = static.as_source
     if source is not None:
         reader = session.read.format(source.format).options(**source.reader_options)
