@@ -6,7 +6,7 @@ from typing import Any
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from tidemill.contract import report as reports
-from tidemill.contract.errors import ExitCode, TidemillError, TransientError
+from tidemill.contract.errors import ExitCode, TidemillError
 from tidemill.contract.report import Outcome, Report, Step
 
 # A step that could not even load its spec, or not write to its root, leaves no report, and would
@@ -75,7 +75,7 @@ def conclude(step: Step, report: Report | None, exit_code: int | None) -> dict[s
 def as_airflow(error: TidemillError) -> AirflowException:
     """An error of ours, met in the task process itself, as one of Airflow's."""
     text = f"{error.code}: {error}"
-    if isinstance(error, TransientError):
+    if error.transient:
         return AirflowException(text)
     return AirflowFailException(text)
 

@@ -3,12 +3,13 @@
 Terminal errors need a person; `TransientError` and its subclasses may be retried by Airflow.
 An error carries its data as attributes, so that reports, tests and notifiers never parse prose.
 
-The retry policy is in five places:
+The retry policy is in six places:
 - how often and when: `airflow.retries` and `retry_delay` (`spec/spec.py`), which every task gets in
   `tidemill_airflow/dags/tasks.py`;
 - which of our errors: `TransientError`, in this file;
 - which errors of Spark: `engine/spark_errors.py`;
 - which unforeseen errors: `Unforeseen` and `JvmGone`, in `steps/parts/run.py`;
+- which failures came a second time, and are terminal then: `steps/parts/last_failure.py`;
 - what Airflow makes of a report: `tidemill_airflow/operators/outcome.py`.
 """
 
@@ -38,6 +39,7 @@ class TidemillError(Exception):
     """
 
     exit_code: ClassVar[ExitCode] = ExitCode.FAILED
+    transient = False
 
     def __init__(self, what: str, *, remedy: str, **data: Any) -> None:
         self.what = escaped(what)
@@ -65,7 +67,7 @@ class TidemillError(Exception):
             "code": self.code,
             "what": self.what,
             "remedy": self.remedy,
-            "transient": isinstance(self, TransientError),
+            "transient": self.transient,
             "exit_code": int(self.exit_code),
             "data": {name: _plain(value) for name, value in self.data.items()},
         }
@@ -100,7 +102,25 @@ class Held(TidemillError):
 
 
 class TransientError(TidemillError):
-    """Nothing is wrong with data or spec: the same step may work when tried again."""
+    """Nothing is wrong with data or spec: the same step may work when tried again.
+
+    Args:
+        if_again: The remedy once a second try has failed in the same way. None for an outage and
+            the like, which a later try may pass however often it came.
+    """
+
+    transient = True
+
+    def __init__(self, what: str, *, remedy: str, if_again: str | None = None, **data: Any) -> None:
+        super().__init__(what, remedy=remedy, **data)
+        self.if_again = if_again
+
+    def came_again(self) -> None:
+        """A second try has failed in the same way: from here on the error needs a person."""
+        if self.if_again is not None:
+            self.transient = False
+            self.what += " The try before failed in the same way, so another one would too."
+            self.remedy = escaped(self.if_again)
 
 
 class LeaseHeld(TransientError):

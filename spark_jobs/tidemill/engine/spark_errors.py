@@ -6,6 +6,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.contract.outage import is_outage
 from tidemill.engine import callback_errors
 from tidemill.engine.spark_internals.java_errors import SparkError, causes, converted
 from tidemill.spark_logs.partition_paths import disk_path
@@ -66,6 +67,10 @@ def from_spark(error: SparkError) -> TidemillError:
             "less at once: maxBytesPerTrigger. Spark holds a whole line of CSV, JSON or text, and "
             "a whole file with multiLine, several times over, unpacked: if it comes again, look "
             "for such a file among the newest.",
+            if_again="Change what it has before the next run: more spark.driver.memory (or "
+            "spark.executor.memory) in spark.conf, or less at once: maxBytesPerTrigger. A single "
+            "line, or a file with multiLine, that is too large for any setting has to leave the "
+            "source's path: look among its newest files.",
             condition=condition,
         )
     unreadable = UNREADABLE.search(text)
@@ -88,6 +93,9 @@ def from_spark(error: SparkError) -> TidemillError:
     return QueryInterrupted(
         f"The query was interrupted with {condition}: {first}",
         remedy="The retry carries on from the last committed batch.",
+        if_again=None
+        if is_outage(text)
+        else "Fix the transform, the spec or the input file; the batch then runs again.",
         condition=condition,
     )
 

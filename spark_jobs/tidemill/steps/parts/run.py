@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.contract.outage import is_outage
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.steps.parts.last_failure import forget_failure, judge_again
 from tidemill.storage.disk_errors import disk_errors, named
 from tidemill.storage.run_context import RunContext
 
@@ -60,24 +63,10 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
         refused: TidemillError | None = None
         if isinstance(error, TransientError):
             refused = named(error, run.pipeline.layout.home)
-        report = reports.of_error(
-            refused or error,
-            pipeline=name,
-            run_id=run.run_id,
-            step=step,
-            started=started,
-            finished=run.clock(),
-        )
+        report = _report_of(refused or error, step, run, started)
     except Exception as error:
         refused = named(error, run.pipeline.layout.home) or _jvm_gone(error)
-        report = reports.of_error(
-            refused or _unforeseen(error),
-            pipeline=name,
-            run_id=run.run_id,
-            step=step,
-            started=started,
-            finished=run.clock(),
-        )
+        report = _report_of(refused or _unforeseen(error), step, run, started)
         if refused is None:
             _leave(report, run)
             raise
@@ -92,8 +81,22 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
             finished=run.clock(),
             facts=ended.facts,
         )
+        forget_failure(step, run)
     _leave(report, run)
     return report
+
+
+def _report_of(error: TidemillError, step: Step, run: RunContext, started: datetime) -> Report:
+    """The report of a failed step; an error that the try before met as well is terminal."""
+    judge_again(error, step, run)
+    return reports.of_error(
+        error,
+        pipeline=run.pipeline.name,
+        run_id=run.run_id,
+        step=step,
+        started=started,
+        finished=run.clock(),
+    )
 
 
 def _leave(report: Report, run: RunContext) -> None:
@@ -119,6 +122,9 @@ def _jvm_gone(error: BaseException | None) -> JvmGone | None:
                 remedy="Its last lines say why. Where they say OutOfMemoryError, or the system "
                 "killed it (dmesg), give spark.conf more or less spark.driver.memory, or take "
                 "less at once: maxBytesPerTrigger. The retry carries on from what is committed.",
+                if_again="Change what it has before the next run: give spark.conf more "
+                "spark.driver.memory, or less where the system killed it (dmesg); or take less at "
+                "once: maxBytesPerTrigger. Nothing that is committed is lost.",
             )
         error = error.__cause__ or error.__context__
     return None
@@ -129,5 +135,9 @@ def _unforeseen(error: Exception) -> Unforeseen:
     return Unforeseen(
         f"{kind}: {error}",
         remedy="The log has the stack trace; if it comes again, report it as a defect.",
+        if_again=None
+        if isinstance(error, OSError) or is_outage(f"{kind}: {error}")
+        else "Report it as a defect, with the stack trace in the log. Until then see whether a "
+        "change of the spec, the transform, the suite or the input file avoids it.",
         type=kind,
     )
