@@ -12,8 +12,8 @@ from tidemill.engine.spark_internals.java_errors import SparkError, causes, conv
 from tidemill.spark_logs.partition_paths import disk_path
 
 # SQLSTATE classes of errors that come back at every retry: data exceptions, user functions,
-# syntax, unsupported features.
-HOPELESS = ("22", "38", "39", "42", "0A", "54", "P0")
+# syntax, unsupported features, partition folders that contradict each other.
+HOPELESS = ("22", "38", "39", "42", "0A", "54", "P0", "KD009")
 # Errors that Spark wraps without a SQLSTATE of their own.
 HOPELESS_TEXTS = ("PythonException", "CSV header does not conform to the schema")
 # How Spark names a file that it could not read, in two places.

@@ -100,6 +100,22 @@ def test_a_glob(lists: Lists, glob: str, files: list[str], read: list[str]) -> N
     assert lists(files, glob)[0] == read
 
 
+def test_what_is_hidden_and_holds_something_is_passed_over(tmp_path: Path) -> None:
+    hidden = ["_x.csv", ".x.csv", "k=1/_y.csv"]
+    left_by_programs = ["_SUCCESS", ".a.csv.crc", ".a.csv.tidemill", "b._COPYING_", "_tmp/z.csv"]
+    for name in ("k=1/a.csv", *hidden, *left_by_programs):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".gitkeep").touch()
+    (tmp_path / "k=1" / "link.csv").symlink_to(tmp_path / "nowhere")
+    found = list_source(source(str(tmp_path)))
+    passed_over = {str(path.relative_to(tmp_path)) for path in found.passed_over}
+    assert passed_over == {*hidden, "k=1/link.csv"}
+    assert [file.path.name for file in found.files] == ["a.csv"]
+    filtered = list_source(source(str(tmp_path), pathGlobFilter="a*"))
+    assert filtered.passed_over == ()
+
+
 def test_a_directory_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(InputMissing) as refused:
         list_source(source(str(tmp_path / "none")))

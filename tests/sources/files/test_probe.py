@@ -102,6 +102,29 @@ def test_without_an_age_a_file_dated_in_the_future_harms_nobody(tmp_path: Path) 
     assert looked(history).problems == ()
 
 
+def test_files_that_spark_passes_over_are_counted_and_said(tmp_path: Path) -> None:
+    history, _ = read_one(tmp_path)
+    hidden = history.arrive("_b.csv", "id,at\n22,\n")
+    found = looked(history)
+    assert problems(found) == {"InputPassedOver": (Rating.WARN, [str(hidden)])}
+    assert (found.facts["passed_over"], found.facts["files"]) == (1, {"passed_over": [str(hidden)]})
+
+
+@pytest.mark.parametrize("name", ["12:30.csv", "at=/a.csv", "day=/at=1/a.csv"])
+def test_a_name_with_which_spark_reads_nothing_is_refused(tmp_path: Path, name: str) -> None:
+    history = History(tmp_path / "history")
+    (history.inputs / name).parent.mkdir(parents=True, exist_ok=True)
+    file = history.arrive(name, "id,at\n1,\n")
+    assert problems(looked(history)) == {"InputNameUnreadable": (Rating.HOLD, [str(file)])}
+
+
+def test_a_name_that_only_looks_so_is_read(tmp_path: Path) -> None:
+    history = History(tmp_path / "history")
+    (history.inputs / "day=12:30").mkdir(parents=True)
+    history.arrive("day=12:30/a.csv", "id,at\n1,\n")
+    assert looked(history).problems == ()
+
+
 def other_format(tmp_path: Path, format: str, more: str = "") -> History:
     history = History(tmp_path / "history")
     history.write_spec(source=more)

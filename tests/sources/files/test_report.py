@@ -59,6 +59,14 @@ def test_where_the_spec_lets_it_pass_it_is_said(tmp_path: Path) -> None:
     assert (found.facts["read"], found.facts["changed"]) == (1, 1)
 
 
+def test_what_the_doctor_has_said_of_passed_over_files_is_only_counted(tmp_path: Path) -> None:
+    history = history_of(tmp_path)
+    history.arrive("_a.csv", "id,at\n1,\n")
+    said: list[str] = []
+    (found,) = report_sources(replace(history.run(), log=said.append), [], [])
+    assert (said, found.facts["passed_over"]) == ([], 1)
+
+
 def parquet(history: History, name: str, columns: dict[str, list[object]]) -> Path:
     path = history.inputs / name
     pq.write_table(pa.table(columns), path)

@@ -13,7 +13,13 @@ from pathlib import Path
 from tidemill.contract.errors import Refused
 from tidemill.contract.syntax.hadoop_glob import python_globs
 from tidemill.contract.syntax.unicode_text import is_unicode
-from tidemill.sources.files.source_tree import files_below, paths_matching, readable
+from tidemill.sources.files.source_tree import (
+    files_below,
+    is_hidden,
+    may_be_data,
+    paths_matching,
+    readable,
+)
 from tidemill.spec.sources.file import FileSource
 
 
@@ -40,12 +46,14 @@ class Listing:
         overlooked: What it never reads because of the directory it is in.
         partitioned: Whether what it reads is in partition directories.
         not_utf8: What it never sees because of a name that is not UTF-8, its own or a folder's.
+        passed_over: What it never reads because the name is hidden, or a link leads nowhere.
     """
 
     files: tuple[Found, ...]
     overlooked: tuple[Found, ...]
     partitioned: bool = False
     not_utf8: tuple[Found, ...] = ()
+    passed_over: tuple[Path, ...] = ()
 
 
 def list_source(source: FileSource, field: str = "sources.*.path") -> Listing:
@@ -74,22 +82,38 @@ def _list(source: FileSource, field: str) -> Listing:
     files: list[Path] = []
     overlooked: list[Path] = []
     not_utf8: list[Path] = []
+    passed_over: list[Path] = []
     partitioned = False
     for place in _places(source, field):
         below = files_below(place, field)
         matching = [path for path in below if any(fnmatchcase(path.name, one) for one in patterns)]
-        found = [path for path in matching if is_unicode(str(path))]
-        not_utf8 += set(matching).difference(found)
+        visible = [path for path in matching if not is_hidden(path.name)]
+        passed_over += [path for path in matching if _hidden_data(path)]
+        found = [path for path in visible if is_unicode(str(path))]
+        not_utf8 += set(visible).difference(found)
         read = found if recursive else _read_without_recursion(place, found)
         partitioned |= not recursive and any(_in_partition(path, place) for path in read)
         files += read
         overlooked += set(found).difference(read)
+    there = tuple(_stat(sorted(files)))
+    missing = set(files).difference(file.path for file in there)
     return Listing(
-        tuple(_stat(sorted(files))),
+        there,
         tuple(_stat(sorted(overlooked))),
         partitioned,
         tuple(_stat(sorted(not_utf8))),
+        tuple(sorted([*passed_over, *filter(Path.is_symlink, missing)])),
     )
+
+
+def _hidden_data(path: Path) -> bool:
+    """Whether a file is hidden from Spark and holds something that may have been delivered."""
+    if not is_hidden(path.name) or not may_be_data(path.name):
+        return False
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return path.is_symlink()
 
 
 def _read_without_recursion(place: Path, found: list[Path]) -> list[Path]:
@@ -114,6 +138,16 @@ def partition_columns(path: Path, source: FileSource) -> tuple[frozenset[str], f
         return frozenset(), named
     read = _named(path.parent.relative_to(base))
     return read, named - read
+
+
+def in_nameless_partition(path: Path, source: FileSource) -> bool:
+    """Whether Spark would read a partition without a name or a value from a path, as from `y=`."""
+    plain = source.directory == Path(source.path)
+    base = source.path if plain else source.reader_option("basePath")
+    if base is None or source.is_on("recursiveFileLookup") or not path.is_relative_to(base):
+        return False
+    folders = path.parent.relative_to(base).parts
+    return any(name.startswith("=") or name.endswith("=") for name in folders)
 
 
 def _named(folders: Path) -> frozenset[str]:

@@ -14,6 +14,7 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.sources.files.listing import Found, list_source
 from tidemill.sources.files.problems import (
     InputChanged,
+    InputPassedOver,
     InputRedelivered,
     problems_of_content,
     problems_of_scan,
@@ -37,7 +38,7 @@ class OpenFileSource(OpenSource[FileSource]):
     def probe(self, batches: Sequence[Batch]) -> ProbeResult:
         found = scan(self.name, self.spec, batches)
         problems = problems_of_vanished(self.name, self.spec, found, self.pipeline.layout)
-        problems += problems_of_scan(self.name, self.spec, found)
+        problems += problems_of_scan(self.name, self.spec, found, self.pipeline.name)
         problems += problems_of_content(self.name, self.spec, [file.path for file in found.new])
         return ProbeResult(
             self.name,
@@ -61,7 +62,9 @@ class OpenFileSource(OpenSource[FileSource]):
     def report(self, before: Sequence[Batch], written: Sequence[Batch], log: Log) -> ProbeResult:
         after = self.probe([*before, *written])
         for problem in after.problems:
-            if problem.rating is Rating.WARN:
+            # The doctor of the run has said what is passed over.
+            of_doctor = isinstance(problem.error, InputPassedOver)
+            if problem.rating is Rating.WARN and not of_doctor:
                 log(f"warning: {problem.error}")
         # What is wrong with files that were not read is for the next run.
         of_read = (InputChanged, InputRedelivered)
@@ -99,8 +102,11 @@ def _counts(found: Scan) -> dict[str, Any]:
     named = {
         kind: [str(file.path) for file in files[:NAMED]] for kind, files in kinds.items() if files
     }
+    if found.passed_over:
+        named["passed_over"] = [str(path) for path in found.passed_over[:NAMED]]
     return {
         "seen": found.seen,
         **{kind: len(files) for kind, files in kinds.items()},
+        "passed_over": len(found.passed_over),
         "files": named,
     }

@@ -43,6 +43,14 @@ class InputNameNotUtf8(Refused):
     """A file has a name that is not UTF-8, so that Java, and with it Spark, does not see it."""
 
 
+class InputNameUnreadable(Refused):
+    """Spark cannot read a file because of its name, or of a folder's; carries `files`."""
+
+
+class InputPassedOver(Refused):
+    """Spark passes over a file that is hidden, or a link to nothing. Said, never refused."""
+
+
 class InputDoubled(Refused):
     """A file has the content of another, so that its rows would be there twice."""
 
@@ -59,9 +67,14 @@ class InputPartRead(Refused):
     """Spark would read only a part of a file, silently."""
 
 
-def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]:
-    """The problems of a scan, the gravest first."""
+def problems_of_scan(name: str, source: FileSource, scan: Scan, pipeline: str) -> list[Problem]:
+    """The problems of a scan, the gravest first.
+
+    Args:
+        pipeline: Its name, for the commands in the messages.
+    """
     place = f"sources.{name}"
+    rebuild = f"tidemill rebuild {pipeline} --reason TEXT"
     copies = {
         str(file.path): f"{file.path}, like {first}," for file, first in scan.same_content.items()
     }
@@ -74,6 +87,14 @@ def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]
             f"Set {place}.options.recursiveFileLookup to read it.",
         ),
         _problem(
+            Rating.WARN,
+            {str(path): str(path) for path in scan.passed_over},
+            InputPassedOver,
+            "is not read: Spark passes over names that begin with '_' or '.', and links that lead "
+            "nowhere",
+            "Rename it if it holds data; otherwise move it out of the source's directory.",
+        ),
+        _problem(
             source.not_utf8,
             _paths(scan.not_utf8),
             InputNameNotUtf8,
@@ -81,11 +102,28 @@ def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]
             f"Rename it; convmv renames many (or set {place}.not_utf8: warn).",
         ),
         _problem(
+            Rating.HOLD,
+            _paths(scan.with_colon),
+            InputNameUnreadable,
+            "has ':' in its name, with which Spark cannot open it",
+            f"Rename it, e.g. with '-' for ':' (find '{source.directory}' -name '*:*' shows all).",
+        ),
+        _problem(
+            Rating.HOLD,
+            _paths(scan.nameless_partition),
+            InputNameUnreadable,
+            "is in a partition folder (k=v) without a name or a value, and Spark then lists no "
+            "file of the source",
+            "Rename the folder, e.g. 'y=' to 'y=unknown', or move it out of the source's "
+            "directory.",
+        ),
+        _problem(
             source.changed,
             _paths(scan.changed),
             InputChanged,
             "changed after it was read; what it holds now is never read",
-            "Deliver the new content under a new name and put the old file back "
+            "To publish what it holds now, read all input again: "
+            f"{rebuild}. Or deliver the new content under a new name and put the old file back "
             f"(or set {place}.changed: warn).",
         ),
         _problem(
@@ -93,7 +131,8 @@ def problems_of_scan(name: str, source: FileSource, scan: Scan) -> list[Problem]
             _paths(scan.redelivered),
             InputRedelivered,
             "has the name of a file that was read and is another; it is never read",
-            f"Deliver it under a new name (or set {place}.redelivered: warn).",
+            f"Deliver it under a new name, or read all input again: {rebuild} "
+            f"(or set {place}.redelivered: warn).",
         ),
         _problem(
             source.too_old,

@@ -20,7 +20,7 @@ from pathlib import Path
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile, sha256_of
-from tidemill.sources.files.listing import Found, Listing, list_source
+from tidemill.sources.files.listing import Found, Listing, in_nameless_partition, list_source
 from tidemill.sources.files.source_tree import readable
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
@@ -46,6 +46,9 @@ class Scan:
         too_old: Files that Spark will pass over for their age.
         overlooked: Files that Spark will pass over for the directory they are in.
         not_utf8: Files that Spark does not see because of their name.
+        passed_over: Hidden files and links that lead nowhere, which Spark does not read.
+        with_colon: Files whose name has a colon, with which Spark cannot open them.
+        nameless_partition: Files below a folder such as `y=`, because of which Spark lists nothing.
         known: How many of the files that were read are there.
         gone: Batch and file, of files that were read and are not listed any more.
         last_arrival: The newest file's time; None where nothing ever arrived.
@@ -59,6 +62,9 @@ class Scan:
     too_old: tuple[Found, ...]
     overlooked: tuple[Found, ...]
     not_utf8: tuple[Found, ...]
+    passed_over: tuple[Path, ...]
+    with_colon: tuple[Found, ...]
+    nameless_partition: tuple[Found, ...]
     known: int
     gone: tuple[tuple[Batch, InputFile], ...]
     last_arrival: datetime | None
@@ -130,6 +136,11 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
         too_old=tuple(too_old),
         overlooked=overlooked,
         not_utf8=listing.not_utf8,
+        passed_over=listing.passed_over,
+        with_colon=tuple(file for file in new if _has_colon(file.path, source)),
+        nameless_partition=tuple(
+            file for file in listing.files if in_nameless_partition(file.path, source)
+        ),
         known=len(read) - len({file.path for _, file in gone}),
         gone=gone,
         last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
@@ -166,6 +177,15 @@ def _has_content_of(now: Found, then: InputFile) -> bool:
         return sha256_of(now.path) == then.sha256
     except FileNotFoundError:
         return False
+
+
+def _has_colon(path: Path, source: FileSource) -> bool:
+    """Whether Hadoop takes a part of a name for the protocol of an address, as in `12:30.csv`.
+
+    It builds the path of a file's checksum from the name alone, and below a glob that of a folder.
+    """
+    below_glob = source.path != str(source.directory)
+    return ":" in (str(path.relative_to(source.directory)) if below_glob else path.name)
 
 
 def _namesakes(new: Iterable[Found]) -> list[Found]:

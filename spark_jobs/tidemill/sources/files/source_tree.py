@@ -16,6 +16,12 @@ from tidemill.contract.errors import Refused
 
 # One folder may be linked to from several others; this many paths to it are not a tree.
 MOST_PATHS = 100
+HALF_COPIED = "._COPYING_"
+# Written beside data by Hadoop, Spark, Databricks, NFS and macOS.
+MARKERS = (
+    *("_SUCCESS", "_metadata", "_common_metadata", "_started_", "_committed_"),
+    *(".nfs", ".DS_Store", "._"),
+)
 
 
 class InputUnreadable(Refused):
@@ -53,7 +59,7 @@ def readable(field: str) -> Iterator[None]:
 
 
 def files_below(place: Path, field: str) -> Iterator[Path]:
-    """Every file that a recursive listing of Spark's meets, without hidden ones.
+    """Every file that a recursive listing of Spark's meets, and the hidden ones beside them.
 
     Args:
         place: A folder, or one file.
@@ -65,8 +71,7 @@ def files_below(place: Path, field: str) -> Iterator[Path]:
             paths; Spark would list it again and again.
     """
     if place.is_file():
-        if not _hidden(place.name):
-            yield place
+        yield place
         return
     reached: Counter[tuple[int, int]] = Counter()
     waiting: list[tuple[Path, frozenset[tuple[int, int]]]] = [(place, frozenset())]
@@ -74,7 +79,7 @@ def files_below(place: Path, field: str) -> Iterator[Path]:
         folder, above = waiting.pop()
         try:
             status = folder.stat()
-            entries = [entry for entry in os.scandir(folder) if not _hidden(entry.name)]
+            entries = list(os.scandir(folder))
         except (FileNotFoundError, NotADirectoryError):
             # Taken away since its name was read.
             continue
@@ -84,7 +89,8 @@ def files_below(place: Path, field: str) -> Iterator[Path]:
             raise _circular(folder, field)
         for entry in entries:
             if entry.is_dir():
-                waiting.append((folder / entry.name, above | {identity}))
+                if not is_hidden(entry.name):
+                    waiting.append((folder / entry.name, above | {identity}))
             else:
                 yield folder / entry.name
 
@@ -115,9 +121,18 @@ def _inside(folder: Path) -> list[Path]:
         return []
 
 
-def _hidden(name: str) -> bool:
-    half_copied = name.endswith("._COPYING_")
-    return name.startswith(".") or (name.startswith("_") and "=" not in name) or half_copied
+def is_hidden(name: str) -> bool:
+    """Whether Spark passes over a file or folder for its name."""
+    underscore = name.startswith("_") and "=" not in name
+    return name.startswith(".") or underscore or name.endswith(HALF_COPIED)
+
+
+def may_be_data(name: str) -> bool:
+    """Whether a hidden file may be one that somebody delivered.
+
+    What Hadoop, Spark, Tidemill and half-finished copies leave beside data is not.
+    """
+    return not name.startswith(MARKERS) and not name.endswith((HALF_COPIED, ".crc", ".tidemill"))
 
 
 def _circular(path: Path, field: str) -> InputCircular:
