@@ -77,6 +77,22 @@ def test_a_spec_with_which_it_cannot_go_on_is_refused_with_all_that_is_wrong(run
     assert "tidemill rebuild orders" in refused.value.remedy
 
 
+def test_a_default_that_has_changed_is_refused_until_the_spec_says_which_one(run: History) -> None:
+    note = born(run)
+    refuse_changes(run.pipeline, note)
+    path = run.layout.fingerprint(LIVE)
+    written = json.loads(path.read_text())
+    assert written.pop("defaults") == {"orders": {"escape": '"'}}
+    path.unlink()
+    # As an older version left it, which read with Spark's own default.
+    path.write_text(json.dumps(written))
+    with pytest.raises(QueryChanged) as refused:
+        refuse_changes(run.pipeline, note)
+    assert refused.value.data["field"] == "sources.orders.options.escape"
+    run.write_spec(source=", options: {escape: '\\'}")
+    refuse_changes(run.pipeline, note)
+
+
 def test_comments_and_line_breaks_are_no_code() -> None:
     same = CODE.replace('"id > 0"', "\n        'id > 0',  # of ours\n    ").replace("All", "Each")
     other = CODE.replace("id > 0", "id > 1")

@@ -83,3 +83,49 @@ def test_spark_reads_the_first_value_of_multi_line_json_alone(tmp_path: Path, sp
     read = spark.read.schema("value string").option("multiLine", True).json(str(several))
     assert [row.value for row in read.collect()] == ["a"]
     assert json.loads(several.read_text().splitlines()[1]) == {"value": "b"}
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (b'k,n\n"two\nlines",2\n', {}),
+        (b'n,k\r\n1,"two\r\nlines"\r\n2,b\r\n', {}),
+        (b'k,n\n"a ""b\n\n""c""",1\n', {}),
+        (b"k;n\n'a;\nb';2\n", {"sep": ";", "quote": "'"}),
+        (b'k\n"a \\" b\nc",2\n', {"escape": "\\"}),
+        (b'k,n\nsaid "x,1\n"two\nlines",2', {}),
+        ('k\n"Zürich\n"'.encode("latin-1"), {"encoding": "ISO-8859-1"}),
+    ],
+)
+def test_a_line_break_inside_quotes_of_csv_takes_multiline(
+    tmp_path: Path, content: bytes, options: dict[str, Any]
+) -> None:
+    path = file(tmp_path, "a.csv", content)
+    assert part_read(path, source("csv", **options)) is not None
+    assert part_read(path, source("csv", **options, multiLine=True)) is None
+    packed = file(tmp_path, "a.csv.gz", gzip.compress(content))
+    assert part_read(packed, source("csv", **options)) is not None
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (b'k,n\n"say ""hi"" x",1\n"5"" pipe, steel",2\n', {}),
+        (b'k,n\n5" pipe,1\n6" pipe,2\n', {}),
+        (b'k,n\n"never closed,1\nb,2\n', {}),
+        (b'k,n\n#"a\n#b"\nc,1\n', {"comment": "#"}),
+        (b'k,n\n"a\nb",1\n', {"quote": ""}),
+        (b'k\n"a \\" b"\n"c"\n', {"escape": "\\"}),
+    ],
+)
+def test_other_quotes_of_csv_hold_nothing(
+    tmp_path: Path, content: bytes, options: dict[str, Any]
+) -> None:
+    assert part_read(file(tmp_path, "a.csv", content), source("csv", **options)) is None
+
+
+def test_a_line_break_inside_quotes_is_found_behind_the_first_megabyte(tmp_path: Path) -> None:
+    rows = b'"a ""b""",1\n' * 200_000
+    assert part_read(file(tmp_path, "a.csv", rows), source("csv")) is None
+    late = file(tmp_path, "b.csv", rows + b'"two\nlines",2\n' + rows)
+    assert "(line 200001)" in str(part_read(late, source("csv")))

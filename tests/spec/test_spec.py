@@ -133,6 +133,7 @@ def test_reader_options_are_texts_with_the_specs_own_on_top() -> None:
     assert parse(text).sources["orders"].reader_options == {
         "header": "false",
         "enforceSchema": "false",
+        "escape": '"',
         "sep": ";",
         "maxColumns": "1",
     }
@@ -144,6 +145,7 @@ def test_a_default_option_is_overridden_whatever_its_case() -> None:
     assert parse(text).sources["orders"].reader_options == {
         "HEADER": "false",
         "enforceSchema": "false",
+        "escape": '"',
     }
 
 

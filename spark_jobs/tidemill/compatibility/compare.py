@@ -13,6 +13,7 @@ from tidemill.compatibility.creation_snapshot import (
     print_of,
     read_fingerprint,
 )
+from tidemill.compatibility.default_changes import default_changes
 from tidemill.compatibility.spec_changes import spec_changes
 from tidemill.contract.document import Document
 from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
@@ -60,8 +61,13 @@ class Born:
         return self.same_code and _inputs(was) == _inputs(now)
 
     def spec_changes(self) -> list[Change]:
-        """Every change of the spec."""
-        return spec_changes(self.judge, *self._prints)
+        """Every change of the spec, and of what it leaves at a default."""
+        return [*spec_changes(self.judge, *self._prints), *self.default_changes()]
+
+    def default_changes(self) -> list[Change]:
+        """The options of file formats whose defaults were others when it was created."""
+        today, then = self.pipeline.spec, self.fingerprint.defaults
+        return list(default_changes(self.judge, self.spec, today, then))
 
     def code_change(self) -> Change:
         """What to say of code that has changed while its plan has not."""
@@ -112,7 +118,9 @@ def refuse_changes(pipeline: Pipeline, note: GenerationNote | None) -> None:
         QueryChanged: something has changed that may not.
     """
     born = born_of(pipeline, note)
-    if born is not None and born.fingerprint.spec_hash != hash_of_spec(pipeline.spec):
+    if born is None:
+        return
+    if born.fingerprint.spec_hash != hash_of_spec(pipeline.spec) or born.default_changes():
         refuse(born.spec_changes(), born.note.generation, pipeline.spec_file)
 
 

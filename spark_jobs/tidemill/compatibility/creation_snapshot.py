@@ -29,6 +29,7 @@ from tidemill.ledger.generation_note import (
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource, Rating
+from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 
@@ -90,6 +91,8 @@ class CreationSnapshot(Document):
         spec: With its variables replaced, without what is at its default.
         code: The transform's file.
         suffix: `.py` or `.sql`.
+        defaults: Source -> options of its reader that the spec leaves at a default, where older
+            generations had another one. A source that is missing here had the other one.
     """
 
     generation: str
@@ -99,6 +102,7 @@ class CreationSnapshot(Document):
     spec: dict[str, Any]
     code: str
     suffix: str
+    defaults: dict[str, dict[str, str]] = {}
 
     def born(self) -> Spec | None:
         """The spec; None where today's version has no such field any more."""
@@ -131,6 +135,10 @@ def put_fingerprint(pipeline: Pipeline, note: GenerationNote) -> None:
         spec=_as_written(pipeline.spec.model_dump(by_alias=True, exclude_unset=True)),
         code=path.read_text(encoding="utf-8"),
         suffix=path.suffix,
+        defaults={
+            name: dict(source.changed_defaults)
+            for name, source in pipeline.spec.sources_of(FileSource).items()
+        },
     )
     documents.put_if_absent(pipeline.layout.fingerprint(note.generation), fingerprint)
 

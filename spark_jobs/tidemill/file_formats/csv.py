@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tidemill.file_formats.csv_line_breaks import line_of_open_quote
 from tidemill.file_formats.lines import LineReader, first_line, separator_of, whole_lines
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.csv import CSV
@@ -19,6 +20,18 @@ class Csv(LineReader):
     """CSV: a row may go over lines, and a rejected one has its JSON in the last column."""
 
     rules = CSV
+
+    def part_read(self, path: Path, source: FileSource) -> str | None:
+        reason = super().part_read(path, source)
+        if reason is not None or source.is_on("multiLine"):
+            return reason
+        line = line_of_open_quote(path, source)
+        if line is None:
+            return None
+        return (
+            f"has a line break inside quotes (line {line}), which takes options.multiLine: true, "
+            "without which it would be two rows"
+        )
 
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
         line = first_line(path, source) if source.is_on("header") else None

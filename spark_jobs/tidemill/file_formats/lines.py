@@ -17,6 +17,8 @@ MOST_BYTES = 2**16
 # A file cut short fails Spark's query, but for Snappy and LZ4: Hadoop takes their end for the end
 # of the content, and this is not detected.
 COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"})
+# These can be unpacked by Hadoop only.
+NOT_UNPACKED = frozenset({".lz4", ".snappy", ".zst"})
 
 
 class LineReader(FormatReader):
@@ -70,7 +72,7 @@ def whole_lines(path: Path, separator: bytes) -> Iterator[bytes]:
         EOFError: the last row has no end, or compressed content ends early.
     """
     rest = b""
-    for chunk in _content(path):
+    for chunk in content_of(path):
         whole, found, rest = (rest + chunk).rpartition(separator)
         if found:
             yield whole + found
@@ -86,7 +88,7 @@ def count_lines(path: Path, separator: bytes) -> int:
         EOFError: as for `whole_lines`.
     """
     lines, end, empty = 0, b"", True
-    for chunk in filter(None, _content(path)):
+    for chunk in filter(None, content_of(path)):
         # What was seen of the end is too short to hold a separator that was counted.
         text = end[len(end) - len(separator) + 1 :] + chunk if len(separator) > 1 else chunk
         lines += text.count(separator)
@@ -97,7 +99,8 @@ def count_lines(path: Path, separator: bytes) -> int:
     return lines
 
 
-def _content(path: Path) -> Iterator[bytes]:
+def content_of(path: Path) -> Iterator[bytes]:
+    """The content of a file in chunks, unpacked if it is gzip, bzip2 or deflate."""
     if path.suffix == ".deflate":
         with path.open("rb") as compressed:
             yield from _inflated(compressed)

@@ -37,7 +37,7 @@ def _reading(spec: Spec, name: str, source: Source) -> Reading:
     time = spec.event_time_of(name)
     return {
         "kind": source.kind,
-        **source.model_dump(mode="json", include={*source.HOW_READ}),
+        **source.reading(),
         "event_time": time.column if time else None,
         RULES: spec.row_rules_of(name),
     }

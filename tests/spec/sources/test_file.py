@@ -114,7 +114,11 @@ def test_what_a_source_says_of_itself() -> None:
     found = source("    options: {header: false}")
     assert found.types["amount"] == DdlType("decimal", precision=10, scale=2)
     assert found.directory == Path("/in/orders")
-    assert found.reader_options == {"header": "false", "enforceSchema": "false"}
+    assert found.reader_options == {
+        "header": "false",
+        "enforceSchema": "false",
+        "escape": '"',
+    }
     assert (found.changed, found.redelivered, found.too_old, found.other_schema) == (
         Rating.HOLD,
     ) * 4

@@ -19,8 +19,10 @@ CSV = FormatRules(
     infers_by="inferSchema",
     allowed_values={**IN_LINES, "escapeQuotes": ("true",)},
     one_character=("quote", "escape"),
-    # A header that does not match the schema is an error, not columns silently swapped.
-    reader_defaults={"header": "true", "enforceSchema": "false"},
+    # A header that does not match the schema is an error, not columns silently swapped. RFC 4180
+    # and spreadsheets double a quote inside quotes; Spark's own default is a backslash before it.
+    reader_defaults={"header": "true", "enforceSchema": "false", "escape": '"'},
+    former_defaults={"escape": "\\"},
     # Spark's own defaults cut off the blanks around a text.
     writer_defaults={
         "header": "true",

@@ -83,6 +83,7 @@ class FormatRules:
         allowed_values: Options of the writer -> the values they may have.
         one_character: Options of the writer whose value is one character.
         reader_defaults: Options that a source gets unless its spec gives them.
+        former_defaults: What such an option was for a generation that is older than the default.
         writer_defaults: Options that an output gets unless its spec gives them.
         rereading: Options for Spark to read what it wrote.
         self_describing: Whether files contain their schema.
@@ -104,6 +105,7 @@ class FormatRules:
     allowed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     one_character: tuple[str, ...] = ()
     reader_defaults: Mapping[str, str] = field(default_factory=dict)
+    former_defaults: Mapping[str, str] = field(default_factory=dict)
     writer_defaults: Mapping[str, str] = field(default_factory=dict)
     rereading: Mapping[str, str] = field(default_factory=dict)
     self_describing: bool = False

@@ -107,11 +107,15 @@ class BaseSource(Model):
         """The options for Spark's reader, as text."""
         return {name: as_text(value) for name, value in self.options.items()}
 
+    def reading(self) -> dict[str, Any]:
+        """The values of `HOW_READ`, as plain data."""
+        return self.model_dump(mode="json", include={*self.HOW_READ})
+
     def as_read(self, fields: Mapping[str, Any]) -> Self:
         """The source with other values of `HOW_READ`.
 
         Args:
-            fields: Field -> value, as `model_dump(mode="json")` gives it.
+            fields: Field -> value, as `reading` gives it.
         """
         return self.model_copy(update=fields)
 

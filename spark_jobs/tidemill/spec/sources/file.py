@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
@@ -46,8 +46,9 @@ class FileSource(BaseSource):
         other_schema: What to do when a file lacks a column or has another type for it, of which
             Spark would make nulls or other values (parquet, orc, avro).
         part_read: What to do when Spark would silently read only a part of a file: one that is cut
-            short (parquet, orc, avro), is empty although its format has no empty files, or holds
-            more than one JSON value under `multiLine`.
+            short (parquet, orc, avro), is empty although its format has no empty files, holds more
+            than one JSON value under `multiLine`, or has a line break inside the quotes of CSV,
+            which takes `multiLine`.
         cleanSource: What becomes of a file whose rows are published.
         sourceArchiveDir: Where `archive` puts it, under its whole path, as Spark does.
     """
@@ -166,6 +167,22 @@ class FileSource(BaseSource):
     def reader_options(self) -> dict[str, str]:
         """Every option for Spark's reader, as text: our defaults, then the spec's own."""
         return with_defaults(super().reader_options, self.rules.reader_defaults)
+
+    @property
+    def changed_defaults(self) -> Mapping[str, str]:
+        """The options at a default that was another one for older generations."""
+        given = {name.lower() for name in self.options}
+        defaults = self.rules.reader_defaults
+        changed = self.rules.former_defaults
+        return {name: defaults[name] for name in changed if name.lower() not in given}
+
+    def reading(self) -> dict[str, Any]:
+        return {**super().reading(), "options": {**self.changed_defaults, **self.options}}
+
+    def as_read(self, fields: Mapping[str, Any]) -> Self:
+        former = FORMATS[fields.get("format", self.format)].former_defaults
+        options = with_defaults(fields.get("options", {}), former)
+        return super().as_read({**fields, "options": options})
 
     @property
     def rate_limits(self) -> tuple[str, ...]:
