@@ -38,9 +38,8 @@ def test_both_locks_agree() -> None:
     assert installer.items() <= everything.items()
 
 
-def test_pyspark_and_its_client_are_of_one_version() -> None:
-    pins = pins_of(LOCKS[0])
-    assert pins["pyspark"] == pins["pyspark-client"]
+def test_no_other_package_writes_into_the_folder_of_pyspark() -> None:
+    assert packages_distributions()["pyspark"] == ["pyspark"]
 
 
 def test_whatever_is_imported_is_declared() -> None:

@@ -176,9 +176,9 @@ def test_every_jar_of_the_lock_is_pinned_and_has_a_name_of_its_own() -> None:
     assert len({jar.name for jar in locked}) == len(locked)
 
 
-def test_the_connector_is_of_the_installed_spark() -> None:
+def test_the_connector_is_of_the_minor_version_of_the_installed_spark() -> None:
     connector = next(jar for jar in all_sets()["kafka"] if "sql-kafka" in jar.name)
-    assert connector.module.version == version("pyspark")
+    assert connector.module.version.split(".")[:2] == version("pyspark").split(".")[:2]
 
 
 def test_no_set_for_spark_holds_what_spark_ships() -> None:
