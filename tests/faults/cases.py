@@ -32,6 +32,11 @@ CASES = {
         [([], []), (ONE, ["a"]), (["1", "3"], ["a", "c"])],
         step=steps.reject_and_publish,
     ),
+    "reject-refused": Case(
+        pasts.an_event_that_no_target_takes,
+        [(ONE, ["a"]), (ONE, []), (["1", "3"], ["b"])],
+        step=steps.reject_and_publish,
+    ),
     "redo": Case(pasts.a_tail_computed_again, [([], []), (ONE, []), (["1", "20", "30"], ["c"])]),
     "rebuild": Case(
         pasts.everything_computed_again, [(THREE, ["a"]), (["1", "2", "3", "4"], ["z"])]

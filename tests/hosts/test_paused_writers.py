@@ -57,7 +57,7 @@ def published(history: History) -> History:
     return history
 
 
-@pytest.mark.parametrize("stop", ["after tidemill.publish.swap_order:conflicting_event", EVENT])
+@pytest.mark.parametrize("stop", ["after tidemill.increments.swap_order:conflicting_event", EVENT])
 def test_a_swap_that_was_paused_takes_away_no_row_that_went_out_meanwhile(
     published: History, stop: str
 ) -> None:

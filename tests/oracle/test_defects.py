@@ -25,9 +25,9 @@ from tests.oracle.shipped import Shipped
 from tidemill.engine.recompute import recompute, strategy
 from tidemill.engine.run import ingest
 from tidemill.file_formats.parquet import Parquet
+from tidemill.increments import swap_order
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.snapshot import Snapshot
-from tidemill.publish import swap_order
 from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.payload import Payload

@@ -15,11 +15,11 @@ from tests.support.histories.generation_builder import days, made_again, rebuilt
 from tests.support.histories.history_builder import History, row, rows
 from tests.support.histories.lease_holders import take_over
 from tidemill.contract.report import Outcome
+from tidemill.increments import swap_order
 from tidemill.increments.increments import State
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.published_files import files_now
 from tidemill.journal.takeovers import current
-from tidemill.publish import swap_order
 from tidemill.publish.catch_up import CatchUp, EventOvertaken
 from tidemill.publish.registry import targets_of
 from tidemill.steps.parts.journal_entries import Entries

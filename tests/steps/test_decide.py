@@ -41,10 +41,9 @@ def test_the_doctor_only_looks_and_the_next_step_decides(
 
 
 @pytest.mark.parametrize("role", ["release", "reject"])
-def test_what_cannot_be_decided_is_refused_by_the_doctor_already(
-    history: History, role: Role
-) -> None:
+def test_what_consumers_see_is_refused_by_the_doctor_already(history: History, role: Role) -> None:
     history.increment(rows(2))
+    history.publish()
     fix_request(
         history.layout.run("decision"), RunRequest(role=role, increment=1, by="a", reason="b")
     )

@@ -122,10 +122,10 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
         )
     if one.increments:
         columns = ("increment", "batches", "rows", "rejected", "state", "engine", "reasons")
-        screen.table("", columns, (_increment(i) for i in one.increments))
+        screen.table("", columns, (_increment(one.pipeline, i) for i in one.increments))
 
 
-def _increment(i: IncrementStatus) -> tuple[object, ...]:
+def _increment(name: str, i: IncrementStatus) -> tuple[object, ...]:
     batches = f"{i.first}-{i.last}" if i.first != i.last else i.first
     notes = [*i.reasons]
     if i.released_by is not None:
@@ -133,8 +133,16 @@ def _increment(i: IncrementStatus) -> tuple[object, ...]:
     elif i.decided_by is not None:
         what = f"{i.recomputation}, {i.partitions}" if i.partitions else i.recomputation or i.state
         notes.append(f"{what} by {_person(i)}")
+    if i.lost_race is not None:
+        notes.append(f"{i.lost_race}: `{_again(name, i)}` computes it again")
     rows, rejected = f"{i.rows:,}", f"{i.rejected:,}"
     return f"{i.increment:06d}", batches, rows, rejected, state_of(i), i.engine, "; ".join(notes)
+
+
+def _again(name: str, i: IncrementStatus) -> str:
+    """The command after which an increment that lost its race is computed again."""
+    own_run = "" if i.state == "released" else f" --run-id {i.run_id}"
+    return f"tidemill run {name}{own_run}"
 
 
 def _person(i: IncrementStatus) -> str:
@@ -148,6 +156,10 @@ def state_of(i: IncrementStatus) -> str:
         done = "passed over" if i.state == "rejected" else "published"
         return f"{done} in version {i.version}"
     words = f"{i.state} since {_time(i.since)}"
+    if i.event is not None:
+        words = f"{words}, event {i.event} of the journal"
+    if i.lost_race is not None:
+        words = f"{words}, to be computed again"
     return words if i.behind is None else f"{words}, behind {i.behind:06d}"
 
 

@@ -65,6 +65,11 @@ class Snapshot:
         return {event.increment: event for event in reversed(self.events)}
 
     @property
+    def visible(self) -> set[int]:
+        """The increments whose event the head target has applied."""
+        return {event.increment for event in self.events if event.seq in self.published}
+
+    @property
     def generation(self) -> str:
         """The live generation."""
         return self.takeovers[-1].generation if self.takeovers else FIRST_GENERATION

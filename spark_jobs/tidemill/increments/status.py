@@ -6,6 +6,7 @@ from typing import Literal
 from tidemill.contract.document import FrozenModel
 from tidemill.increments.increment import Increment
 from tidemill.increments.snapshot import Snapshot
+from tidemill.increments.swap_order import lost_race
 from tidemill.journal.journal import Applied
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import BatchRange
@@ -35,6 +36,8 @@ class IncrementStatus(FrozenModel):
         decided_by: Who had it computed again, rejected or released it, as they say; None if
             no person did.
         os_user: Operating-system user of that process; None in older documents.
+        event: The number of its event in the journal; None as long as it has none.
+        lost_race: Why it must be computed again before it can go out; None where it need not.
     """
 
     increment: int
@@ -59,11 +62,14 @@ class IncrementStatus(FrozenModel):
     place: BatchRange
     decided_by: str | None = None
     os_user: str | None = None
+    event: int | None = None
+    lost_race: str | None = None
 
 
 def read_increments(snapshot: Snapshot) -> tuple[IncrementStatus, ...]:
     """Every increment, in order."""
-    applied = {number: snapshot.published.get(e.seq) for number, e in snapshot.event_of.items()}
+    events = {number: event.seq for number, event in snapshot.event_of.items()}
+    applied = {number: snapshot.published.get(seq) for number, seq in events.items()}
     behind: dict[int, int | None] = {}
     in_the_way: int | None = None
     for increment in snapshot.in_order():
@@ -71,9 +77,14 @@ def read_increments(snapshot: Snapshot) -> tuple[IncrementStatus, ...]:
         behind[number] = in_the_way
         if in_the_way is None and number not in applied and not increment.may_go_out:
             in_the_way = number
-    return tuple(
-        _status(one, applied.get(one.number), behind.get(one.number)) for one in snapshot.increments
-    )
+    found = []
+    for one in snapshot.increments:
+        status = _status(one, applied.get(one.number), behind.get(one.number))
+        event, lost = events.get(one.number), None
+        if event is None and one.may_go_out and not one.sealed.in_order:
+            lost = lost_race(snapshot, one)
+        found.append(status.model_copy(update={"event": event, "lost_race": lost}))
+    return tuple(found)
 
 
 def _status(

@@ -6,12 +6,12 @@ it. Only the head target, the first, blocks: no other target gets ahead of it.
 
 from collections.abc import Sequence
 
-from tidemill.contract.errors import TidemillError, TransientError
+from tidemill.contract.errors import Refused, TidemillError, TransientError
 from tidemill.increments.snapshot import Snapshot
+from tidemill.increments.swap_order import overtaken
 from tidemill.journal.journal import Applied, Event
 from tidemill.publish.outgoing_event import Outgoing
-from tidemill.publish.swap_order import overtaken
-from tidemill.publish.target import Target
+from tidemill.publish.target import HeadUnexplained, Target
 from tidemill.storage.run_context import LeasedRun
 
 
@@ -61,6 +61,8 @@ class CatchUp:
         try:
             return self._apply(target, outgoing, before)
         except TidemillError as error:
+            if target is self.targets[0]:
+                self._name_the_ways_on(error, outgoing.event)
             self.failed[target.name] = error
             self.context.log(f"{target.name}: {error.code}: {error}")
             return None
@@ -92,6 +94,20 @@ class CatchUp:
         )
         self.context.log(_sentence(event, applied))
         return applied
+
+    def _name_the_ways_on(self, error: TidemillError, event: Event) -> None:
+        """Add to a refusal of the head target how to go on without the event."""
+        if not isinstance(error, Refused) or isinstance(error, HeadUnexplained):
+            return
+        name, number = self.context.pipeline.name, event.increment
+        if event.in_order:
+            ways = (
+                f"tidemill redo {name} --reason TEXT computes increment {number:06d} again with "
+                f"today's code, tidemill reject {name} {number} --reason TEXT leaves its input out."
+            )
+        else:
+            ways = f"tidemill journal withdraw {name} {event.seq} --reason TEXT"
+        error.remedy = f"{error.remedy} To go on without it: {ways}"
 
     def _refuse_overtaken(self, event: Event, before: Sequence[Event]) -> None:
         why = overtaken(self.snapshot, event, before)

@@ -7,16 +7,16 @@ publish withdraws it. A person withdraws any other event (`tidemill journal with
 from collections.abc import Sequence
 
 from tidemill.increments.snapshot import Snapshot
+from tidemill.increments.swap_order import overtaken
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.publish.delta.commit import fence
 from tidemill.publish.rejected.table import RejectedTable
-from tidemill.publish.swap_order import overtaken
 from tidemill.publish.target import HeadUnexplained, Target
 from tidemill.storage.run_context import LeasedRun
 
 
 def withdraw_overtaken(run: LeasedRun, snapshot: Snapshot, targets: Sequence[Target]) -> None:
-    """Withdraw every event that came too late and that no target has applied.
+    """Withdraw every event that came too late or is replaced, and that no target has applied.
 
     Args:
         run: The run; its log gets a line for each of them.
@@ -29,10 +29,11 @@ def withdraw_overtaken(run: LeasedRun, snapshot: Snapshot, targets: Sequence[Tar
     journal = snapshot.journal
     due = set(journal.behind(targets[0].name)) if targets else set()
     before: list[Event] = []
-    for event in [*snapshot.events] if due else ():
+    events = [*snapshot.events] if due else []
+    for place, event in enumerate(events):
         why = None
         if event.seq in due and not journal.targets_of(event.seq):
-            why = overtaken(snapshot, event, before)
+            why = overtaken(snapshot, event, before) or _replaced(event, events[place + 1 :])
         if why is None or target_that_has(run, event, targets) is not None:
             before.append(event)
             continue
@@ -40,6 +41,15 @@ def withdraw_overtaken(run: LeasedRun, snapshot: Snapshot, targets: Sequence[Tar
         # Without it other increments may be superseded, and another generation live.
         snapshot.read()
         run.log(f"event {event.seq}, of increment {event.increment:06d}, is withdrawn: {why}")
+
+
+def _replaced(event: Event, later: Sequence[Event]) -> str | None:
+    """The reason why a swap need not be applied: the whole table is replaced after it."""
+    whole = next((one for one in later if one.kind == "replace"), None)
+    if event.in_order or whole is None:
+        # Increments that a rebuild replaces are superseded.
+        return None
+    return f"event {whole.seq}, of increment {whole.increment:06d}, replaces the whole table"
 
 
 def target_that_has(run: LeasedRun, event: Event, targets: Sequence[Target]) -> str | None:

@@ -27,16 +27,19 @@ def decide(run: RunContext) -> Ended:
         return Ended(Outcome.DONE, f"there is nothing to decide: this is a {request.role} run")
     if own is not None:
         return Ended(Outcome.DONE, f"decided already: increment {own:06d}", {"increment": own})
-    carry_out = release if request.role == "release" else reject
-    number = increment_of(run.pipeline, request)
-    carry_out(
-        run.pipeline,
-        number,
-        by=request.by,
-        reason=request.reason,
-        run_id=run.run_id,
-        clock=run.clock,
-    )
+    number, by, reason = increment_of(run.pipeline, request), request.by, request.reason
+    if request.role == "release":
+        release(run.pipeline, number, by=by, reason=reason, run_id=run.run_id, clock=run.clock)
+    else:
+        reject(
+            run.pipeline,
+            number,
+            by=by,
+            reason=reason,
+            run_id=run.run_id,
+            log=run.log,
+            clock=run.clock,
+        )
     return Ended(
         Outcome.DONE,
         f"{request.role} of increment {number:06d} by {request.by}",

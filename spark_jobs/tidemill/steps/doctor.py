@@ -81,11 +81,8 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
         return asked(run, request, generation)
     verify_execution(generation, continuous=continuous)
     batches, snapshot = generation.ledger.batches(), Snapshot(layout)
-    visible = {event.increment for event in snapshot.events if event.seq in snapshot.published}
     _log_what_is_missing(run, snapshot.journal)
-    _check_unpublished_files(
-        generation, batches, _first_unpublished(snapshot, generation.name, visible)
-    )
+    _check_unpublished_files(generation, batches, _first_unpublished(snapshot, generation.name))
     verify_sources(layout, generation.name, pipeline.spec, batches)
     refuse_changes(pipeline, generation.note)
     found = probe_sources(pipeline, batches)
@@ -105,7 +102,7 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
         reason = "; ".join(one.reason for one in work)
         return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
     check_overdue(run, found, batches, now or run.clock())
-    return _idle(snapshot, visible, facts)
+    return _idle(snapshot, facts, ran=bool(batches))
 
 
 def _facts(found: Sequence[ProbeResult]) -> dict[str, Any]:
@@ -116,14 +113,20 @@ def _facts(found: Sequence[ProbeResult]) -> dict[str, Any]:
     }
 
 
-def _idle(snapshot: Snapshot, visible: set[int], facts: dict[str, Any]) -> Ended:
-    """Skip a run without work; a held increment is named."""
-    held = [i for i in snapshot.in_order() if i.state is State.HELD and i.number not in visible]
+def _idle(snapshot: Snapshot, facts: dict[str, Any], *, ran: bool) -> Ended:
+    """Skip a run without work; a held increment is named, first one that others wait behind."""
+    held = [one for one in snapshot.increments if one.state is State.HELD]
+    held = [one for one in held if one.number not in snapshot.visible]
+    held.sort(key=lambda one: not one.sealed.in_order)
     if not held:
-        return Ended(Outcome.SKIPPED, "nothing new since the last run", facts)
-    since = held[0].verdict.judged if held[0].verdict else held[0].sealed.sealed
-    reason = f"nothing new; increment {held[0].number:06d} is held since {since:%Y-%m-%d %H:%M}"
-    held_facts = {"held": held[0].number, "held_since": since.isoformat()}
+        reason = "nothing new since the last run" if ran else "nothing has arrived yet"
+        return Ended(Outcome.SKIPPED, reason, facts)
+    first = held[0]
+    since = first.verdict.judged if first.verdict else first.sealed.sealed
+    recomputation = first.sealed.recomputation
+    what = "" if recomputation is None else f", of a {recomputation.kind},"
+    reason = f"nothing new; increment {first.number:06d}{what} is held since {since:%Y-%m-%d %H:%M}"
+    held_facts = {"held": first.number, "held_since": since.isoformat()}
     return Ended(Outcome.SKIPPED, reason, {**facts, **held_facts})
 
 
@@ -178,8 +181,9 @@ def _check_unpublished_files(generation: Generation, batches: list[Batch], first
         )
 
 
-def _first_unpublished(snapshot: Snapshot, generation: str, visible: set[int]) -> int:
+def _first_unpublished(snapshot: Snapshot, generation: str) -> int:
     """The first batch of a generation of which the sink's own files are still to go out."""
+    visible = snapshot.visible
     waiting = [
         one.sealed.first
         for one in snapshot.in_order()

@@ -1,6 +1,6 @@
 """Publish: makes passed increments visible, strictly in order, each once."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ def publish(run: RunContext) -> Ended:
     """Write what may go out into the journal, and let every target apply it.
 
     A swap that lost the race is computed again, here, if the step may start Spark: the third time
-    under the lease, so that no other run is faster.
+    under the lease, so that no other run is faster. So is one that a person has released.
 
     Returns:
         `done` with the versions, `waiting` if this run's increment stands behind a held one, or
@@ -42,25 +42,30 @@ def publish(run: RunContext) -> Ended:
     layout = run.pipeline.layout
     if not Increments(layout.increments).numbers():
         return Ended(Outcome.DONE, "nothing to publish")
-    folder = layout.run(run.run_id)
     while True:
         with run.hold("publish") as held:
-            ended = _publish(held)
+            ended = publish_once(held)
             if ended.outcome is not Outcome.NEEDS_SPARK or not run.spark:
                 return ended
             run.log(ended.reason)
-            if tries(folder) + 1 >= UNDER_THE_LEASE:
-                number = recompute_lost(held)
+            lost = Snapshot(layout).get(ended.facts["increment"])
+            if tries(layout.run(lost.sealed.run_id)) + 1 >= UNDER_THE_LEASE:
+                number = recompute_lost(held, lost)
                 judged = judge_own(held, Snapshot(layout), number)
-                return judged if judged.outcome is Outcome.HELD else _publish(held)
-        number = recompute_lost(run)
+                return judged if judged.outcome is Outcome.HELD else publish_once(held)
+        number = recompute_lost(run, lost)
         with run.hold("gate") as held:
             judged = judge_own(held, Snapshot(layout), number)
         if judged.outcome is Outcome.HELD:
             return judged
 
 
-def _publish(run: LeasedRun) -> Ended:
+def publish_once(run: LeasedRun) -> Ended:
+    """Publish what may go out under the lease, and compute nothing again.
+
+    Returns:
+        As `publish`; `needs_spark` with the increment that lost its race.
+    """
     layout = run.pipeline.layout
     # Read under the lease: while we waited for it, a gate may have judged one of them again.
     snapshot = Snapshot(layout)
@@ -68,19 +73,27 @@ def _publish(run: LeasedRun) -> Ended:
     withdraw_overtaken(run, snapshot, targets)
     entries = Entries(run, snapshot)
     entries.append_passed()
-    faster = entries.append_recomputed(read_run_increment(layout.run(run.run_id)))
+    lost = entries.append_recomputed()
+    # What a rebuild replaces need not be applied first: a target may refuse it for good.
+    withdraw_overtaken(run, snapshot, targets)
     done = CatchUp(run, snapshot, targets).run()
     cleaned = clean_sources(run)
-    ended = _lost(faster) if faster is not None else _ended(run, snapshot, done)
+    ended = _lost(run, snapshot, lost) or _ended(run, snapshot, done)
     return replace(ended, facts={**ended.facts, "input": cleaned}) if cleaned else ended
 
 
-def _lost(faster: Event) -> Ended:
-    return Ended(
-        Outcome.NEEDS_SPARK,
-        f"increment {faster.increment:06d} went out meanwhile and touches what was computed again",
-        {"faster": faster.increment, "seq": faster.seq},
-    )
+def _lost(run: RunContext, snapshot: Snapshot, lost: Mapping[int, str]) -> Ended | None:
+    """The increment that this run computes again: its own, or one that a person has released.
+
+    Any other is computed again by the run that it belongs to.
+    """
+    own = read_run_increment(run.layout.run(run.run_id))
+    released = (one for one in lost if snapshot.get(one).state is State.RELEASED)
+    number = own if own in lost else next(released, None)
+    if number is None:
+        return None
+    reason = f"increment {number:06d} is computed again: {lost[number]}"
+    return Ended(Outcome.NEEDS_SPARK, reason, {"increment": number})
 
 
 def _fact(event: Event, applied: Applied) -> dict[str, Any]:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import History, rows
 from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.report import Outcome, Report
+from tidemill.reporting.pipeline_status import read_status
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
+from tidemill.steps.publish import publish_once
 
 
 @pytest.fixture
@@ -108,3 +111,55 @@ def test_everything_at_once(history: History) -> None:
     history.batch(rows(5), commit=False, inputs=[history.arrive("new.csv")])
     expected = [("ingest", None), ("finish", None), ("seal", None), ("publish", 2), ("judge", 3)]
     assert work(history) == expected
+
+
+def held_swap(history: History, **changes: object) -> int:
+    """A day computed again and held, though nothing is wrong with its race yet."""
+    number = made_again(history, rows(20), partitions=days("2024-01-01"), **changes)
+    history.judge(number, "held")
+    return number
+
+
+def test_a_held_swap_is_named_though_nothing_waits_behind_it(history: History) -> None:
+    swap = held_swap(history)
+    report = look(history)
+    assert (report.outcome, report.facts["held"]) == (Outcome.SKIPPED, swap)
+
+
+def test_a_released_swap_is_work_and_goes_out_with_the_next_run(history: History) -> None:
+    swap = held_swap(history)
+    history.release(swap)
+    assert work(history) == [("publish", swap)]
+    assert history.publish("next").outcome is Outcome.DONE
+    assert history.ids() == [20]
+
+
+def test_a_released_swap_that_lost_its_race_is_computed_again_by_any_run(history: History) -> None:
+    swap = held_swap(history)
+    history.increment(rows(2))
+    history.publish()
+    history.release(swap)
+    assert work(history) == [("publish", swap)]
+    with history.run("next").hold("publish") as held:
+        ended = publish_once(held)
+    assert (ended.outcome, ended.facts["increment"]) == (Outcome.NEEDS_SPARK, swap)
+    (found,) = [one for one in read_status(history.layout).increments if one.increment == swap]
+    assert (found.state, found.lost_race is not None) == ("released", True)
+    assert history.ids() == [1, 2]
+
+
+def test_a_swap_that_passed_and_lost_its_race_is_left_to_its_own_run(history: History) -> None:
+    swap = made_again(history, rows(20), partitions=days("2024-01-01"))
+    history.increment(rows(2))
+    assert history.publish("live").outcome is Outcome.DONE
+    assert look(history).outcome is Outcome.SKIPPED
+    with history.run("again").hold("publish") as held:
+        ended = publish_once(held)
+    assert (ended.outcome, ended.facts["increment"]) == (Outcome.NEEDS_SPARK, swap)
+
+
+def test_a_pipeline_to_which_nothing_came_does_not_speak_of_a_last_run(tmp_path: Path) -> None:
+    history = History(tmp_path / "new")
+    history.arrive("new.csv")
+    (history.inputs / "new.csv").unlink()
+    assert "last run" not in look(history).reason

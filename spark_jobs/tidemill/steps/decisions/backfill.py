@@ -9,12 +9,12 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
+from tidemill.increments.swap_order import touches
 from tidemill.journal.journal import Event
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
-from tidemill.publish.swap_order import touches
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.recomputed import (
     describe,

@@ -17,6 +17,7 @@ from tidemill.journal.takeovers import Takeover, put_takeover
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.withdraw import withdraw_unpublished
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
 from tidemill.storage.run_context import LeasedRun, RunContext
@@ -38,6 +39,7 @@ def fork(run: RunContext, request: RunRequest) -> Ended:
     Raises:
         NothingToRedo: nothing is unpublished.
         NotGated: nothing ever waits.
+        NotWithdrawable: a target has part of it, though the journal does not say so.
         ForkPointGone: the checkpoint has forgotten the batch to go on from.
         QueryChanged: the state means nothing to today's code; only a rebuild can help.
     """
@@ -67,6 +69,8 @@ def fork_generation(run: LeasedRun, request: RunRequest) -> Takeover:
         return born
     generation = open_generation(pipeline)
     snapshot = Snapshot(layout)
+    tail = unpublished(snapshot)
+    withdraw_unpublished(run, snapshot, tail, by=request.by, reason=f"redo: {request.reason}")
     first = first_unpublished(pipeline, snapshot, generation)
     if first:
         _refuse_other_state(pipeline, generation)
@@ -86,7 +90,7 @@ def fork_generation(run: LeasedRun, request: RunRequest) -> Takeover:
         kind="fork",
         predecessor=generation.name,
         first=first,
-        supersedes=tuple(one.number for one in unpublished(snapshot)),
+        supersedes=tuple(one.number for one in tail),
         excludes=built.excludes,
         by=request.by,
         os_user=request.os_user,

@@ -1,7 +1,10 @@
 """Recomputes an increment that lost its race, from what is published."""
 
+from dataclasses import replace
+
 from tidemill.contract.errors import Refused
-from tidemill.ledger.run_increment import read_run_increment
+from tidemill.increments.increment import Increment
+from tidemill.ledger.run_increment import read_run_increment, remember_instead
 from tidemill.ledger.run_request import RunRequest, read_request
 from tidemill.steps.decisions.backfill import backfill
 from tidemill.steps.decisions.rebuild import rebuild
@@ -11,31 +14,39 @@ from tidemill.storage.run_context import RunContext
 
 
 class NothingAsked(Refused):
-    """A run has an increment that was computed again, and no request that says how."""
+    """An increment that lost its race has no request that says how to compute it again.
+
+    Carries `run_id` and `increment`.
+    """
 
 
-def recompute_lost(run: RunContext) -> int:
-    """Compute a run's increment again and seal it in the place of the one that lost.
+def recompute_lost(run: RunContext, lost: Increment) -> int:
+    """Compute an increment again as it was asked for, and seal it in the place of the one lost.
 
     Args:
-        lease: Held by the caller, so that nothing is published meanwhile; None where it may be.
+        run: The run that publishes; it holds the lease where nothing may be published meanwhile.
+        lost: The increment that lost its race.
 
     Returns:
-        The new increment's number.
+        The new increment's number; it is also that of this run, if the lost one was.
 
     Raises:
-        NothingAsked: the run has no request.
+        NothingAsked: its run has no request.
     """
-    folder = run.pipeline.layout.run(run.run_id)
-    ended = _computed(run, read_request(folder))
+    layout = run.layout
+    asked = replace(run, run_id=lost.sealed.run_id)
+    folder = layout.run(asked.run_id)
+    ended = _computed(asked, read_request(folder), lost)
     run.log(ended.reason)
-    own = read_run_increment(folder)
-    if own is None:
-        raise _nothing_asked(run)
-    return own
+    number = read_run_increment(folder)
+    if number is None:
+        raise _nothing_asked(asked, lost)
+    if read_run_increment(layout.run(run.run_id)) == lost.number:
+        remember_instead(layout.run(run.run_id), number)
+    return number
 
 
-def _computed(run: RunContext, request: RunRequest) -> Ended:
+def _computed(run: RunContext, request: RunRequest, lost: Increment) -> Ended:
     match request.role:
         case "backfill":
             return backfill(run, request, lost_race=True)
@@ -44,12 +55,14 @@ def _computed(run: RunContext, request: RunRequest) -> Ended:
         case "rebuild":
             return rebuild(run, request, lost_race=True)
         case _:
-            raise _nothing_asked(run)
+            raise _nothing_asked(run, lost)
 
 
-def _nothing_asked(run: RunContext) -> NothingAsked:
+def _nothing_asked(run: RunContext, lost: Increment) -> NothingAsked:
     return NothingAsked(
-        f"Run {run.run_id} has what another run computed, and that lost its race.",
-        remedy="Clear the task publish of the run that it belongs to.",
+        f"Increment {lost.number:06d} lost its race, and its run {run.run_id} has no request that "
+        "says how to compute it again.",
+        remedy="Ask for it again: tidemill backfill, reinstate or rebuild.",
         run_id=run.run_id,
+        increment=lost.number,
     )

@@ -11,6 +11,7 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.steps.decisions.fork import fork
 from tidemill.steps.decisions.recomputed import describe, seal_recomputed
+from tidemill.steps.decisions.withdraw import withdraw_unpublished
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal
 from tidemill.steps.parts.unpublished import NothingToRedo, files_read, unpublished
@@ -21,7 +22,8 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
     """Compute exactly the unpublished tail again; what was held is superseded.
 
     Row by row that is one batch job over what these batches read; with state the checkpoint is
-    forked at the last published batch, and the rest is taken in again.
+    forked at the last published batch, and the rest is taken in again. Events of the tail that no
+    target has applied are withdrawn from the journal.
 
     Args:
         request: Who asked and why, and which files are not to count any more.
@@ -29,6 +31,7 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
     Raises:
         NothingToRedo: nothing is unpublished.
         NotRead: a file to leave out was not read by the tail.
+        NotWithdrawable: a target has part of it, though the journal does not say so.
     """
     pipeline = run.pipeline
     own = read_run_increment(pipeline.layout.run(run.run_id))
@@ -51,6 +54,8 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
             )
         first = min(one.sealed.covers.first for one in tail)
         last = max(one.sealed.covers.last for one in tail)
+        excludes = files_read(pipeline, first, last, request.exclude)
+        withdraw_unpublished(held, snapshot, tail, by=request.by, reason=f"redo: {request.reason}")
         recomputation = describe(
             pipeline,
             request,
@@ -58,7 +63,7 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
             BatchRange(generation=snapshot.generation, first=first, last=last),
             snapshot.last_seq,
             supersedes=[one.number for one in tail],
-            excludes=files_read(pipeline, first, last, request.exclude),
+            excludes=excludes,
         )
     from tidemill.engine.recompute.recompute import recompute
     from tidemill.engine.session import open_session

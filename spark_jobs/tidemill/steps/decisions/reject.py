@@ -1,7 +1,8 @@
-"""Reject: the input of a held increment no longer counts; reinstate: it counts again."""
+"""Reject: the input of an unpublished increment no longer counts; reinstate: it counts again."""
 
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import Refused
+from tidemill.contract.log import Log
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
@@ -16,9 +17,9 @@ from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.decisions.checks import refuse_missing_reason
 from tidemill.steps.decisions.recomputed import describe, leased, seal_recomputed
-from tidemill.steps.decisions.release import PATIENCE_SECONDS, refuse_not_held
+from tidemill.steps.decisions.release import PATIENCE_SECONDS, refuse_decided
+from tidemill.steps.decisions.withdraw import withdraw_unpublished
 from tidemill.steps.parts.run import Ended
-from tidemill.storage.lease import hold
 from tidemill.storage.run_context import RunContext
 
 
@@ -34,9 +35,18 @@ class NotRejected(Refused):
 
 
 def reject(
-    pipeline: Pipeline, number: int, *, by: str, reason: str, run_id: str, clock: Clock = wall_clock
+    pipeline: Pipeline,
+    number: int,
+    *,
+    by: str,
+    reason: str,
+    run_id: str,
+    log: Log = print,
+    clock: Clock = wall_clock,
 ) -> Rejection:
     """Record that an increment's input does not count; the next publish passes over it.
+
+    Its event is withdrawn, if it stands in the journal and no target has applied it.
 
     Args:
         reason: Why, for whoever reads the history.
@@ -44,56 +54,64 @@ def reject(
 
     Raises:
         UsageError: no such increment.
-        NotHeld: it is not held.
+        NotHeld: consumers see it, another has its place, or it was rejected before.
+        NotWithdrawable: a target has it, though the journal does not say so.
         ReasonMissing: `reason` or `by` is empty.
         NotRejectable: the pipeline keeps state.
         LeaseHeld: a step is writing to this pipeline.
     """
     refuse_missing_reason("rejection", by=by, reason=reason)
-    layout = pipeline.layout
+    layout, by, reason = pipeline.layout, by.strip(), reason.strip()
     # Also checked before the lease is held: a wrong number need not wait for a long ingest.
     refuse_not_rejectable(pipeline, Snapshot(layout), number)
-    with hold(layout.lease, step="reject", run_id=run_id, patience=PATIENCE_SECONDS) as lease:
+    run = RunContext(pipeline, run_id, log, clock=clock)
+    with run.hold("reject", patience=PATIENCE_SECONDS) as held:
         snapshot = Snapshot(layout)
-        increment = refuse_not_held(snapshot, number)
+        increment = refuse_decided(snapshot, number)
+        withdraw_unpublished(held, snapshot, [increment], by=by, reason=f"reject: {reason}")
         decision = Rejection(
             increment=number,
             files_hash=increment.sealed.files_hash,
-            by=by.strip(),
+            by=by,
             os_user=os_user(),
-            reason=reason.strip(),
+            reason=reason,
             rejected=clock(),
-            epoch=lease.epoch,
+            epoch=held.epoch,
         )
-        lease.check()
+        held.lease.check()
         snapshot.decide(decision)
         remember(layout.run(run_id), number)
     return decision
 
 
 def refuse_not_rejectable(pipeline: Pipeline, snapshot: Snapshot, number: int) -> None:
-    """Refuse to reject an increment that is not held, or whose input later batches depend on.
+    """Refuse to reject what consumers see, or an increment whose input later batches depend on.
 
     Raises:
-        NotHeld: it awaits no decision.
+        NotHeld: there is nothing to decide about it.
         NotRejectable: its rows are in the state of later batches.
     """
-    recomputation = refuse_not_held(snapshot, number).sealed.recomputation
+    recomputation = refuse_decided(snapshot, number).sealed.recomputation
+    name = pipeline.name
     if recomputation is not None and not recomputation.in_order:
+        event = snapshot.event_of.get(number)
         raise NotRejectable(
             f"Increment {number:06d} is of a {recomputation.kind}, whose input is that of all "
             f"batches up to {recomputation.last}.",
-            remedy="Leave it: nothing waits behind it, and only a release lets it out.",
+            remedy="Leave it: nothing waits behind it, and only a release lets it out."
+            if event is None
+            else f"Take it out of the journal: tidemill journal withdraw {name} {event.seq} "
+            "--reason TEXT.",
             kind=recomputation.kind,
             increment=number,
         )
     note = read_note(pipeline.layout, generation_of(pipeline))
     if note is not None and note.pipeline_class is not PipelineClass.MAP:
         raise NotRejectable(
-            f"{pipeline.name} is of class {note.pipeline_class}: what increment {number:06d} read "
+            f"{name} is of class {note.pipeline_class}: what increment {number:06d} read "
             "is in its state, and in what later batches made of it.",
-            remedy=f"tidemill redo {pipeline.name} --exclude FILE takes in the rest without it; "
-            f"or let it out: tidemill release {pipeline.name} {number}.",
+            remedy=f"tidemill redo {name} --exclude FILE --reason TEXT takes in the rest without "
+            f"it; or let it out: tidemill release {name} {number} --reason TEXT.",
             pipeline_class=str(note.pipeline_class),
             increment=number,
         )

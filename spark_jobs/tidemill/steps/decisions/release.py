@@ -62,9 +62,39 @@ def refuse_not_held(snapshot: Snapshot, number: int) -> Increment:
     Raises:
         NotHeld: it was not judged, or needs no decision any more.
     """
+    increment, name = refuse_decided(snapshot, number), snapshot.layout.name
+    if increment.state is State.SEALED:
+        raise _not_held(
+            increment,
+            "has no verdict yet",
+            f"`tidemill run {name}` judges it. If its gate fails each time, go on without it: "
+            f"`tidemill redo {name}` with corrected code or rules, or `tidemill reject {name} "
+            f"{number}`.",
+        )
+    if increment.may_go_out:
+        how = "was released before" if increment.state is State.RELEASED else "has passed"
+        raise _not_held(
+            increment, how, f"`tidemill run {name}` publishes it when its turn has come."
+        )
+    return increment
+
+
+def refuse_decided(snapshot: Snapshot, number: int) -> Increment:
+    """The increment, about which a person may still decide.
+
+    Raises:
+        NotHeld: consumers see it, another has its place, or it was rejected.
+    """
     increment, name = snapshot.get(number), snapshot.layout.name
     event = snapshot.event_of.get(number)
     applied = snapshot.published.get(event.seq) if event else None
+    if increment.state is State.REJECTED:
+        raise _not_held(
+            increment,
+            "was rejected",
+            f"`tidemill run {name}` passes over it; `tidemill reinstate {name} {number}` then "
+            "takes that back.",
+        )
     if applied is not None:
         raise _not_held(
             increment,
@@ -72,18 +102,9 @@ def refuse_not_held(snapshot: Snapshot, number: int) -> Increment:
             f"See it with `tidemill rows {name} --version {applied.version}`.",
             version=applied.version,
         )
-    if increment.state is State.SEALED:
-        raise _not_held(increment, "has no verdict yet", f"Run `tidemill run {name}` first.")
     if increment.state is State.SUPERSEDED:
         raise _not_held(
             increment, "was computed again, and another has its place", f"tidemill status {name}."
-        )
-    if increment.may_go_out:
-        how = {State.RELEASED: "was released before", State.REJECTED: "was rejected"}.get(
-            increment.state, "has passed"
-        )
-        raise _not_held(
-            increment, how, f"`tidemill run {name}` publishes it when its turn has come."
         )
     return increment
 

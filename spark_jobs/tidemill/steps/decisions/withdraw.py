@@ -1,7 +1,9 @@
 """Withdraw: a person takes back an event that no target has applied."""
 
+from collections.abc import Iterable
+
 from tidemill.contract.errors import UsageError
-from tidemill.increments.increment import State
+from tidemill.increments.increment import Increment, State
 from tidemill.increments.records import Verdict
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event, Withdrawal
@@ -36,34 +38,57 @@ def withdraw(run: RunContext, seq: int, *, by: str, reason: str) -> list[Withdra
         LeaseHeld: a step is writing to this pipeline.
     """
     refuse_missing_reason("withdrawal", by=by, reason=reason)
-    pipeline, layout = run.pipeline, run.layout
     # Also checked before the lease is held: a wrong number need not wait for a long ingest.
-    _events_from(Snapshot(layout), seq)
+    _events_from(Snapshot(run.layout), seq)
     with run.hold("withdraw", patience=PATIENCE_SECONDS) as held:
-        targets = targets_of(pipeline, held.epoch, run.log)
-        snapshot = Snapshot(layout)
-        events = _events_from(snapshot, seq)
-        for event in events:
-            having = target_that_has(held, event, targets)
-            if having is not None:
-                raise _seen(pipeline, event, having)
-        # First, or a run that comes before the rest is done would let it out again.
-        _hold_increment(
-            held,
-            snapshot,
-            events[0],
-            f"event {seq} was withdrawn by {by.strip()}: {reason.strip()}",
+        return _withdraw_from(held, Snapshot(run.layout), seq, by=by.strip(), reason=reason.strip())
+
+
+def withdraw_unpublished(
+    run: LeasedRun, snapshot: Snapshot, increments: Iterable[Increment], *, by: str, reason: str
+) -> None:
+    """Take back the events of increments that a decision is about, where the journal has them.
+
+    Args:
+        snapshot: Read under the lease; it is read again after an event was withdrawn.
+        increments: Those that the head target does not have.
+        reason: The decision and why it was made.
+
+    Raises:
+        NotWithdrawable: a target has one of them, though the journal does not say so.
+        TargetUnreachable: it is unknown whether a target has one.
+    """
+    events = snapshot.event_of
+    numbers = [events[one.number].seq for one in increments if one.number in events]
+    if not numbers:
+        return
+    for one in _withdraw_from(run, snapshot, min(numbers), by=by, reason=reason):
+        run.log(f"event {one.seq} of the journal is withdrawn: {one.reason}")
+    snapshot.read()
+
+
+def _withdraw_from(
+    run: LeasedRun, snapshot: Snapshot, seq: int, *, by: str, reason: str
+) -> list[Withdrawal]:
+    """Take an event back and those behind it, unless a target has one of them."""
+    targets = targets_of(run.pipeline, run.epoch, run.log)
+    events = _events_from(snapshot, seq)
+    for event in events:
+        having = target_that_has(run, event, targets)
+        if having is not None:
+            raise _seen(run.pipeline, event, having)
+    # First, or a run that comes before the rest is done would let it out again.
+    _hold_increment(run, snapshot, events[0], f"event {seq} was withdrawn by {by}: {reason}")
+    done = [
+        withdraw_event(
+            run,
+            event,
+            by=by,
+            reason=reason if event.seq == seq else f"it stood behind event {seq}",
         )
-        done = [
-            withdraw_event(
-                held,
-                event,
-                by=by.strip(),
-                reason=reason.strip() if event.seq == seq else f"it stood behind event {seq}",
-            )
-            # The last one first: of those that are left none stands before one that is gone.
-            for event in reversed(events)
-        ]
+        # The last one first: of those that are left none stands before one that is gone.
+        for event in reversed(events)
+    ]
     return done[::-1]
 
 
@@ -106,8 +131,9 @@ def _seen(pipeline: Pipeline, event: Event, target: str) -> NotWithdrawable:
     return NotWithdrawable(
         f"Event {event.seq} of the journal, of increment {event.increment:06d}, is in {target} "
         "already.",
-        remedy="What a target has stays: replace its rows with "
-        f"`tidemill backfill {pipeline.name}` or `tidemill rebuild {pipeline.name}`.",
+        remedy="What a target has stays. A run that was killed may not have written that down: "
+        f"`tidemill run {pipeline.name}` does. Then replace its rows: `tidemill backfill "
+        f"{pipeline.name}` or `tidemill rebuild {pipeline.name}`.",
         seq=event.seq,
         target=target,
     )

@@ -1,10 +1,10 @@
 """Decides which events one publish adds to the journal."""
 
+from tidemill.increments import swap_order
 from tidemill.increments.increment import Increment
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event
 from tidemill.ledger.run_kinds import EVENT_OF, EventKind
-from tidemill.publish import swap_order
 from tidemill.storage.run_context import LeasedRun
 
 
@@ -34,34 +34,28 @@ class Entries:
                 return
             self.append(increment)
 
-    def append_recomputed(self, own: int | None) -> Event | None:
-        """Add each recomputed increment that has passed, unless an event conflicts with it.
-
-        Args:
-            own: The increment of this run.
+    def append_recomputed(self) -> dict[int, str]:
+        """Add each recomputed increment that may go out, unless it has lost its race.
 
         Returns:
-            The event that conflicts with `own`. The runs of other increments compute them again.
+            Those that lost it -> why. They must be computed again.
 
         Raises:
             AlreadyWritten: another writer has added an event since the journal was read.
             LeaseLost: a newer epoch took over.
         """
         snapshot, gone_out = self.snapshot, self.snapshot.event_of
-        conflict = None
+        lost = {}
         for increment in snapshot.increments:
-            recomputation = increment.sealed.recomputation
-            if recomputation is None or recomputation.in_order or increment.number in gone_out:
+            if increment.sealed.in_order or increment.number in gone_out:
                 continue
             if increment.may_go_out:
-                event = swap_order.conflicting_event(
-                    snapshot.layout, recomputation, snapshot.events
-                )
-                if event is None:
+                why = swap_order.lost_race(snapshot, increment)
+                if why is None:
                     self.append(increment)
-                elif increment.number == own:
-                    conflict = event
-        return conflict
+                else:
+                    lost[increment.number] = why
+        return lost
 
     def append(self, increment: Increment) -> None:
         """Add the event of one increment; a rebuilt generation takes over with it."""

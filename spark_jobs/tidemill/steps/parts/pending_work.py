@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tidemill.generations.verify import Generation
-from tidemill.increments.increment import State
+from tidemill.increments.increment import Increment, State
 from tidemill.increments.snapshot import Snapshot
+from tidemill.increments.swap_order import lost_race
 from tidemill.sources.probe_result import ProbeResult
 
 Kind = Literal["ingest", "finish", "wake", "seal", "judge", "publish", "apply", "judge_again"]
@@ -74,10 +75,15 @@ def find_work(
         elif increment.may_go_out and not behind:
             work.append(Work("publish", f"{name} awaits publishing", increment.number))
         behind = behind or not increment.may_go_out
+    gone_out = snapshot.event_of
     for increment in snapshot.increments:
-        if not increment.sealed.in_order and increment.state is State.SEALED:
-            name = f"increment {increment.number:06d}"
+        if increment.sealed.in_order or increment.number in gone_out:
+            continue
+        name = f"increment {increment.number:06d}"
+        if increment.state is State.SEALED:
             work.append(Work("judge", f"{name} awaits its verdict", increment.number))
+        elif increment.may_go_out:
+            work += _to_publish(snapshot, increment, name)
     for target in targets:
         lag = len(snapshot.journal.behind(target))
         if lag:
@@ -86,3 +92,14 @@ def find_work(
     if own is not None and own not in {*snapshot.event_of, *(one.increment for one in work)}:
         work.append(Work("judge_again", f"increment {own:06d} of this run is judged again", own))
     return work
+
+
+def _to_publish(snapshot: Snapshot, increment: Increment, name: str) -> list[Work]:
+    """The work on a recomputed increment that has passed, or that a person has released."""
+    why = lost_race(snapshot, increment)
+    if why is None:
+        return [Work("publish", f"{name} awaits publishing", increment.number)]
+    if increment.state is State.RELEASED:
+        return [Work("publish", f"{name} is computed again: {why}", increment.number)]
+    # The run that it belongs to does.
+    return []

@@ -66,7 +66,7 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
         report = _report_of(refused or error, step, run, started)
     except Exception as error:
         refused = named(error, run.pipeline.layout.home) or _jvm_gone(error)
-        report = _report_of(refused or _unforeseen(error), step, run, started)
+        report = _report_of(refused or _unforeseen(error, step, name), step, run, started)
         if refused is None:
             _leave(report, run)
             raise
@@ -130,14 +130,20 @@ def _jvm_gone(error: BaseException | None) -> JvmGone | None:
     return None
 
 
-def _unforeseen(error: Exception) -> Unforeseen:
+def _unforeseen(error: Exception, step: Step, name: str) -> Unforeseen:
     kind = type(error).__name__
+    again = "change of the spec, the transform, the suite or the input file avoids it."
+    if step == "gate":
+        again += (
+            f" `tidemill redo {name}` then computes the increment again, and `tidemill reject "
+            f"{name}` with its number goes on without it."
+        )
     return Unforeseen(
         f"{kind}: {error}",
         remedy="The log has the stack trace; if it comes again, report it as a defect.",
         if_again=None
         if isinstance(error, OSError) or is_outage(f"{kind}: {error}")
         else "Report it as a defect, with the stack trace in the log. Until then see whether a "
-        "change of the spec, the transform, the suite or the input file avoids it.",
+        f"{again}",
         type=kind,
     )

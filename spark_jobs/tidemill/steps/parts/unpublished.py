@@ -20,9 +20,13 @@ class NotRead(Refused):
 
 
 def unpublished(snapshot: Snapshot) -> list[Increment]:
-    """The increments of the live generation that are not in the journal yet, in their order."""
-    live = snapshot.generation
-    return [one for one in snapshot.waiting() if one.sealed.covers.generation == live]
+    """The increments of the live generation that the head target does not have, in their order.
+
+    An increment whose event stands in the journal is one of them until the head target applied it.
+    """
+    live, visible = snapshot.generation, snapshot.visible
+    in_order = (one for one in snapshot.in_order() if one.number not in visible)
+    return [one for one in in_order if one.sealed.covers.generation == live]
 
 
 def files_read(pipeline: Pipeline, first: int, last: int, wanted: Sequence[str]) -> list[InputFile]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidemill.contract.layout import Layout
+from tidemill.increments.increment import Increment
 from tidemill.increments.increments import Increments
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event
@@ -43,6 +44,27 @@ def conflicting_event(
         # It removes nothing; but a table that was replaced since has its rows already.
         return next((event for event in later if event.kind == "replace"), None)
     return next((event for event in later if touches(layout, event, partitions)), None)
+
+
+def lost_race(snapshot: Snapshot, increment: Increment) -> str | None:
+    """The reason why a recomputed increment may not be added to the journal, and must be again.
+
+    Args:
+        increment: One that is not published in the order of batches, and not in the journal.
+
+    Returns:
+        A phrase; None where it may be added.
+    """
+    recomputation = increment.sealed.recomputation
+    if recomputation is None:
+        return None
+    event = conflicting_event(snapshot.layout, recomputation, snapshot.events)
+    if event is not None:
+        return f"increment {event.increment:06d} went out meanwhile and touches what it replaces"
+    of_live_batches = recomputation.kind == "backfill"
+    if of_live_batches and recomputation.last > snapshot.last_published(recomputation.generation):
+        return "it was computed with batches that were withdrawn from the journal since"
+    return None
 
 
 def overtaken(snapshot: Snapshot, event: Event, events: Sequence[Event]) -> str | None:
