@@ -21,6 +21,7 @@ if sys.path and Path(sys.path[0]) == Path(__file__).resolve().parent:
 
 from tidemill.contract.errors import ExitCode, TidemillError
 from tidemill.contract.file_mode import keep_from_others
+from tidemill.contract.remedy import for_airflow
 from tidemill.contract.report import Report, Step
 from tidemill.contract.syntax.unicode_text import show_any_text
 from tidemill.spec.pipeline import open_pipeline
@@ -56,9 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         run = RunContext(pipeline, given.run_id, log, spark=not given.no_spark)
         report = perform(given.step, step_function(given.step), run)
     except TidemillError as error:
-        log(f"{error.code}: {error}")
+        log(f"{error.code}: {error.what} {for_airflow(error.as_dict())}")
         return int(error.exit_code)
-    log(sentence(report))
+    log(sentence(report, in_airflow=True))
     return int(report.exit_code)
 
 
@@ -70,7 +71,7 @@ def _ingest_group(names: Sequence[str], run_id: str) -> int:
     runs = [RunContext(one, run_id, partial(_log_of, one.name)) for one in pipelines]
     reports = ingest_group(runs)
     for report in reports:
-        _log_of(report.pipeline, sentence(report))
+        _log_of(report.pipeline, sentence(report, in_airflow=True))
     done = [report for report in reports if report.exit_code == ExitCode.DONE]
     return int(ExitCode.DONE if len(done) == len(runs) else ExitCode.FAILED)
 
@@ -102,10 +103,16 @@ def step_function(step: Step) -> StepFunction:
     return publish
 
 
-def sentence(report: Report) -> str:
-    """A report as one line."""
-    remedy = f" {report.error['remedy']}" if report.error else ""
-    code = f" [{report.error['code']}]" if report.error else ""
+def sentence(report: Report, *, in_airflow: bool = False) -> str:
+    """A report as one line.
+
+    Args:
+        in_airflow: Whether it is read in Airflow; else at a shell.
+    """
+    remedy = code = ""
+    if report.error:
+        code = f" [{report.error['code']}]"
+        remedy = f" {for_airflow(report.error) if in_airflow else report.error['remedy']}"
     return f"{report.step} {report.outcome}: {report.reason}{code}{remedy}"
 
 

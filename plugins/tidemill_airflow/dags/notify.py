@@ -20,6 +20,7 @@ from tidemill.contract.document import Document
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.layout import Layout
+from tidemill.contract.remedy import for_airflow
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.run_kinds import Role
 from tidemill.ledger.run_request import read_request
@@ -111,7 +112,7 @@ class StateNotice:
             report = None
         state = _state(report)
         reason = report.reason if report else str(context.get("exception") or "no report was left")
-        remedy = report.error["remedy"] if report and report.error else ""
+        remedy = for_airflow(report.error) if report and report.error else ""
         self._change(context, state, f"{step_of(context['ti'].task_id)}: {reason} {remedy}".strip())
 
     def ended(self, context: Context) -> None:

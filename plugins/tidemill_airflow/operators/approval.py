@@ -125,7 +125,11 @@ def conditions(decisions: Decisions) -> Iterator[str]:
 
 def _refuse_who_may_not(decisions: Decisions, user: Mapping[str, str], asked_by: str) -> None:
     names = {user["id"], user["name"]}
-    facts = {"approver": user["name"], "asked_by": asked_by, "approvers": decisions.approvers}
+    facts: dict[str, Any] = {
+        "approver": user["name"],
+        "asked_by": asked_by,
+        "approvers": decisions.approvers,
+    }
     if decisions.approvers and names.isdisjoint(decisions.approvers):
         raise ApproverNotAllowed(
             f"{user['name']} approved, and the spec's decisions.approvers does not name them.",

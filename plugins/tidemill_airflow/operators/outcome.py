@@ -7,6 +7,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from tidemill.contract import report as reports
 from tidemill.contract.errors import ExitCode, TidemillError
+from tidemill.contract.remedy import for_airflow
 from tidemill.contract.report import Outcome, Report, Step
 
 # A step that could not even load its spec, or not write to its root, leaves no report, and would
@@ -74,7 +75,7 @@ def conclude(step: Step, report: Report | None, exit_code: int | None) -> dict[s
 
 def as_airflow(error: TidemillError) -> AirflowException:
     """An error of ours, met in the task process itself, as one of Airflow's."""
-    text = f"{error.code}: {error}"
+    text = f"{error.code}: {error.what} {for_airflow(error.as_dict())}"
     if error.transient:
         return AirflowException(text)
     return AirflowFailException(text)
@@ -83,4 +84,4 @@ def as_airflow(error: TidemillError) -> AirflowException:
 def _sentence(report: Report) -> str:
     if report.error is None:
         return report.reason
-    return f"{report.error['code']}: {report.reason} {report.error['remedy']}"
+    return f"{report.error['code']}: {report.reason} {for_airflow(report.error)}"

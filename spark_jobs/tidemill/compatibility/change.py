@@ -94,7 +94,7 @@ class Judge:
             means: What would come of it.
             instead: What else can be done.
         """
-        restart = f"start over: tidemill rebuild {self.pipeline}"
+        restart = f"start over: tidemill rebuild {self.pipeline} --reason TEXT"
         if not self.published:
             restart = "start over under another pipeline name"
         remedy = f"{instead[0].upper()}{instead[1:]}, or {restart}"
@@ -105,12 +105,12 @@ class Judge:
         """How to recompute earlier rows with today's code."""
         if not self.published:
             return "Nothing, if so meant"
-        held = f"For what is not published yet: tidemill redo {self.pipeline}; "
+        held = f"For what is not published yet: tidemill redo {self.pipeline} --reason TEXT; "
         if self.pipeline_class is PipelineClass.UNBOUNDED:
-            return f"{held}for what is: tidemill rebuild {self.pipeline}"
+            return f"{held}for what is: tidemill rebuild {self.pipeline} --reason TEXT"
         return (
-            f"{held}for days that are: tidemill backfill {self.pipeline}; "
-            f"for everything: tidemill rebuild {self.pipeline}"
+            f"{held}for days that are: tidemill backfill {self.pipeline} --from DAY --to DAY; "
+            f"for everything: tidemill rebuild {self.pipeline} --reason TEXT"
         )
 
     @staticmethod

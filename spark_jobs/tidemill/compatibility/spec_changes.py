@@ -98,7 +98,7 @@ def _settings(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> Iterator[Ch
         field = "state.shuffle_partitions"
         if judge.keeps_state:
             means = "the keys of its state are divided by the old number, which it keeps"
-            remedy = f"To divide them again: tidemill rebuild {judge.pipeline}"
+            remedy = f"To divide them again: tidemill rebuild {judge.pipeline} --reason TEXT"
             yield judge.consequences(field, *wanted, means, remedy)
         else:
             yield judge.allowed(field, *wanted, "no key is divided by it where no state is kept")

@@ -35,15 +35,19 @@ class TidemillError(Exception):
     Args:
         what: One sentence that names the spec's field or the file.
         remedy: What the reader does next, with the command where there is one.
+        remedy_in_airflow: The same for who reads it in Airflow, where that differs.
         **data: The facts, kept as attributes and in `data`.
     """
 
     exit_code: ClassVar[ExitCode] = ExitCode.FAILED
     transient = False
 
-    def __init__(self, what: str, *, remedy: str, **data: Any) -> None:
+    def __init__(
+        self, what: str, *, remedy: str, remedy_in_airflow: str | None = None, **data: Any
+    ) -> None:
         self.what = escaped(what)
         self.remedy = escaped(remedy)
+        self.remedy_in_airflow = remedy_in_airflow and escaped(remedy_in_airflow)
         super().__init__(self.what)
         self.data = data
         for name, value in data.items():
@@ -63,10 +67,12 @@ class TidemillError(Exception):
 
     def as_dict(self) -> dict[str, Any]:
         """The error as plain data for a run report."""
+        there = {"remedy_in_airflow": self.remedy_in_airflow} if self.remedy_in_airflow else {}
         return {
             "code": self.code,
             "what": self.what,
             "remedy": self.remedy,
+            **there,
             "transient": self.transient,
             "exit_code": int(self.exit_code),
             "data": {name: _plain(value) for name, value in self.data.items()},

@@ -13,6 +13,17 @@ LONGEST_NAME = 250
 FIRST_GENERATION = "live-0001"
 
 
+def pipeline_holding(path: Path) -> str:
+    """The name of the pipeline that a file or folder belongs to.
+
+    Args:
+        path: Within `checkpoints`, `table`, `ledger` or `static` of the pipeline's folder.
+    """
+    parts = ("checkpoints", "table", "ledger", "static")
+    homes = (one.parent for one in (path, *path.parents) if one.name in parts)
+    return next(homes, path.parent).name
+
+
 @dataclass(frozen=True)
 class Layout:
     """The paths of one pipeline.

@@ -57,7 +57,7 @@ def from_spark(error: SparkError) -> TidemillError:
     if any(race in text for race in RACES):
         return QueryInterrupted(
             f"Another driver wrote to the same checkpoint: {first}",
-            remedy="The retry carries on from the last committed batch.",
+            remedy="The next try carries on from the last committed batch.",
             condition=condition,
         )
     if NO_HEAP in text:
@@ -92,7 +92,7 @@ def from_spark(error: SparkError) -> TidemillError:
         )
     return QueryInterrupted(
         f"The query was interrupted with {condition}: {first}",
-        remedy="The retry carries on from the last committed batch.",
+        remedy="The next try carries on from the last committed batch.",
         if_again=None
         if is_outage(text)
         else "Fix the transform, the spec or the input file; the batch then runs again.",

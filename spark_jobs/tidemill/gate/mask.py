@@ -28,7 +28,8 @@ def refuse_unknown(mask: Collection[str], columns: Collection[str]) -> None:
     if unknown is not None:
         raise MaskUnknown(
             f"gate.mask names '{unknown}', which is not a column of the table.",
-            remedy=f"Name some of {', '.join(columns)}; then clear the task gate.",
+            remedy=f"Name some of {', '.join(columns)}; the next run judges the increment.",
+            remedy_in_airflow=f"Name some of {', '.join(columns)}; then clear the task gate.",
             column=unknown,
             columns=tuple(columns),
         )

@@ -193,7 +193,9 @@ def _refuse_broken(
     raise CheckBroke(
         f"{expectation.type} on {', '.join(expectation.columns) or 'the table'}{others} "
         f"could not be checked: {text}",
-        remedy=f"Nothing was judged: fix {suite.path} or the transform, then clear the gate.",
+        remedy=f"Nothing was judged: fix {suite.path} or the transform; the next run judges it.",
+        remedy_in_airflow=f"Nothing was judged: fix {suite.path} or the transform, then clear the "
+        "task gate.",
         expectation=expectation.type,
         columns=expectation.columns,
         exception=text,

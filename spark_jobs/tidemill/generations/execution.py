@@ -6,6 +6,7 @@ which have no watermark (Spark 4.2). So a generation stays as it was born.
 """
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.layout import pipeline_holding
 from tidemill.generations.verify import Generation
 
 
@@ -28,11 +29,12 @@ def verify_execution(generation: Generation, *, continuous: bool) -> None:
         return
     words = {True: "a continuous query", False: "a query by batches"}
     place = generation.checkpoint.path
+    name = pipeline_holding(place)
     raise ExecutionChanged(
         f"{place} is that of {words[note.continuous]}, and Spark cannot go on from it with "
         f"{words[continuous]}.",
-        remedy="Go on as it was begun (`tidemill stream --trigger continuous=1s` or without), or "
-        f"move {place.parent.parent} away and start over: tidemill forget NAME",
+        remedy=f"Go on as it was begun (`tidemill stream {name} --trigger continuous=1s`, or "
+        f"without it), or move {place.parent.parent} away and start over: tidemill forget {name}",
         born=words[note.continuous],
         asked=words[continuous],
     )

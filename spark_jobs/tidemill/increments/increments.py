@@ -73,7 +73,7 @@ class Increments:
         """The error for an increment that does not exist."""
         return UsageError(
             f"There is no increment {number:06d} in {self.folder}.",
-            remedy="`tidemill status NAME` lists them.",
+            remedy=f"`tidemill status {self.folder.parent.name}` lists them.",
             increment=number,
         )
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.errors import Refused
+from tidemill.contract.layout import pipeline_holding
 from tidemill.spark_logs.offset_log import OffsetEntry
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.storage import documents
@@ -156,7 +157,7 @@ def verify_planned(manifest: Manifest, planned: OffsetEntry, sink: Path) -> None
             f"{folder_of(sink, manifest.batch) / MANIFEST} was written for other input than the "
             f"checkpoint has planned for batch {manifest.batch}: it was lost or set back since.",
             remedy="Restore the newest backup of the checkpoint. To start over move the "
-            "pipeline's folder away, then: tidemill forget NAME",
+            f"pipeline's folder away, then: tidemill forget {pipeline_holding(sink)}",
             batch=manifest.batch,
             written=manifest.offsets,
             planned=dict(planned.sources),

@@ -115,7 +115,7 @@ class CatchUp:
             raise EventOvertaken(
                 f"Event {event.seq} of the journal, of increment {event.increment:06d}, came too "
                 f"late: {why}.",
-                remedy="Nothing to do: the retry withdraws it.",
+                remedy="The next try withdraws it.",
                 seq=event.seq,
                 increment=event.increment,
             )

@@ -132,7 +132,7 @@ def _copy(name: str, base: Path, files: tuple[PinnedFile, ...], draft: Path) -> 
         if not same:
             raise StaticChanging(
                 f"statics.{name}: {original} changed while it was copied.",
-                remedy="The retry copies it again; put files in place whole, by a rename.",
+                remedy="The next try copies it again; put files in place whole, by a rename.",
                 static=name,
                 path=original,
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidemill.contract.errors import Refused
 from tidemill.spark_logs.commit_log import CommitEntry, read_commit
-from tidemill.spark_logs.metadata_log import REPAIR, LogEntries, batch_files, torn
+from tidemill.spark_logs.metadata_log import LogEntries, batch_files, repair_of, torn
 from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
 from tidemill.spark_logs.sink_contents import Committed
 from tidemill.spark_logs.source_log import SourceFile, files_between, read_file_source_log
@@ -129,7 +129,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if query_id is None and (offsets or commits):
         raise CheckpointWithoutMetadata(
             f"{path} has batches but no 'metadata' with the query's id.",
-            remedy=REPAIR,
+            remedy=repair_of(path),
             checkpoint=path,
         )
     checkpoint = Checkpoint(path, query_id, offsets, commits)

@@ -11,7 +11,7 @@ from math import gcd
 from pathlib import Path
 
 from tidemill.contract.errors import Refused
-from tidemill.spark_logs.metadata_log import REPAIR, batch_files
+from tidemill.spark_logs.metadata_log import batch_files, repair_of
 
 COMPACT = ".compact"
 
@@ -81,14 +81,14 @@ class CompactibleLog:
             file = self.directory / f"{batch}{COMPACT}"
             return MissingCompactLog(
                 f"{file} is missing; it stood for all batches up to {batch}.",
-                remedy=REPAIR,
+                remedy=repair_of(file),
                 file=file,
                 batch=batch,
             )
         file = self.directory / str(batch)
         return gap(
             f"{file} is missing, though there are later ones.",
-            remedy=REPAIR,
+            remedy=repair_of(file),
             file=file,
             batch=batch,
         )

@@ -14,11 +14,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tidemill.contract.errors import Refused
+from tidemill.contract.layout import pipeline_holding
 
 Entry = TypeVar("Entry", covariant=True)
 
-# Whether the ledger can give an entry back, or Spark do it again, only all the logs together tell.
-REPAIR = "`tidemill checkpoint repair NAME` shows how it can be fixed, and asks first."
+
+def repair_of(path: Path) -> str:
+    """The remedy for a damaged log.
+
+    Args:
+        path: A file or folder of the pipeline.
+    """
+    # Whether the ledger can give an entry back, or Spark do it again, only all logs together tell.
+    name = pipeline_holding(path)
+    return f"`tidemill checkpoint repair {name}` shows how it can be fixed, and asks first."
+
 
 _VERSION = re.compile(r"v([1-9][0-9]*)")
 
@@ -66,9 +76,13 @@ class LogFile:
         return torn(self.file, self.batch, reason)
 
 
-def torn(file: Path, batch: int | None, reason: str, remedy: str = REPAIR) -> TornLogEntry:
+def torn(file: Path, batch: int | None, reason: str, remedy: str | None = None) -> TornLogEntry:
     return TornLogEntry(
-        f"{file} is torn: {reason}.", remedy=remedy, file=file, batch=batch, reason=reason
+        f"{file} is torn: {reason}.",
+        remedy=remedy or repair_of(file),
+        file=file,
+        batch=batch,
+        reason=reason,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.spark_logs.compactible_log import GapInSourceLog, compactible_log
-from tidemill.spark_logs.metadata_log import REPAIR, read_log_file
+from tidemill.spark_logs.metadata_log import read_log_file, repair_of
 from tidemill.spark_logs.partition_paths import disk_path
 
 
@@ -66,7 +66,7 @@ def files_between(
         if not log.get(offset):
             raise GapInSourceLog(
                 f"The file source's log in {checkpoint} has no files for offset {offset}.",
-                remedy=REPAIR,
+                remedy=repair_of(checkpoint),
                 file=checkpoint,
                 batch=offset,
             )

@@ -45,7 +45,7 @@ def put(path: Path, document: Document) -> None:
     if put_if_absent(path, document) != document:
         raise AlreadyWritten(
             f"Another process has written {path} first.",
-            remedy="Nothing to do: the retry goes on from what is there.",
+            remedy="The next try goes on from what is there.",
             path=path,
         )
 

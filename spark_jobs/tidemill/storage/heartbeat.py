@@ -70,7 +70,7 @@ class Heartbeat:
                 f"{self._most_silence:g} seconds ({self.failed} beats failed), so that another "
                 "process may hold it.",
                 remedy=f"Find out why {self.folder} could not be written to, or who paused this "
-                "process; the retry starts over.",
+                "process; the next try starts over.",
                 epoch=self.epoch,
                 newer=None,
                 failed=self.failed,

@@ -99,7 +99,8 @@ def connection(conn_id: str, environ: Mapping[str, str] = os.environ) -> Connect
     if not text:
         raise ConnectionMissing(
             f"There is no connection '{conn_id}', which the spec names.",
-            remedy=f"Add it to Airflow; for `tidemill run` at a shell set {variable(conn_id)}.",
+            remedy=f"Set the environment variable {variable(conn_id)} to it, as a URI or JSON.",
+            remedy_in_airflow="Add it to Airflow (Admin, Connections), or to its secrets backend.",
             conn_id=conn_id,
         )
     try:

@@ -286,6 +286,9 @@ def _refuse_first(names: Any, why: str) -> None:
 def _refused(key: str, why: str) -> KafkaSettingRefused:
     return KafkaSettingRefused(
         f"The Kafka connection's '{key}' {why}.",
-        remedy="Correct the connection in Airflow (its extra holds librdkafka's settings as JSON).",
+        remedy="Correct its environment variable AIRFLOW_CONN_… (its extra holds the settings of "
+        "librdkafka as JSON).",
+        remedy_in_airflow="Correct the connection in Airflow (its extra holds the settings of "
+        "librdkafka as JSON).",
         key=key,
     )

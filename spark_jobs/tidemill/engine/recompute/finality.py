@@ -103,7 +103,7 @@ def refuse_not_final(
     if extent.end is None:
         raise NotFinal(
             f"{extent.partitions} is of all times, and what is yet to come belongs to it.",
-            remedy=f"Rebuild it: tidemill rebuild {pipeline.name}.",
+            remedy=f"Rebuild it: tidemill rebuild {pipeline.name} --reason TEXT.",
             watermark=watermark,
             final_at=None,
         )

@@ -184,6 +184,6 @@ def _rows_move(pipeline: Pipeline, extent: Extent, others: Sequence[str]) -> Row
         f"sources of {pipeline.name} are read otherwise than they were, and rows move between "
         f"{columns} and {shown}: they would be lost, or be there twice.",
         remedy="Choose an interval that holds these too, or compute all of it again: "
-        f"tidemill rebuild {pipeline.name}.",
+        f"tidemill rebuild {pipeline.name} --reason TEXT.",
         partitions=[*others],
     )

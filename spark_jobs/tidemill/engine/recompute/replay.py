@@ -80,7 +80,7 @@ def replay(
     if pipeline.spec.output.mode is OutputMode.COMPLETE:
         raise NotPartly(
             f"{pipeline.name} gives out its whole result with every batch (mode complete).",
-            remedy=f"Make all of it again: tidemill rebuild {pipeline.name}.",
+            remedy=f"Make all of it again: tidemill rebuild {pipeline.name} --reason TEXT.",
             pipeline=pipeline.name,
         )
     steps = steps_of(

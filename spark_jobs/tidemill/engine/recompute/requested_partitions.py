@@ -59,7 +59,9 @@ def extent_of_partitions(
     if column is None:
         return Extent(Partitions())
     zone = ZoneInfo(pipeline.spec.timezone)
-    times = [_time(value, zone) for one in partitions if (value := one.get(column)) is not None]
+    times = [
+        _time(pipeline, value, zone) for one in partitions if (value := one.get(column)) is not None
+    ]
     whole = extent_of(session, pipeline, min(times), max(times) + timedelta(minutes=1))
     columns = whole.partitions.columns
     if not columns:
@@ -83,19 +85,20 @@ def _of_rejected(pipeline: Pipeline) -> list[Partition]:
         raise NothingRejected(
             f"No rejected row of {pipeline.name} has a partition that could be computed again.",
             remedy="See what was rejected, and why: tidemill rows "
-            f"{pipeline.name} --rejected; days by hand: tidemill backfill.",
+            f"{pipeline.name} --rejected; days by hand: "
+            f"tidemill backfill {pipeline.name} --from DAY --to DAY.",
             pipeline=pipeline.name,
         )
     return known
 
 
-def _time(value: str, zone: ZoneInfo) -> datetime:
+def _time(pipeline: Pipeline, value: str, zone: ZoneInfo) -> datetime:
     try:
         time = datetime.fromisoformat(value)
     except ValueError as error:
         raise PartitionUntimed(
             f"'{value}' is neither a day nor a time, so it is unknown when that partition is.",
-            remedy="Say when it is: tidemill backfill NAME --from … --to ….",
+            remedy=f"Say when it is: tidemill backfill {pipeline.name} --from DAY --to DAY.",
             value=value,
         ) from error
     return time if time.tzinfo else time.replace(tzinfo=zone)

@@ -44,7 +44,7 @@ def can_recompute_in_batch(
         raise Unbounded(
             f"{pipeline.name} counts what nothing ever closes: its rows cannot be computed again "
             "for a part of the table.",
-            remedy=f"Compute all of it again: tidemill rebuild {pipeline.name}.",
+            remedy=f"Compute all of it again: tidemill rebuild {pipeline.name} --reason TEXT.",
             pipeline=pipeline.name,
             pipeline_class=str(pipeline_class),
         )
@@ -52,7 +52,8 @@ def can_recompute_in_batch(
         raise KeepsState(
             f"{pipeline.name} keeps state between batches, so that some of them cannot be computed "
             "again alone.",
-            remedy="Go on from the last published batch: tidemill redo, which forks.",
+            remedy="Go on from the last published batch, with a fork: "
+            f"tidemill redo {pipeline.name} --reason TEXT.",
             pipeline=pipeline.name,
         )
     pins = {tuple(sorted((n, p.identity) for n, p in r.batch.static.items())) for r in reads}

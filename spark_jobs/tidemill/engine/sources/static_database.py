@@ -172,7 +172,7 @@ def _chunks(cursor: Any) -> Chunks:
 def _unreachable(name: str, static: DatabaseStatic, message: str) -> StaticUnreachable:
     return StaticUnreachable(
         f"statics.{name}: {static.kind} cannot be read: {message}",
-        remedy=f"The retry tries again; check the server and the connection {static.conn_id}.",
+        remedy=f"The next try asks it again; check the server and the connection {static.conn_id}.",
         static=name,
         conn_id=static.conn_id,
     )

@@ -28,7 +28,7 @@ def refused(target: str, said: str, state: object) -> DatabaseRefused:
 def busy(target: str, said: str, state: object) -> DatabaseBusy:
     return DatabaseBusy(
         f"{target}: {said}",
-        remedy="The retry tries again.",
+        remedy="The next try may find it free.",
         target=target,
         state=state,
     )

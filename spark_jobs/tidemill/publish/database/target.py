@@ -86,7 +86,7 @@ class DatabaseTarget(ABC):
                         session.execute(statement)
         raise TableContended(
             f"{self.name}: its columns changed under our hands, {ATTEMPTS} times.",
-            remedy="The retry looks again.",
+            remedy="The next try looks again.",
             target=self.name,
         )
 

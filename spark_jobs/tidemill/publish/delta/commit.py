@@ -106,7 +106,7 @@ def compare_and_commit(
     except SnapshotStale as error:
         raise CommitContended(
             f"{path}: another writer committed first, {ATTEMPTS} times ({error}).",
-            remedy="The retry starts again from the new version.",
+            remedy="The next try starts from the new version.",
             path=path,
         ) from error
 

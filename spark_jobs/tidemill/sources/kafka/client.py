@@ -56,7 +56,8 @@ def open_client(
         key = found[1] if found else "extra"
         raise KafkaSettingRefused(
             f"The Kafka connection's '{key}' is refused by librdkafka.",
-            remedy="Correct the connection in Airflow.",
+            remedy="Correct the environment variable AIRFLOW_CONN_… of the connection.",
+            remedy_in_airflow="Correct the connection in Airflow.",
             key=key,
         ) from None
 

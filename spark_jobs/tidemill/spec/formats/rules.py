@@ -138,7 +138,7 @@ class FormatRules:
             **self.not_for_reading,
             **dict.fromkeys(
                 self.inference_options,
-                "the schema is given and nothing is inferred; `tidemill schema infer` takes it",
+                "the schema is given and nothing is inferred; it is for the inference of a schema",
             ),
         }
         return _refused(option, known, not_here, f"option of Spark's {self.name} reader")

@@ -73,7 +73,7 @@ def accept_losses(
     with hold(pipeline.layout.lease, step="accept-loss", run_id=run_id, patience=PATIENCE_SECONDS):
         today = {one.source: one for one in find_losses(pipeline, environ)}
         for before in shown:
-            _must_be_the_same(before, today.get(before.source))
+            _must_be_the_same(pipeline, before, today.get(before.source))
         return [_accept(pipeline, one, by.strip(), reason.strip()) for one in shown]
 
 
@@ -93,12 +93,15 @@ def _accept(pipeline: Pipeline, seen: KafkaProbeResult, by: str, reason: str) ->
     return loss
 
 
-def _must_be_the_same(shown: KafkaProbeResult, now: KafkaProbeResult | None) -> None:
+def _must_be_the_same(
+    pipeline: Pipeline, shown: KafkaProbeResult, now: KafkaProbeResult | None
+) -> None:
     gone = now.gone if now is not None else ()
     if shown.gone != gone:
         raise LossChanged(
             f"sources.{shown.source}: what is gone has changed since it was shown.",
-            remedy="Look again: tidemill accept-loss shows what is gone now.",
+            remedy="See what is gone now, and decide again: "
+            f"tidemill accept-loss {pipeline.name} --reason TEXT.",
             source=shown.source,
             shown=[one.model_dump() for one in shown.gone],
             gone=[one.model_dump() for one in gone],

@@ -116,7 +116,8 @@ def _prove_tail(
     if not tail and generation.ledger.latest() <= sealed:
         raise NothingToRedo(
             f"Everything that {pipeline.name} has committed is published.",
-            remedy="To compute published days again: tidemill backfill.",
+            remedy="To compute published days again: "
+            f"tidemill backfill {pipeline.name} --from DAY --to DAY.",
             pipeline=pipeline.name,
         )
     if request.exclude and tail:
@@ -142,7 +143,7 @@ def increment_of(pipeline: Pipeline, request: RunRequest) -> int:
 def _not_computable(pipeline: Pipeline, kind: PipelineClass, why: str) -> NotComputable:
     return NotComputable(
         f"{pipeline.name} is of class {kind}, and no interval of it can be computed again: {why}.",
-        remedy=f"Compute it from the beginning: tidemill rebuild {pipeline.name}.",
+        remedy=f"Compute it from the beginning: tidemill rebuild {pipeline.name} --reason TEXT.",
         pipeline_class=str(kind),
         why=why,
     )

@@ -132,7 +132,8 @@ def first_unpublished(pipeline: Pipeline, snapshot: Snapshot, generation: Genera
     if generation.planned < first:
         raise NothingToRedo(
             f"Everything that {pipeline.name} has committed is published.",
-            remedy="To compute published days again: tidemill backfill.",
+            remedy="To compute published days again: "
+            f"tidemill backfill {pipeline.name} --from DAY --to DAY.",
             pipeline=pipeline.name,
         )
     return first

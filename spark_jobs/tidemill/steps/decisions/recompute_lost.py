@@ -62,7 +62,8 @@ def _nothing_asked(run: RunContext, lost: Increment) -> NothingAsked:
     return NothingAsked(
         f"Increment {lost.number:06d} lost its race, and its run {run.run_id} has no request that "
         "says how to compute it again.",
-        remedy="Ask for it again: tidemill backfill, reinstate or rebuild.",
+        remedy="Ask for the same again; what it was is in the list of `tidemill status "
+        f"{run.pipeline.name}`.",
         run_id=run.run_id,
         increment=lost.number,
     )

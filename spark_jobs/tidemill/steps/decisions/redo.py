@@ -49,7 +49,8 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
         if not tail:
             raise NothingToRedo(
                 f"Everything that {pipeline.name} has sealed is published.",
-                remedy="To compute published days again: tidemill backfill.",
+                remedy="To compute published days again: "
+                f"tidemill backfill {pipeline.name} --from DAY --to DAY.",
                 pipeline=pipeline.name,
             )
         first = min(one.sealed.covers.first for one in tail)

@@ -68,8 +68,8 @@ def refuse_not_held(snapshot: Snapshot, number: int) -> Increment:
             increment,
             "has no verdict yet",
             f"`tidemill run {name}` judges it. If its gate fails each time, go on without it: "
-            f"`tidemill redo {name}` with corrected code or rules, or `tidemill reject {name} "
-            f"{number}`.",
+            f"`tidemill redo {name} --reason TEXT` with corrected code or rules, or "
+            f"`tidemill reject {name} {number} --reason TEXT`.",
         )
     if increment.may_go_out:
         how = "was released before" if increment.state is State.RELEASED else "has passed"
@@ -92,8 +92,8 @@ def refuse_decided(snapshot: Snapshot, number: int) -> Increment:
         raise _not_held(
             increment,
             "was rejected",
-            f"`tidemill run {name}` passes over it; `tidemill reinstate {name} {number}` then "
-            "takes that back.",
+            f"`tidemill run {name}` passes over it; "
+            f"`tidemill reinstate {name} {number} --reason TEXT` then takes that back.",
         )
     if applied is not None:
         raise _not_held(

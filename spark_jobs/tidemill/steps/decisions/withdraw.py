@@ -132,8 +132,9 @@ def _seen(pipeline: Pipeline, event: Event, target: str) -> NotWithdrawable:
         f"Event {event.seq} of the journal, of increment {event.increment:06d}, is in {target} "
         "already.",
         remedy="What a target has stays. A run that was killed may not have written that down: "
-        f"`tidemill run {pipeline.name}` does. Then replace its rows: `tidemill backfill "
-        f"{pipeline.name}` or `tidemill rebuild {pipeline.name}`.",
+        f"`tidemill run {pipeline.name}` does. Then replace its rows: "
+        f"`tidemill backfill {pipeline.name} --from DAY --to DAY` or "
+        f"`tidemill rebuild {pipeline.name} --reason TEXT`.",
         seq=event.seq,
         target=target,
     )

@@ -121,7 +121,7 @@ def _jvm_gone(error: BaseException | None) -> JvmGone | None:
                 f"Spark's JVM ended under this step: {error}.",
                 remedy="Its last lines say why. Where they say OutOfMemoryError, or the system "
                 "killed it (dmesg), give spark.conf more or less spark.driver.memory, or take "
-                "less at once: maxBytesPerTrigger. The retry carries on from what is committed.",
+                "less at once: maxBytesPerTrigger. The next try carries on from what is committed.",
                 if_again="Change what it has before the next run: give spark.conf more "
                 "spark.driver.memory, or less where the system killed it (dmesg); or take less at "
                 "once: maxBytesPerTrigger. Nothing that is committed is lost.",
@@ -135,8 +135,8 @@ def _unforeseen(error: Exception, step: Step, name: str) -> Unforeseen:
     again = "change of the spec, the transform, the suite or the input file avoids it."
     if step == "gate":
         again += (
-            f" `tidemill redo {name}` then computes the increment again, and `tidemill reject "
-            f"{name}` with its number goes on without it."
+            f" `tidemill redo {name} --reason TEXT` then computes the increment again. To go on "
+            f"without it, reject it by its number, which `tidemill status {name}` shows."
         )
     return Unforeseen(
         f"{kind}: {error}",

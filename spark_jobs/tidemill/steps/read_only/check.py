@@ -213,7 +213,7 @@ def _of_schema() -> Iterator[Problem]:
     current = json.dumps(schema.spec_schema(), indent=2) + "\n"
     if not path.is_file() or path.read_text(encoding="utf-8") != current:
         what = "is not the JSON Schema of this version's specs"
-        yield Problem(path, None, what, "Write it again: tidemill schema --write")
+        yield Problem(path, None, what, "Write it again: make schema")
 
 
 def _write_or_rename(path: Path) -> str:
