@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FILE = Path("orders.yaml")
-UPDATE, COMPLETE = OutputMode.UPDATE, OutputMode.COMPLETE
+APPEND, UPDATE, COMPLETE = OutputMode.APPEND, OutputMode.UPDATE, OutputMode.COMPLETE
 Transform = Callable[[DataFrame], DataFrame]
 
 
@@ -68,7 +68,22 @@ def by_hour(events: DataFrame) -> DataFrame:
     return counts.select("action", F.col("window.start").alias("hour"), "count")
 
 
+def joined(events: DataFrame, condition: str) -> DataFrame:
+    """A stream joined with another one by an hour and a condition."""
+    late = events.withWatermark("time", "1 hour")
+    other = late.select(F.col("time").alias("time2"), F.col("door").alias("door2"))
+    near = F.expr(f"{condition} and time2 between time and time + interval 1 hour")
+    return late.join(other, near)
+
+
+def sessions(events: DataFrame, *keys: str) -> DataFrame:
+    session = F.session_window("time", "1 minute").alias("w")
+    return events.withWatermark("time", "1 hour").groupBy(*keys, session).count()
+
+
 FINE: dict[str, tuple[Transform, Spec]] = {
+    "a join by an equality": (lambda e: joined(e, "door = door2"), spec(APPEND)),
+    "sessions of each door": (lambda e: sessions(e, "door"), spec(APPEND)),
     "counts in a window": (by_hour, spec(UPDATE, "action", "hour")),
     "counts under a watermark": (
         lambda e: by_hour(e.withWatermark("time", "1 hour")),
@@ -105,6 +120,12 @@ FINE: dict[str, tuple[Transform, Spec]] = {
 }
 
 WRONG: dict[str, tuple[Transform, Spec, type[SpecError]]] = {
+    "a join without an equality": (
+        lambda e: joined(e, "door < door2"),
+        spec(APPEND),
+        ModeUnsupported,
+    ),
+    "sessions of all rows": (sessions, spec(APPEND), ModeUnsupported),
     "complete without an aggregation": (lambda e: e, spec(COMPLETE), ModeUnsupported),
     "sorted updates": (
         lambda e: e.groupBy("action").count().orderBy("action"),
@@ -112,11 +133,7 @@ WRONG: dict[str, tuple[Transform, Spec, type[SpecError]]] = {
         ModeUnsupported,
     ),
     "sessions": (
-        lambda e: (
-            e.withWatermark("time", "1 hour")
-            .groupBy("door", F.session_window("time", "1 minute").alias("w"))
-            .count()
-        ),
+        lambda e: sessions(e, "door"),
         spec(UPDATE, "door", "w"),
         ModeUnsupported,
     ),

@@ -158,6 +158,13 @@ def test_spark_checks_a_stream_for_an_output_mode(stream: DataFrame) -> None:
         check_streaming(stream.groupBy("n").count(), "append")
 
 
+def test_spark_plans_a_stream_before_its_query_starts(stream: DataFrame) -> None:
+    other = stream.withColumnRenamed("n", "m")
+    check_streaming(stream.join(other, F.expr("n = m")), "append")
+    with pytest.raises(AnalysisException):
+        check_streaming(stream.join(other, F.expr("n < m")), "append")
+
+
 def test_a_new_session_is_the_active_one_of_its_thread(spark: SparkSession) -> None:
     other, found = spark.newSession(), []
 

@@ -8,11 +8,11 @@ time: in scheduled runs they are all due at the next run, whatever they were set
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from tidemill.contract.errors import SpecError
 from tidemill.engine.query.pipeline_class import FIRST_COME, below, state_encoding
+from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS, converted
 from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
 from tidemill.engine.spark_internals.streaming_check import check_streaming
 from tidemill.spec.output import OutputMode
@@ -141,7 +141,7 @@ def refuse_endless(rows: DataFrame, path: Path) -> None:
         raise TriggerEndless(
             f"{path}: the transform keeps state by the clock ({clock}), for which Spark makes one "
             "batch after the other: trigger available_now would never end.",
-            remedy="Set trigger: once, or run it with `tidemill stream`.",
+            remedy=f"Set trigger: once, or run it with `tidemill stream {path.stem}`.",
             path=path,
             field="trigger",
             expression=clock,
@@ -165,8 +165,8 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
     rows.sparkSession.conf.set(STATE_ENCODING, state_encoding(rows))
     try:
         check_streaming(rows, mode)
-    except AnalysisException as error:
-        reason = " ".join(str(error).split(";")[0].split())
+    except SPARK_ERRORS as error:
+        reason = " ".join(str(converted(error)).split(";")[0].split())
         raise ModeUnsupported(
             f"{path}: Spark does not run the transform in output.mode {mode}: {reason}",
             remedy="Change output.mode or the transform.",
