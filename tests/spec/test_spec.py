@@ -115,7 +115,12 @@ def test_a_schema_that_names_columns_badly_is_refused(schema: str) -> None:
 
 def test_the_columns_of_a_nested_schema_are_its_top_level_names() -> None:
     schema = '"`a b` int, s struct<x: int, at: string>, m map<string,int>, at timestamp not null"'
-    text = minimal(replace={"id string, amount decimal(10,2), at timestamp": schema})
+    text = minimal(
+        replace={
+            "id string, amount decimal(10,2), at timestamp": schema,
+            "format: csv": "format: json",
+        }
+    )
     assert parse(text).sources["orders"].columns == ("a b", "s", "m", "at")
 
 

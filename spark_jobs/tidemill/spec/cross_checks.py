@@ -113,7 +113,10 @@ def _publish_agrees(spec: Spec) -> None:
         target.agree(output, "publish", place)
     upserts = any(target.upserts(output.mode) for target in spec.publish)
     if (output.mode is OutputMode.UPDATE or upserts) and not output.keys:
-        msg = "name the columns that tell rows apart"
+        msg = (
+            "name the columns that tell rows apart; a total without groups has none, and is "
+            "written by mode complete"
+        )
         raise Disagreement(msg, "output", "keys")
 
 

@@ -123,3 +123,24 @@ def test_what_a_source_says_of_itself() -> None:
         Rating.HOLD,
     ) * 4
     assert found.same_content is Rating.WARN
+
+
+@pytest.mark.parametrize(
+    ("format", "schema"),
+    [
+        ("csv", "id string, at timestamp, c char(5)"),
+        ("json", "id string, at timestamp, c array<varchar(5)>"),
+        ("json", "id string, at timestamp, m map<int, string>"),
+        ("json", "id string, at timestamp, s struct<m: map<date, int>>"),
+        ("json", "id string, at timestamp, s struct<a: int, A: int>"),
+        ("csv", "id string, at timestamp, a array<int>"),
+    ],
+)
+def test_a_schema_that_the_format_cannot_have_is_refused_without_spark(
+    format: str, schema: str
+) -> None:
+    replaced = {"format: csv": f"format: {format}"}
+    replaced["schema: id string, amount decimal(10,2), at timestamp"] = f"schema: '{schema}'"
+    with pytest.raises(SpecError) as refused:
+        parse(minimal(replace=replaced))
+    assert str(refused.value.field).endswith("schema")

@@ -14,6 +14,8 @@ _OPENING = "<("
 _CLOSING = ">)"
 _TYPE = re.compile(r"\s*([A-Za-z_]+)")
 _NUMBERS = re.compile(r"\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+_FIXED_LENGTH = re.compile(r"\b(?:var)?char(?:acter)?\s*\(\s*\d+\s*\)", re.IGNORECASE)
+_QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"")
 _SAME = {
     "byte": "tinyint",
     "short": "smallint",
@@ -87,6 +89,12 @@ def _name(column: str) -> str:
         msg = f"column '{text}' needs a name and a type"
         raise ValueError(msg)
     return name
+
+
+def fixed_length_type(ddl: str) -> str | None:
+    """The first `char(n)` or `varchar(n)` of a schema, nested ones too; None where it has none."""
+    found = _FIXED_LENGTH.search(_QUOTED.sub(" ", ddl))
+    return found[0] if found else None
 
 
 def column_types(ddl: str) -> Mapping[str, DdlType]:

@@ -33,6 +33,7 @@ CSV = FormatRules(
     # A text may go over lines; one that cannot be read back must not become a null.
     rereading={"multiLine": "true", "enforceSchema": "false", "mode": "FAILFAST"},
     malformed_rows=True,
+    flat=True,
     by_position=True,
     rejects=RejectForm.JSON,
 )

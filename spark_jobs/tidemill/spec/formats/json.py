@@ -21,4 +21,5 @@ JSON = FormatRules(
     # What cannot be read back must not become a null.
     rereading={"mode": "FAILFAST"},
     malformed_rows=True,
+    text_keys=True,
 )

@@ -89,6 +89,8 @@ class FormatRules:
         self_describing: Whether files contain their schema.
         malformed_rows: Whether one row may be malformed in a file that is whole.
         by_position: Whether Spark reads columns by their places, not their names.
+        text_keys: Whether the keys of its maps are texts and nothing else.
+        flat: Whether its values are never arrays, maps or structs.
         for_tables: Whether tables can be made of its files; others are published as files only.
         rejects: How rejected rows are held.
         jars: The set of jars that Spark needs for it, by its name in `jars.lock`.
@@ -112,6 +114,8 @@ class FormatRules:
     malformed_rows: bool = False
     by_position: bool = False
     for_tables: bool = False
+    text_keys: bool = False
+    flat: bool = False
     rejects: RejectForm = RejectForm.STRUCT
     jars: str | None = None
 

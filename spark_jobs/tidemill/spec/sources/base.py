@@ -6,7 +6,12 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, StringConstraints, model_validator
 
-from tidemill.contract.syntax.ddl import column_names
+from tidemill.contract.syntax.ddl import (
+    DdlType,
+    column_names,
+    column_types,
+    fixed_length_type,
+)
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in
 
@@ -134,10 +139,41 @@ def checked_columns(ddl: str) -> str:
     """A schema whose columns may stand in a table.
 
     Raises:
-        ValueError: a column is given twice, is kept for the engine, or the text is not DDL.
+        ValueError: a column or a field of a struct is given twice, a column is kept for the
+            engine, a type is one that Spark's readers refuse, or the text is not DDL.
     """
     check_names(column_names(ddl), "column")
+    fixed = fixed_length_type(ddl)
+    if fixed:
+        msg = f"Spark's readers have no type {fixed}; write string"
+        raise ValueError(msg)
+    for name, kind in column_types(ddl).items():
+        _refuse_doubled_fields(name, kind)
     return ddl
+
+
+def map_without_text_keys(types: Mapping[str, DdlType]) -> str | None:
+    """The first column with a map in it that has other keys than texts; None where none has."""
+    return next((name for name, kind in types.items() if _other_keys(kind)), None)
+
+
+def _other_keys(kind: DdlType) -> bool:
+    if kind.keys is not None and kind.keys.name != "string":
+        return True
+    inner = (kind.items, *kind.fields.values())
+    return any(_other_keys(one) for one in inner if one is not None)
+
+
+def _refuse_doubled_fields(path: str, kind: DdlType) -> None:
+    doubled = doubled_in(kind.fields)
+    if doubled:
+        msg = f"field '{path}.{doubled}' is given twice; no table tells names apart by case"
+        raise ValueError(msg)
+    for name, field in kind.fields.items():
+        _refuse_doubled_fields(f"{path}.{name}", field)
+    for part in (kind.keys, kind.items):
+        if part is not None:
+            _refuse_doubled_fields(path, part)
 
 
 def check_names(names: Sequence[str], what: str) -> None:

@@ -12,7 +12,14 @@ from tidemill.contract.syntax.quantities import Duration, Size
 from tidemill.spec.formats.rules import LOSSY, FormatRules, with_defaults
 from tidemill.spec.formats.table import FORMATS, FileFormat, jars_of_format
 from tidemill.spec.model import Disagreement
-from tidemill.spec.sources.base import BaseSource, Ddl, OptionValue, Rating, checked_columns
+from tidemill.spec.sources.base import (
+    BaseSource,
+    Ddl,
+    OptionValue,
+    Rating,
+    checked_columns,
+    map_without_text_keys,
+)
 
 
 def _local(path: str) -> str:
@@ -25,6 +32,7 @@ def _local(path: str) -> str:
     return path
 
 
+NESTED = ("array", "map", "struct")
 LocalPath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_local)]
 
 
@@ -118,6 +126,20 @@ class FileSource(BaseSource):
             msg = f"sourceArchiveDir '{archive}' is in {self.directory}, where files are read"
             raise Disagreement(msg, "sourceArchiveDir")
         texts = [name for name, kind in self.types.items() if kind.name == "string"]
+        keyed = map_without_text_keys(self.types) if self.rules.text_keys else None
+        if keyed:
+            msg = (
+                f"column '{keyed}' has a map whose keys are not text, and {self.format} has text "
+                "keys only; write map<string, …> and cast in the transform"
+            )
+            raise Disagreement(msg, "schema")
+        nested = next((n for n, kind in self.types.items() if kind.name in NESTED), None)
+        if self.rules.flat and nested:
+            msg = (
+                f"column '{nested}' is nested, and {self.format} has no such values; write string, "
+                "and from_json(…) in the transform"
+            )
+            raise Disagreement(msg, "schema")
         if self.rules.one_text and not texts:
             msg = f"{self.format} has one string column, such as 'value string', beside partitions"
             raise Disagreement(msg, "schema")
