@@ -28,6 +28,12 @@ class Answer:
     def json(self) -> Any:
         return json.loads(self.stdout)
 
+    @property
+    def run(self) -> Any:
+        """What `tidemill run` answered of its only pipeline."""
+        (only,) = self.json["pipelines"]
+        return only
+
 
 Tidemill = Callable[..., Answer]
 

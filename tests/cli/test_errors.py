@@ -65,7 +65,8 @@ def test_a_root_that_is_not_set_is_wrong_usage(
 
     answer = tidemill(command, "orders", *more, "--json")
 
-    assert (answer.exit_code, answer.json["data"]) == (ExitCode.USAGE, {"root": "not/absolute"})
+    error = answer.run["error"] if command == "run" else answer.json
+    assert (answer.exit_code, error["data"]) == (ExitCode.USAGE, {"root": "not/absolute"})
 
 
 def test_a_refusal_of_the_doctor_has_its_own_exit_code(
@@ -75,8 +76,8 @@ def test_a_refusal_of_the_doctor_has_its_own_exit_code(
 
     answer = tidemill("run", "orders", "--json")
 
-    assert (answer.exit_code, answer.json["outcome"]) == (ExitCode.REFUSED, "refused")
-    (doctor,) = answer.json["reports"]
+    assert (answer.exit_code, answer.run["outcome"]) == (ExitCode.REFUSED, "refused")
+    (doctor,) = answer.run["reports"]
     assert (doctor["step"], doctor["error"]["code"]) == ("doctor", "InputMissing")
     assert doctor["error"]["data"]["path"] == str(mill.input)
     assert "mkdir -p" in tidemill("run", "orders").stderr
@@ -91,16 +92,16 @@ def test_a_root_that_is_not_there_is_refused_every_time_and_never_made(
 
     for answer in (first, second):
         assert answer.exit_code == ExitCode.REFUSED
-        assert answer.json["reports"][-1]["error"]["code"] == "RootUnusable"
+        assert answer.run["error"]["code"] == "RootUnusable"
     assert not mill.root.exists()
 
 
 def test_nothing_to_do_is_no_failure(tidemill: Tidemill) -> None:
     answer = tidemill("run", "orders", "--run-id", "idle", "--json")
 
-    assert (answer.exit_code, answer.json["outcome"]) == (ExitCode.DONE, "skipped")
+    assert (answer.exit_code, answer.run["outcome"]) == (ExitCode.DONE, "skipped")
     assert answer.json["run_id"] == "idle"
-    assert [report["step"] for report in answer.json["reports"]] == ["doctor"]
+    assert [report["step"] for report in answer.run["reports"]] == ["doctor"]
 
 
 def test_a_pipeline_that_is_written_to_cannot_be_released_into(

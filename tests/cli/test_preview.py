@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -125,3 +126,33 @@ class TestOnSpark:
         assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "TransformRefused")
         assert answer.json["data"]["condition"].startswith("UNRESOLVED_COLUMN")
         assert answer.json["data"]["line"] == 2
+
+    def test_a_header_that_is_not_the_schema_s_is_one_sentence(
+        self, tidemill: Tidemill, mill: OrdersPipeline
+    ) -> None:
+        path = mill.home / "sample.csv"
+        path.write_text("key,quantity,at\na,2,2026-03-01 10:00:00\n")
+
+        answer = tidemill("preview", "orders", "--input", str(path), "--json")
+
+        assert (answer.exit_code, answer.json["code"]) == (ExitCode.FAILED, "FileUnreadable")
+        assert answer.json["data"]["file"] == str(path)
+        assert "Traceback" not in answer.stderr
+
+    @pytest.mark.parametrize(
+        ("changed", "field"),
+        [
+            ({"row_rules": {"known": "idd IS NOT NULL"}}, "row_rules.known"),
+            ({"output": {"partition_by": {"day": "to_date(att)"}}}, "output.partition_by.day"),
+        ],
+    )
+    def test_an_expression_on_a_misspelt_column_is_named_by_its_field(
+        self, tidemill: Tidemill, mill: OrdersPipeline, changed: dict[str, Any], field: str
+    ) -> None:
+        spec = mill.home / "project" / "dags" / "specs" / f"{NAME}.yaml"
+        spec.write_text(yaml.safe_dump(mill.spec | changed))
+
+        answer = tidemill("preview", "orders", "--input", str(sample(mill, *GOOD)), "--json")
+
+        assert (answer.exit_code, answer.json["data"]["field"]) == (ExitCode.USAGE, field)
+        assert "Project" not in answer.json["what"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import Tidemill
@@ -76,3 +78,50 @@ def test_people_read_a_table(tidemill: Tidemill) -> None:
     assert shown[0].strip() == "version 1: 3 of 3 rows"
     assert shown[1].split() == ["id", "amount", "at", "text", "day"]
     assert sorted(line.split()[0] for line in shown[2:]) == ["1", "2", "3"]
+
+
+def test_the_rows_of_a_held_increment_are_shown_before_anybody_publishes_them(
+    tidemill: Tidemill,
+) -> None:
+    found = tidemill("rows", "orders", "--increment", "3", "--json").json
+
+    assert (found["increment"]["state"], found["increment"]["reasons"]) == ("held", ["bad"])
+    assert (found["total"], [row["id"] for row in found["rows"]]) == (1, [4])
+    assert found["rows"][0]["day"] == "2024-01-01"
+    assert [path.rpartition("/")[2] for path in found["inputs"]] == ["f0002.csv"]
+
+
+def test_the_rejected_rows_of_an_increment_come_with_reason_file_and_counts(
+    tidemill: Tidemill, history: History
+) -> None:
+    history.increment([], [reject("x"), reject("y")], outcome="held")
+    found = tidemill("rows", "orders", "--increment", "4", "--rejected", "--json").json
+
+    assert (found["total"], found["rejected_by_reason"]) == (2, {"malformed": 2})
+    assert [(row["reason"], row["record"]) for row in found["rows"]] == [
+        ("malformed", "x"),
+        ("malformed", "y"),
+    ]
+    shown = tidemill("rows", "orders", "--increment", "4", "--rejected").stdout
+    assert "rejected: 2 malformed" in shown
+
+
+def test_before_the_first_publish_the_way_to_an_increment_is_shown(
+    tidemill: Tidemill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = History(tmp_path / "new")
+    for name, value in first.environ.items():
+        monkeypatch.setenv(name, value)
+    first.increment(rows(1), outcome="held")
+
+    said = tidemill("rows", "orders").stdout.splitlines()
+
+    assert said[0] == "orders: nothing is published yet"
+    assert said[1].endswith("tidemill rows orders --increment 1")
+
+
+def test_an_increment_is_asked_for_by_its_own_number(tidemill: Tidemill) -> None:
+    unknown = tidemill("rows", "orders", "--increment", "9", "--json")
+    both = tidemill("rows", "orders", "--increment", "1", "--version", "0", "--json")
+
+    assert {unknown.exit_code, both.exit_code} == {ExitCode.USAGE}

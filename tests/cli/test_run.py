@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 
 def ends(answer: Answer) -> list[tuple[str, str]]:
-    return [(report["step"], report["outcome"]) for report in answer.json["reports"]]
+    return [(report["step"], report["outcome"]) for report in answer.run["reports"]]
 
 
 def published(tidemill: Tidemill) -> list[str]:
@@ -84,7 +84,7 @@ def test_a_transform_that_fails_is_a_wrong_spec_and_names_its_line(
     answer = tidemill("run", "orders", "--json")
 
     assert answer.exit_code == ExitCode.USAGE
-    error = answer.json["reports"][-1]["error"]
+    error = answer.run["error"]
     assert (error["code"], error["data"]["path"]) == ("SpecError", str(path))
     assert "line 2" in error["what"]
 
@@ -118,7 +118,7 @@ def test_several_pipelines_run_together_and_each_ends_for_itself(
 ) -> None:
     answer = tidemill("run", *flows, "--json")
 
-    ends = {one["pipeline"]: one["reports"][-1] for one in answer.json}
+    ends = {one["pipeline"]: one["reports"][-1] for one in answer.json["pipelines"]}
     assert {name: (end["step"], end["outcome"]) for name, end in ends.items()} == {
         "plain": ("publish", "done"),
         "counts": ("publish", "done"),
@@ -132,15 +132,24 @@ def test_several_pipelines_run_together_and_each_ends_for_itself(
     again = tidemill("run", *flows, "--json")
 
     assert again.exit_code == ExitCode.DONE
-    assert [one["reports"][-1]["outcome"] for one in again.json] == ["skipped", "skipped", "done"]
+    assert [one["reports"][-1]["outcome"] for one in again.json["pipelines"]] == [
+        "skipped",
+        "skipped",
+        "done",
+    ]
     assert flows["torn"].published("word") == [("tide",)]
 
 
-def test_what_needs_another_spark_application_does_not_run_with_others(
+def test_what_needs_another_spark_application_or_does_not_load_leaves_the_others_alone(
     tidemill: Tidemill, flows: dict[str, JsonPipeline]
 ) -> None:
     flows["counts"].write(spark={"conf": {"spark.executor.memory": "2g"}})
-    answer = tidemill("run", "plain", "counts", "--json")
+    answer = tidemill("run", "nowhere", "plain", "counts", "--json")
+
     assert answer.exit_code == ExitCode.USAGE
-    assert answer.json["data"]["field"] == "spark"
-    assert flows["plain"].batches == []
+    nowhere, plain, counts = answer.json["pipelines"]
+    assert nowhere["error"]["data"]["name"] == "nowhere"
+    assert counts["error"]["data"]["field"] == "spark"
+    assert {*nowhere} == {*plain} == {*counts}
+    assert flows["plain"].published("word") == [("tide",)]
+    assert flows["counts"].batches == []

@@ -177,5 +177,5 @@ def test_a_run_of_such_a_pipeline_has_two_steps(
 ) -> None:
     words.deliver("a.csv", "mill,1")
     answer = tidemill("run", NAME, "--json")
-    assert [report["step"] for report in answer.json["reports"]] == ["doctor", "ingest"]
-    assert answer.json["outcome"] == "done"
+    assert [report["step"] for report in answer.run["reports"]] == ["doctor", "ingest"]
+    assert answer.run["outcome"] == "done"

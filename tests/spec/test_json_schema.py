@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -85,3 +87,27 @@ def test_an_editor_complains_where_the_loader_does(
     with pytest.raises(SpecError):
         parse(minimal(more))
     assert complaints(validator, yaml.safe_load(minimal(more))) == [place]
+
+
+def test_no_default_is_offered_that_the_loader_refuses(validator: Draft202012Validator) -> None:
+    def defaults(part: Any) -> Iterator[tuple[str, str]]:
+        parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        if isinstance(part, dict) and {"default", "pattern"} <= {*part}:
+            yield str(part["default"]), part["pattern"]
+        for inner in parts:
+            yield from defaults(inner)
+
+    assert [found for found in defaults(validator.schema) if not re.search(*found[::-1])] == []
+
+
+@pytest.mark.parametrize("field", ["sources.orders", "publish.0"])
+def test_the_kind_is_asked_for_where_the_loader_asks(
+    validator: Draft202012Validator, field: str
+) -> None:
+    spec = yaml.safe_load(minimal("publish: [{kind: delta}]\n"))
+    part = spec["sources"]["orders"] if field.startswith("sources") else spec["publish"][0]
+    del part["kind"]
+
+    with pytest.raises(SpecError, match="kind"):
+        parse(yaml.safe_dump(spec))
+    assert complaints(validator, spec)

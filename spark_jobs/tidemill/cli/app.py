@@ -1,10 +1,16 @@
 """All commands, and what an error looks like."""
 
+import signal
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from traceback import print_exc
+from types import FrameType
 from typing import Any
 
-from typer import Exit, Typer
+from typer import Abort, Exit, Typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from tidemill.cli import (
     check,
@@ -33,14 +39,23 @@ from tidemill.cli.decisions import (
     upgrade,
 )
 from tidemill.cli.decisions import recompute as asked
-from tidemill.cli.screen import Screen, json_asked_for
+from tidemill.cli.screen import Screen, json_asked_for, keep_output_for_document
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_text
-from tidemill.storage.disk_errors import named
+from tidemill.steps.parts.run import foreseen, unforeseen
 from tidemill.storage.lease import leave_on_loss
+from tidemill.toolchain import jvm
 
 _TYPED = "tidemill.typed"
+
+
+class Stopped(TidemillError):
+    """A person or the system ended the command with a signal; carries `signal`."""
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM; like Ctrl-C, it unwinds whatever is at work."""
 
 
 class Commands(TyperGroup):
@@ -56,11 +71,26 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except TidemillError as error:
             raise _shown(ctx, error) from error
-        except OSError as error:
-            refused = named(error, Path.cwd())
+        except KeyboardInterrupt as error:
+            number = signal.SIGTERM if isinstance(error, _Terminated) else signal.SIGINT
+            _shown(ctx, _stopped(number))
+            raise Exit(128 + number) from error
+        except (Exit, Abort, TyperException, BrokenPipeError):
+            raise
+        except Exception as error:
+            refused = foreseen(error, Path.cwd())
             if refused is None:
-                raise
-            raise _shown(ctx, refused) from error
+                print_exc()
+            raise _shown(ctx, refused or unforeseen(error)) from error
+
+
+def _stopped(number: signal.Signals) -> Stopped:
+    how = "Ctrl-C" if number is signal.SIGINT else number.name
+    return Stopped(
+        f"{how} ended the command.",
+        remedy="What is committed is kept, and the next run goes on from there.",
+        signal=int(number),
+    )
 
 
 def _shown(ctx: Any, error: TidemillError) -> Exit:
@@ -117,4 +147,14 @@ def main() -> None:
     leave_on_loss()
     keep_from_others()
     show_any_text()
-    app()
+    signal.signal(signal.SIGTERM, _terminate)
+    if "--json" in sys.argv:
+        keep_output_for_document()
+    with TemporaryDirectory(prefix="tidemill-") as folder:
+        # A run names a file of its own.
+        jvm.keep_log(Path(folder) / "spark.log")
+        app()
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise _Terminated

@@ -1,13 +1,18 @@
-"""`tidemill rows`: what consumers read."""
+"""`tidemill rows`: what consumers read, and what is in an increment that they do not see yet."""
 
 from typing import Annotated
 
 from typer import Option
 
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.status import state_of
+from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.file_formats.delta import read_rows
+from tidemill.increments.rejected_rows import counted
+from tidemill.increments.snapshot import Snapshot
+from tidemill.reporting.increment_rows import read_increment_rows
 from tidemill.spec.pipeline import root
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
@@ -16,6 +21,15 @@ Version = Annotated[
     int | None,
     Option("--version", min=0, help="A version of the table.", show_default="the newest"),
 ]
+Increment = Annotated[
+    int | None,
+    Option(
+        "--increment",
+        min=1,
+        help="The rows of one increment, such as a held one.",
+        show_default="published rows",
+    ),
+]
 
 
 def rows(
@@ -23,21 +37,63 @@ def rows(
     limit: Limit = 20,
     rejected: Rejected = False,
     version: Version = None,
+    increment: Increment = None,
     json: Json = False,
 ) -> None:
-    """Show published rows, or rejected ones."""
+    """Show published rows, or those of one increment; good rows, or rejected ones."""
     screen = Screen(json)
     find(name)
     layout = Layout(root(), name)
+    if increment is None:
+        _published(layout, limit, version, screen, rejected=rejected)
+    elif version is None:
+        _of_increment(layout, increment, limit, screen, rejected=rejected)
+    else:
+        raise UsageError(
+            "--increment and --version exclude each other.", remedy="Give one of them."
+        )
+
+
+def _published(
+    layout: Layout, limit: int, version: int | None, screen: Screen, *, rejected: bool
+) -> None:
     path = layout.rejected if rejected else layout.table
     found = read_rows(path, limit, version)
-    if json:
-        screen.document({"pipeline": name, "path": path, **found.model_dump()})
+    if screen.as_json:
+        screen.document({"pipeline": layout.name, "path": path, **found.model_dump()})
     elif found.version is None:
-        screen.line(f"{name}: nothing is published yet")
+        kind = "no rejected rows are" if rejected else "nothing is"
+        screen.line(f"{layout.name}: {kind} published yet")
+        option = " --rejected" if rejected else ""
+        for one in Snapshot(layout).waiting():
+            shown = f"tidemill rows {layout.name} --increment {one.number}{option}"
+            screen.line(f"increment {one.number:06d} is {one.state}; its rows: {shown}")
     else:
         screen.table(
             f"version {found.version}: {len(found.rows)} of {found.total} rows",
             found.columns,
             ([row[column] for column in found.columns] for row in found.rows),
         )
+
+
+def _of_increment(
+    layout: Layout, number: int, limit: int, screen: Screen, *, rejected: bool
+) -> None:
+    found = read_increment_rows(layout, number, limit, rejected=rejected)
+    if screen.as_json:
+        screen.document({"pipeline": layout.name, **found.model_dump()})
+        return
+    one = found.increment
+    screen.line(f"increment {number:06d}, {state_of(one)}")
+    for reason in one.reasons:
+        screen.line(f"held because: {reason}")
+    for path in found.inputs:
+        screen.line(f"read: {path}")
+    if found.rejected_by_reason:
+        screen.line(f"rejected: {counted(found.rejected_by_reason)}")
+    kind = "rejected rows" if rejected else "rows"
+    screen.table(
+        f"{len(found.rows)} of {found.total:,} {kind}",
+        found.columns,
+        ([row.get(column) for column in found.columns] for row in found.rows),
+    )

@@ -1,6 +1,7 @@
 """`tidemill run`: the four steps in order, in this process, of one pipeline or of several."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from traceback import format_exc
 from typing import Annotated, Any, get_args
 
@@ -8,14 +9,16 @@ from typer import Argument, Exit, Option
 
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.clock import wall_clock
-from tidemill.contract.errors import ExitCode
-from tidemill.contract.log import Log
+from tidemill.contract.errors import ExitCode, SpecError, TidemillError
 from tidemill.contract.report import Outcome, Report, Step, read
 from tidemill.ledger.run_request import read_request
 from tidemill.main import sentence, step_function
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.spec.sinks import ConsoleSink
+from tidemill.steps.ingest_group import ingest_group, refuse_other_application
 from tidemill.steps.parts.run import perform
 from tidemill.storage.run_context import RunContext
+from tidemill.toolchain import jvm
 
 Names = Annotated[list[str], Argument(metavar="NAME...", help="The pipelines.", show_default=False)]
 RunId = Annotated[
@@ -35,64 +38,102 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
     one Spark application; one that fails or is held leaves the others alone.
     """
     screen, run_id = Screen(json), run_id or manual_run_id()
-    pipelines = [open_pipeline(name) for name in dict.fromkeys(names)]
-    alone = len(pipelines) == 1
-    runs = [
-        RunContext(one, run_id, _log_of(screen, "" if alone else one.name)) for one in pipelines
-    ]
-    found: dict[str, list[Report]] = {one.name: [] for one in pipelines}
+    names = [*dict.fromkeys(names)]
+    parts = [_opened(name, run_id, screen, alone=len(names) == 1) for name in names]
+    _refuse_other_applications(parts)
+    for part in parts:
+        if part.error is not None:
+            screen.problem(f"{part.prefix}{part.error.code}: {part.error}")
     for step in get_args(Step):
-        due = [this for this in runs if step in steps_of(this) and _well(found, this)]
+        due = [part for part in parts if part.due(step)]
         if step == "ingest" and len(due) > 1:
-            reports = _ingest_together(due, screen)
+            _ingest_together(due, screen)
         else:
-            reports = [_performed(step, this, screen, alone=alone) for this in due]
-        for report in reports:
-            found[report.pipeline].append(report)
+            for part in due:
+                part.reports.append(perform_shown(step, part.run, screen, part.prefix))
+    code = max(part.exit_code for part in parts)
     if json:
-        documents = [_document(name, run_id, reports) for name, reports in found.items()]
-        screen.document(documents[0] if alone else documents)
-    raise Exit(max(int(reports[-1].exit_code) for reports in found.values()))
+        documents = [part.document(run_id) for part in parts]
+        screen.document({"run_id": run_id, "exit_code": code, "pipelines": documents})
+    raise Exit(code)
 
 
-def _log_of(screen: Screen, name: str) -> Log:
+@dataclass
+class _Part:
+    """A pipeline's part of the command.
+
+    Args:
+        prefix: Stands before each of its lines.
+        opened: Its run, or why there can be none.
+    """
+
+    name: str
+    prefix: str
+    opened: RunContext | TidemillError
+    reports: list[Report] = field(default_factory=list)
+
+    @property
+    def run(self) -> RunContext:
+        if isinstance(self.opened, TidemillError):
+            raise self.opened
+        return self.opened
+
+    @property
+    def error(self) -> TidemillError | None:
+        return self.opened if isinstance(self.opened, TidemillError) else None
+
+    def due(self, step: Step) -> bool:
+        well = all(report.outcome is Outcome.DONE for report in self.reports)
+        return self.error is None and well and step in steps_of(self.run)
+
+    @property
+    def exit_code(self) -> int:
+        error = self.error
+        return int(self.reports[-1].exit_code if error is None else error.exit_code)
+
+    def document(self, run_id: str) -> dict[str, Any]:
+        """The same keys, however the pipeline ended."""
+        last = self.reports[-1] if self.reports else None
+        error = None if self.error is None else self.error.as_dict()
+        return {
+            "pipeline": self.name,
+            "run_id": run_id,
+            "outcome": Outcome.REFUSED if last is None else last.outcome,
+            "error": error if last is None else last.error,
+            "reports": [report.model_dump(mode="json") for report in self.reports],
+        }
+
+
+def _opened(name: str, run_id: str, screen: Screen, *, alone: bool) -> _Part:
     """With several pipelines, each line begins with the pipeline's name."""
-    return (lambda line: screen.line(f"{name}: {line}")) if name else screen.line
+    prefix = "" if alone else f"{name}: "
 
+    def log(line: str) -> None:
+        screen.line(f"{prefix}{line}")
 
-def _well(found: Mapping[str, Sequence[Report]], this: RunContext) -> bool:
-    return all(report.outcome is Outcome.DONE for report in found[this.pipeline.name])
-
-
-def _ingest_together(runs: Sequence[RunContext], screen: Screen) -> list[Report]:
-    from tidemill.steps.ingest_group import ingest_group
-
-    with screen.busy("ingest …"):
-        reports = ingest_group(runs)
-    for report in reports:
-        _show(report, screen, report.pipeline)
-    return reports
-
-
-def _performed(step: Step, this: RunContext, screen: Screen, *, alone: bool) -> Report:
     try:
-        return perform_shown(step, this, screen, "" if alone else this.pipeline.name)
-    except Exception:
-        left = read(this.pipeline.layout.run(this.run_id), step)
-        if alone or left is None:
-            raise
-        # The others go on.
-        screen.problem(format_exc())
-        return left
+        return _Part(name, prefix, RunContext(open_pipeline(name), run_id, log))
+    except TidemillError as error:
+        return _Part(name, prefix, error)
 
 
-def _document(name: str, run_id: str, reports: Sequence[Report]) -> dict[str, Any]:
-    return {
-        "pipeline": name,
-        "run_id": run_id,
-        "outcome": reports[-1].outcome,
-        "reports": [report.model_dump(mode="json") for report in reports],
-    }
+def _refuse_other_applications(parts: Sequence[_Part]) -> None:
+    loaded = [part for part in parts if part.error is None]
+    for part in loaded[1:]:
+        try:
+            refuse_other_application(loaded[0].run.pipeline, part.run.pipeline)
+        except SpecError as error:
+            part.opened = error
+
+
+def _ingest_together(parts: Sequence[_Part], screen: Screen) -> None:
+    runs = [part.run for part in parts]
+    keep_spark_log(runs[0])
+    with screen.busy("ingest …"):
+        reports = {report.pipeline: report for report in ingest_group(runs)}
+    for part in parts:
+        part.reports.append(reports[part.name])
+        _show(part.reports[-1], screen, part.prefix)
 
 
 def steps_of(run: RunContext) -> tuple[Step, ...]:
@@ -101,17 +142,35 @@ def steps_of(run: RunContext) -> tuple[Step, ...]:
     return every if run.pipeline.spec.published else every[: every.index("ingest") + 1]
 
 
-def perform_shown(step: Step, this: RunContext, screen: Screen, name: str = "") -> Report:
-    """Perform one step, its lines and its end on the screen; before the end the name, if given."""
-    with screen.busy(f"{step} …"):
-        report = perform(step, step_function(step), this)
-    _show(report, screen, name)
+def perform_shown(step: Step, this: RunContext, screen: Screen, prefix: str = "") -> Report:
+    """Perform one step, its lines and its end on the screen.
+
+    An error that is not one of ours has its stack trace on standard error, and its report.
+    """
+    keep_spark_log(this)
+    try:
+        with screen.busy(f"{step} …"):
+            report = perform(step, step_function(step), this)
+    except Exception:
+        left = read(this.layout.run(this.run_id), step)
+        if left is None:
+            raise
+        screen.problem(format_exc())
+        report = left
+    _show(report, screen, prefix)
     return report
 
 
-def _show(report: Report, screen: Screen, name: str) -> None:
+def keep_spark_log(this: RunContext) -> None:
+    """Keep the lines of Spark's JVM beside the run's reports, and off the terminal."""
+    # Spark's console sink prints rows for whoever is watching.
+    prints_rows = isinstance(this.pipeline.spec.sink, ConsoleSink)
+    jvm.keep_log(None if prints_rows else this.layout.run(this.run_id) / "spark.log")
+
+
+def _show(report: Report, screen: Screen, prefix: str) -> None:
     show = screen.line if report.exit_code is ExitCode.DONE else screen.problem
-    show(f"{name}: {sentence(report)}" if name else sentence(report))
+    show(f"{prefix}{sentence(report)}")
 
 
 def manual_run_id(kind: str = "manual") -> str:

@@ -1,12 +1,13 @@
 """Where output goes: people read lines and tables, programs read one JSON document."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date, time
 from math import isfinite
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +20,20 @@ from tidemill.contract.errors import TidemillError
 PLAIN_WIDTH = 160
 
 _ASKED = "tidemill.json"
+
+# Where the JSON document goes, once standard output is kept for it alone.
+_documents: TextIO | None = None
+
+
+def keep_output_for_document() -> None:
+    """Send whatever else this process writes to standard output to standard error.
+
+    A JVM, a library in C and a transform that prints all write there, and none asks for --json.
+    """
+    global _documents
+    sys.stdout.flush()
+    _documents = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
+    os.dup2(2, 1)
 
 
 def _remember(ctx: Context, given: bool) -> bool:
@@ -71,7 +86,9 @@ class Screen:
     def document(self, data: Any) -> None:
         """The one JSON document."""
         text = json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
-        sys.stdout.write(text + "\n")
+        stream = _documents or sys.stdout
+        stream.write(text + "\n")
+        stream.flush()
 
     def error(self, error: TidemillError) -> None:
         if self.as_json:

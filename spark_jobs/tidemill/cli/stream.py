@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
-from tidemill.cli.run import manual_run_id
+from tidemill.cli.run import keep_spark_log, manual_run_id
 from tidemill.cli.running_queries import explain, listed, status, stop
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import ExitCode, UsageError
@@ -83,6 +83,7 @@ def _run(
     from tidemill.steps.stream import stream as step
 
     run = RunContext(pipeline, run_id or manual_run_id("stream"), screen.line)
+    keep_spark_log(run)
 
     def show(batch: Batch, rows: Rows) -> None:
         _table(screen, batch, rows)

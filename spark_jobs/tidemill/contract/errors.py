@@ -8,7 +8,7 @@ The retry policy is in six places:
   `tidemill_airflow/dags/tasks.py`;
 - which of our errors: `TransientError`, in this file;
 - which errors of Spark: `engine/spark_errors.py`;
-- which unforeseen errors: `Unforeseen` and `JvmGone`, in `steps/parts/run.py`;
+- which unforeseen errors: `Unforeseen` in `steps/parts/run.py`, `JvmGone` in `toolchain/jvm.py`;
 - which failures came a second time, and are terminal then: `steps/parts/last_failure.py`;
 - what Airflow makes of a report: `tidemill_airflow/operators/outcome.py`.
 """

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import SparkSession
 
 from tidemill.contract.file_mode import HADOOP_UMASK
-from tidemill.engine.spark_internals.active_session import activate
+from tidemill.engine.launch_jvm import launch_jvm, own_signals, say_errors_once
+from tidemill.engine.spark_internals.active_session import activate, has_jvm
 from tidemill.spec.pipeline import Pipeline
+from tidemill.toolchain import jvm
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.loopback import loopback_variables
 from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf
@@ -62,17 +64,26 @@ def _open(name: str, conf: Mapping[str, str], backlog_bytes: int | None) -> Spar
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # Under LC_ALL=C the JVM cannot write file names beyond ASCII, and partition values are names.
     os.environ["LC_ALL"] = "C.UTF-8"
-    builder = SparkSession.builder.appName(name)
+    say_errors_once()
+    given = {"spark.app.name": name, **conf}
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(java_home(os.environ))
         master = os.environ.get("TIDEMILL_MASTER", "local[*]")
         os.environ.update(loopback_variables(master, os.environ))
-        builder = builder.master(master)
         options = driver_java_options(backlog_bytes)
-        if options:
-            builder = builder.config("spark.driver.extraJavaOptions", options)
-    for key, value in conf.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
+        java = {"spark.driver.extraJavaOptions": options} if options else {}
+        given = {"spark.master": master, **java, **given}
+    with own_signals():
+        session = _session(given)
     session.sparkContext.setLogLevel("WARN")
     return session
+
+
+def _session(conf: Mapping[str, str]) -> SparkSession:
+    log = jvm.log_file()
+    if log is not None and "PYSPARK_GATEWAY_PORT" not in os.environ and not has_jvm():
+        launch_jvm(conf, log)
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -1,6 +1,7 @@
 """Spark's errors as Tidemill's: whether a retry can help, and what to do about them."""
 
 import re
+from textwrap import shorten
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql.streaming import StreamingQuery
@@ -25,6 +26,8 @@ STUMBLES = ("Input/output error", "Stale file handle", "timed out", "Too many op
 TRACEBACK = "Traceback (most recent call last):"
 # Where only the text has the condition and the SQLSTATE of an error.
 CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!SQLSTATE: ).)*SQLSTATE: (\w{5})", re.DOTALL)
+# Where the plan begins that was analysed.
+PLAN = re.compile(r";\s*\n['!]?[A-Z]|\n\n?(?:JVM stacktrace|== )")
 NO_HEAP = "java.lang.OutOfMemoryError"
 RACES = ("CONCURRENT_STREAM_LOG_UPDATE", "Race while writing batch")
 
@@ -52,7 +55,7 @@ def from_spark(error: SparkError) -> TidemillError:
         error: As PySpark raised it; it hands some of Spark's errors on as Py4J has them.
     """
     error = converted(error)
-    condition, state, text = _said(error)
+    condition, state, text = _all_of(error)
     first = _shortened(text)
     if any(race in text for race in RACES):
         return QueryInterrupted(
@@ -100,29 +103,39 @@ def from_spark(error: SparkError) -> TidemillError:
     )
 
 
+def said(error: PySparkException) -> str:
+    """What Spark says of an error, without the plan it was found in."""
+    return _cut(str(error))
+
+
 def _last(text: str) -> str:
     """The innermost error alone."""
-    return " ".join(text.rpartition(" Caused by: ")[2].split())[:300]
+    return _cut(text.rpartition(" Caused by: ")[2])
 
 
 def _shortened(text: str) -> str:
     """The first error and the last, which is the one to fix, in some 600 characters."""
-    causes = [" ".join(_without_trace(cause).split()) for cause in text.split(" Caused by: ")]
-    return " Caused by: ".join(dict.fromkeys(cause[:300] for cause in (causes[0], causes[-1])))
+    causes = [_cut(_without_trace(cause)) for cause in text.split(" Caused by: ")]
+    return " Caused by: ".join(dict.fromkeys((causes[0], causes[-1])))
+
+
+def _cut(cause: str) -> str:
+    """An error without the plan that Spark puts behind it, and not in the middle of a word."""
+    return shorten(PLAN.split(cause)[0], 300, placeholder=" …")
 
 
 def _without_trace(cause: str) -> str:
     """An error of a Python worker without the lines of code that led to it."""
     head, *traces = cause.split(TRACEBACK)
-    said = [line for line in "".join(traces[-1:]).splitlines() if line and not line[0].isspace()]
-    return f"{head}{said[0]}" if said else cause
+    lines = [line for line in "".join(traces[-1:]).splitlines() if line and not line[0].isspace()]
+    return f"{head}{lines[0]}" if lines else cause
 
 
-def _said(error: PySparkException) -> tuple[str, str, str]:
+def _all_of(error: PySparkException) -> tuple[str, str, str]:
     """Condition and SQLSTATE of the innermost error that has them, and what all of them say."""
     condition, state, texts = type(error).__name__, "", []
-    for cause, said in causes(error):
-        texts.append(said)
+    for cause, words in causes(error):
+        texts.append(words)
         if found := cause.getCondition():
             condition, state = found, cause.getSqlState() or ""
     text = " Caused by: ".join(texts)

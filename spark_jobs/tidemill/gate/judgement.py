@@ -9,6 +9,8 @@ from tidemill.contract.errors import TidemillError
 EngineName = Literal["in_process", "spark"]
 Severity = Literal["critical", "warning", "info"]
 Scope = Literal["increment", "table"]
+# The arguments of an expectation that its count is compared with.
+BOUNDS = ("value", "min_value", "max_value")
 
 
 class CheckBroke(TidemillError):
@@ -49,7 +51,12 @@ class ExpectationOutcome(FrozenModel):
         """One line for logs and messages, without any value of the data."""
         what = f"{self.type}({', '.join(self.columns)})"
         if self.unexpected_count:
-            return f"{what}: {self.unexpected_count} rows, {self.unexpected_percent or 0:.2f} %"
+            many = f"{self.unexpected_count} row{'s' if self.unexpected_count != 1 else ''}"
+            return f"{what}: {many}, {self.unexpected_percent or 0:.2f} %"
+        if not self.columns and isinstance(self.observed_value, int | float):
+            # A count of rows tells no value of the data.
+            bounds = (f"{name} {value}" for name, value in self.kwargs.items() if name in BOUNDS)
+            return f"{what}: {self.observed_value:,}, {', '.join(bounds)}".rstrip(", ")
         return what
 
 

@@ -13,7 +13,7 @@ from tidemill.contract import report as reports
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
-from tidemill.contract.report import Outcome, Step
+from tidemill.contract.report import Outcome, Report, Step
 from tidemill.file_formats.delta import Head, read_head
 from tidemill.generations.build import newest_builds
 from tidemill.increments.snapshot import Snapshot
@@ -124,13 +124,16 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
 def _last_run(runs: Path) -> LastRun | None:
     # A report is put in place by a rename, which touches the folder of its run.
     folders = os.scandir(runs) if runs.is_dir() else ()
-    newest = max((entry for entry in folders if entry.is_dir()), key=_modified, default=None)
-    if newest is None:
-        return None
-    found = [reports.read(Path(newest), step) for step in get_args(Step)]
-    last = max((r for r in found if r is not None), key=lambda r: r.finished, default=None)
-    if last is None:
-        return None
+    for folder in sorted((one for one in folders if one.is_dir()), key=_modified, reverse=True):
+        # A decision at a shell has a folder of its own, and no step that reports.
+        found = [reports.read(Path(folder), step) for step in get_args(Step)]
+        last = max((r for r in found if r is not None), key=lambda r: r.finished, default=None)
+        if last is not None:
+            return _as_last_run(last)
+    return None
+
+
+def _as_last_run(last: Report) -> LastRun:
     return LastRun(
         run_id=last.run_id,
         step=last.step,

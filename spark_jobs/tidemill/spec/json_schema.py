@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,23 @@ def spec_schema() -> dict[str, Any]:
 
 
 def _closed(schema: Any) -> Any:
-    """Refuse keys that fit no pattern: pydantic says which ones fit, and lets all others pass."""
+    """What pydantic leaves out or says otherwise than a spec is read.
+
+    Keys that fit no pattern are refused, `kind` is never left out where it tells models apart, and
+    a default that its own pattern refuses, such as `PT30S`, is not offered.
+    """
     if isinstance(schema, list):
         return [_closed(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     closed = {key: _closed(value) for key, value in schema.items()}
+    default, pattern = closed.get("default"), closed.get("pattern")
+    if isinstance(default, str) and isinstance(pattern, str) and not re.search(pattern, default):
+        del closed["default"]
+    kind = closed.get("properties", {}).get("kind", {})
+    if "const" in kind:
+        kind.pop("default", None)
+        closed["required"] = list(dict.fromkeys(["kind", *closed.get("required", [])]))
     return {**closed, "additionalProperties": False} if "patternProperties" in closed else closed
 
 

@@ -17,6 +17,7 @@ from tidemill.increments.increments import (
     Verdict,
     hash_of_files,
 )
+from tidemill.increments.rejected_rows import counted, rejected_by_reason
 from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember
@@ -130,6 +131,8 @@ def _judge(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> Ended:
     follows = sealed.first > 0 and sealed.recomputation is None
     before = ledger.batches(sealed.first - 1, sealed.first - 1) if follows else []
     reasons = reasons_from_counts(pipeline.spec.gate, sealed, batches, before)
+    if reasons and sealed.rejected:
+        reasons.append(f"rejected: {counted(rejected_by_reason(ledger, sealed))}")
     judgement: dict[str, Any] = {}
     warnings: tuple[str, ...] = ()
     # Row counts are expected of a delivery; a backfill and a rebuild have the rows of many.
@@ -181,10 +184,21 @@ def _ended(run: RunContext, sealed: Sealed, verdict: Verdict, suite: Suite) -> E
         run.log(f"warning: {warning}")
     name = f"increment {sealed.increment:06d}"
     if verdict.outcome == "held":
+        _say_where_to_look(run, sealed, verdict)
         return Ended(Outcome.HELD, f"{name} is held: {'; '.join(verdict.reasons)}", facts)
     if not sealed.rows:
         return Ended(Outcome.DONE, f"{name} passed: no row of it is left to judge", facts)
     return Ended(Outcome.DONE, f"{name} passed on {sealed.rows:,} rows ({verdict.why})", facts)
+
+
+def _say_where_to_look(run: RunContext, sealed: Sealed, verdict: Verdict) -> None:
+    shown = f"tidemill rows {run.pipeline.name} --increment {sealed.increment}"
+    if sealed.rejected:
+        run.log(f"its rejected rows: {shown} --rejected")
+    if sealed.rows:
+        run.log(f"its rows: {shown}")
+    else:
+        run.log("no data docs: Great Expectations had no rows to judge")
 
 
 def _hash_of_gate(pipeline: Pipeline) -> str:

@@ -33,7 +33,8 @@ def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
     Raises:
         SpecError: they differ in `spark`, of which an application has one.
     """
-    _refuse_other_applications([run.pipeline for run in runs])
+    for run in runs[1:]:
+        refuse_other_application(runs[0].pipeline, run.pipeline)
     from pyspark import InheritableThread
 
     from tidemill.engine.session import open_group_session
@@ -60,17 +61,23 @@ def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
     return [report for report in found if report is not None]
 
 
-def _refuse_other_applications(pipelines: Sequence[Pipeline]) -> None:
-    first, *others = pipelines
-    for other in others:
-        if other.spec.spark != first.spec.spark:
-            raise SpecError(
-                f"{other.spec_file}: spark differs from that of {first.name}, and both are to run "
-                "in one Spark application.",
-                remedy="Make it equal in both specs, or run each alone.",
-                path=other.spec_file,
-                field="spark",
-            )
+def refuse_other_application(first: Pipeline, other: Pipeline) -> None:
+    """Refuse a pipeline whose Spark application would be another one.
+
+    Args:
+        first: The pipeline with the application's settings.
+
+    Raises:
+        SpecError: they differ in `spark`, of which an application has one.
+    """
+    if other.spec.spark != first.spec.spark:
+        raise SpecError(
+            f"{other.spec_file}: spark differs from that of {first.name}, and both are to run "
+            "in one Spark application.",
+            remedy="Make it equal in both specs, or run each alone.",
+            path=other.spec_file,
+            field="spark",
+        )
 
 
 def _ingest(run: RunContext, shared: SparkSession, leaving: threading.Event) -> Ended:

@@ -214,7 +214,7 @@ def acquire(
                 f"{holder.process.host}) is writing to this pipeline.",
                 remedy=f"It goes on until `tidemill stream {folder.parent.name} --stop`."
                 if holder.step == STREAM
-                else "Wait for it; the next try takes over when it has ended.",
+                else "Run the same again when it has ended; a retry of Airflow does so by itself.",
                 holder=holder.model_dump(mode="json"),
                 epoch=holder.epoch,
             )

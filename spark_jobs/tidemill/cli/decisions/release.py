@@ -29,7 +29,7 @@ def release(
     screen.line(f"increment {increment:06d} is released by {decision.by}")
     document = {"pipeline": name, "run_id": run_id, "release": decision.model_dump(mode="json")}
     if not publish:
-        screen.line(f"the next run publishes it; at once: tidemill run {name}")
+        screen.line(f"the next run publishes it: tidemill run {name} (with --publish at once)")
         if json:
             screen.document({**document, "publish": None})
         return

@@ -26,6 +26,19 @@ _LANGUAGE = frozenset(
         """,
     )
 )
+# Further words that stand there in rarer expressions, some of them in brackets.
+_RARE = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        by collate current current_catalog current_database current_role current_schema
+        current_user dayofweek dayofweek_iso default dow doy epoch escape except filter first
+        following geography geometry ignore isodow isoyear last localtimestamp millisecond
+        nanosecond nulls order over partition preceding range respect row rows select session_user
+        some time unbounded unknown user variant varchar where with within yearofweek
+        """,
+    )
+)
 
 
 def misspelt_columns(expression: str, columns: Collection[str]) -> list[tuple[str, str]]:
@@ -45,6 +58,19 @@ def misspelt_columns(expression: str, columns: Collection[str]) -> list[tuple[st
         if word.lower() not in known and near:
             found.append((word, known[near[0]]))
     return list(dict.fromkeys(found))
+
+
+def unknown_columns(expression: str, columns: Collection[str]) -> list[str]:
+    """Words that name neither a column nor, as far as can be told without Spark, anything else.
+
+    Args:
+        expression: Spark SQL over these columns; one with a lambda has names of its own.
+    """
+    if "->" in expression:
+        return []
+    known = {column.lower() for column in columns} | _RARE
+    unknown = (word for word in _names(expression) if word.lower() not in known)
+    return list(dict.fromkeys(word for word in unknown if not word.startswith("_")))
 
 
 def _names(expression: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from tidemill.contract import user_code
 from tidemill.contract.errors import SpecError
 from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
+from tidemill.engine.spark_errors import said
 from tidemill.engine.spark_internals.plan import analysed, items
 from tidemill.spec.model import ENGINE_PREFIX
 from tidemill.spec.spec import Spec
@@ -103,8 +104,7 @@ def apply(
 
 def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -> DataFrame:
     by_name = len(inputs) > 1 or isinstance(transform, SqlTransform)
-    if by_name:
-        _refuse_other_arguments(transform, inputs, path)
+    _refuse_other_arguments(transform, inputs, path, by_name=by_name)
     try:
         result = transform(**inputs) if by_name else transform(*inputs.values())
     except AnalysisException as error:
@@ -113,7 +113,8 @@ def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -
         # Whoever builds the query tells Spark's own errors apart.
         raise
     except Exception as error:
-        what = f"fails in line {_line(error, path)}: {error!r}"
+        line = _line(error, path)
+        what = f"fails{'' if line is None else f' in line {line}'}: {error!r}"
         raise _error(path, what, "Fix it.") from error
     if not isinstance(result, DataFrame):
         raise _error(path, f"returns {type(result).__name__}", "Return a DataFrame.")
@@ -122,7 +123,7 @@ def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -
 
 def _refused(error: AnalysisException, path: Path) -> TransformRefused:
     line = _line(error, path)
-    message = " ".join(str(error).split(";\n")[0].split("\n\n")[0].split())
+    message = said(error)
     asks = ASKS_FOR_ROWS in message
     return TransformRefused(
         f"{path}:{line}: Spark refuses the transform: {message.strip(' ;')}",
@@ -144,10 +145,11 @@ def _line(error: Exception, path: Path) -> int | None:
 
 
 def _refuse_other_arguments(
-    transform: Transform, inputs: Mapping[str, DataFrame], path: Path
+    transform: Transform, inputs: Mapping[str, DataFrame], path: Path, *, by_name: bool
 ) -> None:
+    signature = inspect.signature(transform)
     try:
-        inspect.signature(transform).bind(**inputs)
+        signature.bind(**inputs) if by_name else signature.bind(*inputs.values())
     except TypeError as error:
         raise _error(
             path,

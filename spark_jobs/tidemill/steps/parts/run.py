@@ -1,9 +1,11 @@
 """Runs a step so that it always ends with a report."""
 
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from tidemill.contract import report as reports
@@ -13,6 +15,8 @@ from tidemill.contract.report import Outcome, Report, Step
 from tidemill.steps.parts.last_failure import forget_failure, judge_again
 from tidemill.storage.disk_errors import disk_errors, named
 from tidemill.storage.run_context import RunContext
+from tidemill.toolchain import jvm
+from tidemill.toolchain.jvm import JvmGone
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,6 @@ class Ended:
 
 
 StepFunction = Callable[[RunContext], Ended]
-
-
-class JvmGone(TransientError):
-    """The JVM of a step ended before the step did."""
 
 
 class Unforeseen(TransientError):
@@ -62,11 +62,11 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
         # Spark says of a full disk only that a query was interrupted.
         refused: TidemillError | None = None
         if isinstance(error, TransientError):
-            refused = named(error, run.pipeline.layout.home)
+            refused = foreseen(error, run.pipeline.layout.home)
         report = _report_of(refused or error, step, run, started)
     except Exception as error:
-        refused = named(error, run.pipeline.layout.home) or _jvm_gone(error)
-        report = _report_of(refused or _unforeseen(error, step, name), step, run, started)
+        refused = foreseen(error, run.pipeline.layout.home)
+        report = _report_of(refused or unforeseen(error, step, name), step, run, started)
         if refused is None:
             _leave(report, run)
             raise
@@ -113,24 +113,52 @@ def _leave(report: Report, run: RunContext) -> None:
             raise
 
 
-def _jvm_gone(error: BaseException | None) -> JvmGone | None:
-    """Py4J's error when the JVM no longer answers, also where a later error hides it."""
-    while error is not None:
-        if type(error).__name__ == "Py4JNetworkError":
-            return JvmGone(
-                f"Spark's JVM ended under this step: {error}.",
-                remedy="Its last lines say why. Where they say OutOfMemoryError, or the system "
-                "killed it (dmesg), give spark.conf more or less spark.driver.memory, or take "
-                "less at once: maxBytesPerTrigger. The next try carries on from what is committed.",
-                if_again="Change what it has before the next run: give spark.conf more "
-                "spark.driver.memory, or less where the system killed it (dmesg); or take less at "
-                "once: maxBytesPerTrigger. Nothing that is committed is lost.",
-            )
-        error = error.__cause__ or error.__context__
-    return None
+def foreseen(error: Exception, folder: Path) -> TidemillError | None:
+    """A full disk, a missing right, a JVM that ended or an error of Spark's, whoever met it.
+
+    Args:
+        folder: Where the step writes, if the error itself does not say.
+
+    Returns:
+        None for any other error.
+    """
+    return named(error, folder) or _jvm_gone(error) or _of_spark(error)
 
 
-def _unforeseen(error: Exception, step: Step, name: str) -> Unforeseen:
+def _of_spark(error: Exception) -> TidemillError | None:
+    """An error of the JVM, which no part of the step has told apart."""
+    if "pyspark" not in sys.modules or isinstance(error, TidemillError):
+        return None
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors.exceptions.captured import CapturedException
+
+    from tidemill.engine.spark_errors import from_spark
+
+    return from_spark(error) if isinstance(error, Py4JJavaError | CapturedException) else None
+
+
+def _jvm_gone(error: BaseException) -> JvmGone | None:
+    """The end of the JVM, where an error came of it: its connection broke, or was refused."""
+    if isinstance(error, JvmGone):
+        return error
+    cause: BaseException | None = error
+    while cause is not None:
+        lost = type(cause).__name__ == "Py4JNetworkError"
+        if (lost or isinstance(cause, ConnectionError)) and jvm.has_ended(jvm.PATIENCE_SECONDS):
+            return jvm.jvm_gone()
+        if lost:
+            return jvm.jvm_gone(str(cause))
+        cause = cause.__cause__ or cause.__context__
+    return jvm.jvm_gone() if jvm.has_ended() else None
+
+
+def unforeseen(error: Exception, step: Step | None = None, name: str = "") -> Unforeseen:
+    """An error that is not one of ours, by its type.
+
+    Args:
+        step: The step that met it; None outside of a run.
+        name: The pipeline's name.
+    """
     kind = type(error).__name__
     again = "change of the spec, the transform, the suite or the input file avoids it."
     if step == "gate":

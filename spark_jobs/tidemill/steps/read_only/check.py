@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tidemill.contract.errors import SpecError, UsageError
 from tidemill.contract.project import Project, TransformDoubled, find, search_path
-from tidemill.contract.syntax.expressions import misspelt_columns
+from tidemill.contract.syntax.expressions import misspelt_columns, unknown_columns
 from tidemill.gate.known_expectations import known_expectations
 from tidemill.gate.suite import Expectation, SuiteError, load_suite
 from tidemill.spec import json_schema as schema
@@ -107,10 +107,18 @@ def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
         places += [(("output", "partition_by", n), sql, own) for n, sql in partitions.items()]
         places += [(("row_rules", n), sql, own) for n, sql in spec.row_rules.items()]
         places += [((*at, n), sql, own) for n, sql in source.row_rules.items()]
-    for at, sql, columns in places:
-        for word, meant in misspelt_columns(sql, columns):
+    for at, sql, columns in dict.fromkeys(places):
+        near = dict(misspelt_columns(sql, columns))
+        # A partition may also be made of the transform's columns, which only Spark knows.
+        unknown = unknown_columns(sql, columns) if "row_rules" in at else []
+        for word in dict.fromkeys((*near, *unknown)):
             what = f"{'.'.join(map(str, at))} names '{word}', which is not a column of the source"
-            yield Problem(path, lines.get(at), what, f"Did you mean '{meant}'?")
+            remedy = f"Did you mean '{near[word]}'?" if word in near else _has(columns)
+            yield Problem(path, lines.get(at), what, remedy)
+
+
+def _has(columns: Sequence[str]) -> str:
+    return f"It has: {', '.join(columns)}."
 
 
 def _of_statics(spec: Spec, path: Path, environ: Mapping[str, str]) -> Iterator[Problem]:

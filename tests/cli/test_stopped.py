@@ -1,0 +1,86 @@
+"""A command that is stopped says so in one sentence, and --json is one document whatever prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.pipelines.orders_pipeline import OrdersPipeline
+from tests.support.processes import wait_for
+from tidemill.contract.errors import ExitCode
+from tidemill.storage.lease import hold
+
+PROGRAM = "from tidemill.cli import main; main()"
+SLOW = """
+import time
+
+from pyspark.sql import functions as F
+
+
+@F.udf("int")
+def slow(n):
+    time.sleep(60)
+    return n
+
+
+def transform(rows):
+    print("a transform prints")
+    return rows.withColumn("double", slow("quantity"))
+"""
+
+
+def start(mill: OrdersPipeline, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *arguments],
+        env=mill.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_command_with_one_sentence(
+    mill: OrdersPipeline, number: signal.Signals
+) -> None:
+    with hold(mill.layout.lease, step="ingest", run_id="r1"):
+        waiting = start(mill, "redo", "orders", "--reason", "x")
+        assert waiting.stdout is not None
+        # The doctor has ended, and the next step waits for the lease.
+        waiting.stdout.readline()
+        waiting.send_signal(number)
+        out, err = waiting.communicate(timeout=60)
+
+    assert (waiting.returncode, out) == (128 + number, "")
+    assert err.startswith("Stopped: ")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("child_jvm")
+def test_a_jvm_that_is_killed_is_one_sentence_and_one_document(mill: OrdersPipeline) -> None:
+    path = mill.home / "project" / "spark_jobs" / "transforms" / "orders.py"
+    path.write_text(SLOW)
+    mill.deliver("1.csv", ["a,2,2026-03-01 10:00:00"])
+    running = start(mill, "run", "orders", "--run-id", "r1", "--json")
+    ledger = mill.layout.home / "ledger"
+    started = lambda: [*ledger.glob("*/starts/*.json")]  # noqa: E731
+    wait_for(lambda: started() or running.poll() is not None, deadline=400)
+    assert started()
+    (java,) = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    os.kill(int(java), signal.SIGKILL)
+    out, err = running.communicate(timeout=120)
+
+    (only,) = json.loads(out)["pipelines"]
+    assert running.returncode == ExitCode.FAILED
+    assert (only["error"]["code"], only["error"]["data"]["exit"]) == ("JvmGone", -signal.SIGKILL)
+    assert Path(only["error"]["data"]["log"]).parent == mill.layout.run("r1")
+    assert err.count("JvmGone") == 1
+    assert "a transform prints" in err
+    assert "Traceback" not in err
+    assert "ERROR" not in err
