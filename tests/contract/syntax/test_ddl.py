@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemill.contract.syntax.ddl import DdlType, column_types
+from tidemill.contract.syntax.ddl import DdlType, column_types, refuse_unknown_types
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,28 @@ def test_spark_reads_the_same_types(spark: object) -> None:
             assert spelled in ("string", "varchar(3)", "char(2)")
         else:
             assert spelled.startswith(kind.name)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "said"),
+    [
+        ("n integre", "'n' has the type 'integre'.*'integer'"),
+        ("a int, tags array<struct<k: sting>>", "'tags' has the type 'sting'.*'string'"),
+        ("m map<string, qqqq>", "'m' has the type 'qqqq', which Spark does not know$"),
+    ],
+)
+def test_a_type_that_spark_does_not_know_is_named_with_its_column(ddl: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        refuse_unknown_types(ddl)
+
+
+@pytest.mark.parametrize(
+    "ddl",
+    [
+        "a long, b VARCHAR(3), c char(2), d dec(10,2), e timestamp_ltz NOT NULL COMMENT 'x'",
+        "a interval day to second, b variant, c void, d binary, e real, f time(6)",
+        "`a b` struct<x: array<map<string, decimal(4,1)>>, y: boolean>",
+    ],
+)
+def test_the_types_of_spark_are_known(ddl: str) -> None:
+    refuse_unknown_types(ddl)

@@ -7,8 +7,9 @@ file of another engine holds what the spec says. Whether the text is good DDL, S
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 _OPENING = "<("
 _CLOSING = ">)"
@@ -29,6 +30,15 @@ _SAME = {
     "varchar": "string",
     "timestamp_ltz": "timestamp",
 }
+_KNOWN = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        array bigint binary boolean date decimal double float geography geometry int interval map
+        smallint string struct time timestamp timestamp_ntz tinyint variant void
+        """,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -104,6 +114,28 @@ def column_types(ddl: str) -> Mapping[str, DdlType]:
         ValueError: a column has no name or no type, or a bracket or backtick stays open.
     """
     return dict(zip(column_names(ddl), map(_column_type, split_columns(ddl)), strict=True))
+
+
+def refuse_unknown_types(ddl: str) -> None:
+    """Prove that each type of a schema, nested ones too, has a name that Spark knows.
+
+    Raises:
+        ValueError: one has not; also as for `column_names`.
+    """
+    for name, kind in column_types(ddl).items():
+        unknown = next((one for one in _names_within(kind) if one not in _KNOWN), None)
+        if unknown is not None:
+            near = get_close_matches(unknown, {*_KNOWN, *_SAME}, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            msg = f"column '{name}' has the type '{unknown}', which Spark does not know{hint}"
+            raise ValueError(msg)
+
+
+def _names_within(kind: DdlType) -> Iterator[str]:
+    yield kind.name
+    for inner in (*kind.fields.values(), kind.items, kind.keys):
+        if inner is not None:
+            yield from _names_within(inner)
 
 
 def _column_type(column: str) -> DdlType:

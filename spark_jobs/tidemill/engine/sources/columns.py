@@ -1,5 +1,6 @@
 """The columns of a source: those of the spec's schema, and the two that the engine adds."""
 
+from textwrap import shorten
 from typing import cast
 
 from pyspark.sql.types import StructType
@@ -23,8 +24,9 @@ def schema_of(ddl: str, field: str) -> StructType:
     try:
         return cast(StructType, StructType.fromDDL(ddl))
     except Exception as error:
+        why = shorten(str(error).split("== SQL ==")[0], 300, placeholder=" …")
         raise SpecError(
-            f"{field} is not Spark DDL: {str(error).splitlines()[0]}",
+            f"{field} is not Spark DDL: {why}",
             remedy='Write e.g. "id string, at timestamp, price decimal(10,2)".',
             field=field,
         ) from error

@@ -11,6 +11,7 @@ from tidemill.contract.syntax.ddl import (
     column_names,
     column_types,
     fixed_length_type,
+    refuse_unknown_types,
 )
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in
@@ -140,8 +141,10 @@ def checked_columns(ddl: str) -> str:
 
     Raises:
         ValueError: a column or a field of a struct is given twice, a column is kept for the
-            engine, a type is one that Spark's readers refuse, or the text is not DDL.
+            engine, a type is one that Spark does not know or that its readers refuse, or the text
+            is not DDL.
     """
+    refuse_unknown_types(ddl)
     check_names(column_names(ddl), "column")
     fixed = fixed_length_type(ddl)
     if fixed:
