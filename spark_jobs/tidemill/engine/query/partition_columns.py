@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tidemill.contract.errors import SpecError
+from tidemill.engine.query.expressions import refuse_expressions
 from tidemill.engine.query.pipeline_class import WATERMARK
 from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, parsed_expression
 from tidemill.spec.pipeline import Pipeline
@@ -61,10 +63,14 @@ def with_partitions(result: DataFrame, pipeline: Pipeline) -> DataFrame:
 
     Raises:
         PartitionNotOfTime: one is made of a column that is neither a window nor an event time.
-        PySparkException: an expression names a column that the result does not have.
+        ExpressionRefused: an expression names a column that the result does not have.
     """
     for name, sql in result_partitions(pipeline.spec).items():
-        result = result.withColumn(name, F.expr(sql))
+        try:
+            result = result.withColumn(name, F.expr(sql))
+        except AnalysisException:
+            refuse_expressions(result, {name: sql}, "output.partition_by.{}".format)
+            raise
         # In a batch no column is marked as an event time; the stream is asked before it starts.
         others = _not_of_time(analysed(result), name) if result.isStreaming else iter(())
         other = next(others, None)

@@ -5,27 +5,21 @@ It goes into its own partition of the same sink, with the reason, the file, the 
 partition it would have had.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidemill.contract.errors import SpecError
 from tidemill.contract.syntax.quantities import as_interval
+from tidemill.engine.query.expressions import refuse_expressions
 from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
-from tidemill.engine.spark_errors import said
 from tidemill.file_formats.reader import REJECT
 from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.output import REJECTED
 from tidemill.spec.spec import Spec
-
-
-class ExpressionRefused(SpecError):
-    """Spark refuses an expression of the spec; carries `field` and `condition`."""
-
 
 REJECT_TYPE = "struct<reason: string, file: string, record: string, partition: map<string, string>>"
 
@@ -51,7 +45,7 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
     try:
         located = source.select(*kept, *partitions)
     except AnalysisException:
-        _refuse_expressions(source, cut, lambda partition: f"output.partition_by.{partition}")
+        refuse_expressions(source, cut, "output.partition_by.{}".format)
         raise
     # Without the formats Spark would cut microseconds off.
     record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns), MICROSECONDS))
@@ -71,31 +65,12 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
         return located.select(*columns, *further, *cut, reject.alias(REJECT))
     except AnalysisException:
         own = spec.sources[name].row_rules
-        _refuse_expressions(
+        refuse_expressions(
             located,
             spec.row_rules_of(name),
             lambda rule: f"sources.{name}.row_rules.{rule}" if rule in own else f"row_rules.{rule}",
         )
         raise
-
-
-def _refuse_expressions(
-    rows: DataFrame, expressions: Mapping[str, str], place: Callable[[str], str]
-) -> None:
-    """Refuse the first expression of the spec that Spark refuses by itself."""
-    for key, expression in expressions.items():
-        try:
-            rows.select(F.expr(expression))
-        except AnalysisException as error:
-            raise ExpressionRefused(
-                f"{place(key)} is refused: Spark cannot make anything of '{expression}': "
-                f"{said(error)}",
-                remedy="Correct it in the spec.",
-                path=None,
-                line=None,
-                field=place(key),
-                condition=error.getCondition(),
-            ) from error
 
 
 def good(tagged: DataFrame, spec: Spec, name: str) -> DataFrame:
