@@ -134,19 +134,24 @@ def test_a_writer_that_died_is_told_from_one_at_work(tidemill: Tidemill, history
     assert "gone" in tidemill("status", "orders").stdout
 
 
-def test_without_a_name_every_pipeline_of_the_search_path_has_a_line(
-    tidemill: Tidemill, history: History
+def test_without_a_name_every_pipeline_of_one_s_own_has_a_line_and_each_example_that_ran(
+    tidemill: Tidemill, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history.increment(rows(1), outcome="held")
+    (history.layout.root / "shop_orders").mkdir()
 
     found = {one["pipeline"]: one for one in tidemill("status", "--json").json}
 
-    assert set(found) == {path.stem for _, path in spec_files()} > {"orders"}
+    assert {*found} == {"orders", "shop_orders"}
     assert found["orders"]["increments"][0]["state"] == "held"
     assert found["shop_orders"]["increments"] == []
     lines = tidemill("status").stdout.splitlines()
     assert [line.split()[0] for line in lines if line.startswith("orders")] == ["orders"]
     assert "1 held" in next(line for line in lines if line.startswith("orders"))
+
+    monkeypatch.delenv("TIDEMILL_PROJECTS")
+    examples = {one["pipeline"] for one in tidemill("status", "--json").json}
+    assert examples == {path.stem for _, path in spec_files()} > {"shop_orders"}
 
 
 def test_the_damage_of_one_pipeline_does_not_hide_the_others(
@@ -155,6 +160,7 @@ def test_the_damage_of_one_pipeline_does_not_hide_the_others(
     history.batch(rows(1))
     history.seal()
     (history.layout.increments / "000001" / "sealed.json").write_text("{")
+    (history.layout.root / "shop_orders").mkdir()
 
     every = tidemill("status", "--json")
     one = tidemill("status", "orders", "--json")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Exit
 
-from tidemill.cli.screen import Json, Screen
+from tidemill.cli.screen import Json, Screen, counted
 from tidemill.contract.errors import ExitCode
 
 Names = Annotated[
@@ -38,7 +38,9 @@ def check(names: Names = None, json: Json = False) -> None:
             screen.line("Airflow is not installed: the DAGs were not checked.")
         if problems:
             rows = ((_shown(p.file), p.line, p.what, p.remedy) for p in problems)
-            screen.table(f"{len(problems)} problems", ("file", "line", "what", "remedy"), rows)
+            screen.table(
+                counted(len(problems), "problem"), ("file", "line", "what", "remedy"), rows
+            )
         else:
             screen.line("No problems.")
     raise Exit(int(ExitCode.USAGE if problems else ExitCode.DONE))

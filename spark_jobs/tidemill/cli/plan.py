@@ -2,7 +2,7 @@
 
 from typer import Exit
 
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Json, PipelineName, Screen, counted
 from tidemill.compatibility.change import Verdict
 from tidemill.contract.errors import ExitCode
 from tidemill.spec.pipeline import open_pipeline
@@ -49,5 +49,5 @@ def _show(screen: Screen, planned: Planned) -> None:
         (one.field, one.was, one.now, one.verdict, one.means, one.remedy) for one in planned.changes
     )
     columns = ("what", "was", "is", "verdict", "what it means", "what to do")
-    title = f"{planned.pipeline}: {len(planned.changes)} changes since {born}"
+    title = f"{planned.pipeline}: {counted(len(planned.changes), 'change')} since {born}"
     screen.table(title, columns, rows)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from typer import Exit, Option
 
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Json, PipelineName, Screen, counted
 from tidemill.main import sentence
 
 Input = Annotated[
@@ -39,7 +39,7 @@ def preview(name: PipelineName, input: Input, limit: Limit = 10, json: Json = Fa
             }
         )
     else:
-        _table(screen, f"{made.rows:,} rows", made.good)
+        _table(screen, counted(made.rows, "row"), made.good)
         _table(screen, f"{made.rejected:,} rejected", made.refused)
         if made.gate is not None:
             screen.line(sentence(made.gate))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from tidemill.cli.screen import Json, Screen
+from tidemill.cli.screen import Json, Screen, counted
 from tidemill.contract.project import spec_files
 from tidemill.reporting.sql import answer, tables_of
 from tidemill.spec.pipeline import root
@@ -29,7 +29,7 @@ def sql(query: Query, limit: Limit = 100, json: Json = False) -> None:
         screen.document(found.model_dump())
         return
     more = ", and there are more (--limit)" if found.more else ""
-    screen.line(f"{len(found.rows)} rows{more}")
+    screen.line(f"{counted(len(found.rows), 'row')}{more}")
     screen.table(
         "",
         found.columns,

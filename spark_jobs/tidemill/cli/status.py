@@ -1,5 +1,6 @@
 """`tidemill status`: where pipelines stand."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
 
@@ -8,7 +9,7 @@ from typer import Argument
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.contract.layout import FIRST_GENERATION, Layout
-from tidemill.contract.project import find, spec_files
+from tidemill.contract.project import REPOSITORY, find, search_path, spec_files
 from tidemill.file_formats.delta import Head
 from tidemill.increments.status import IncrementStatus
 from tidemill.ledger.orphans import read_orphans
@@ -26,7 +27,7 @@ def status(name: Name = None, json: Json = False) -> None:
         one = _with_orphans(Layout(root(), name))
         screen.document(one.model_dump(mode="json")) if json else _show(one, screen)
         return
-    every = [_read(Layout(root(), path.stem)) for _, path in spec_files()]
+    every = [_read(layout) for layout in _listed()]
     if json:
         screen.document(
             [
@@ -40,6 +41,16 @@ def status(name: Name = None, json: Json = False) -> None:
     columns = ("pipeline", "class", "version", "rows", "rejected", "batches", "unpublished")
     lines = (_line(layout.name, found) for layout, found in every)
     screen.table("", (*columns, "last run"), lines)
+
+
+def _listed() -> Iterator[Layout]:
+    """All pipelines; of the examples that come with the clone, beside projects, those that ran."""
+    own_projects = len(search_path()) > 1
+    for project, path in spec_files():
+        layout = Layout(root(), path.stem)
+        example = own_projects and project.home == REPOSITORY
+        if not example or layout.home.is_dir():
+            yield layout
 
 
 def _with_orphans(layout: Layout) -> PipelineStatus:
