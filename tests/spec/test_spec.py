@@ -278,9 +278,10 @@ def test_a_source_that_lacks_the_event_time_of_all_is_named() -> None:
     assert error.value.field == "sources.refunds.event_time"
 
 
-def test_partitions_need_an_event_time() -> None:
+def test_partitions_need_no_event_time() -> None:
     text = minimal("output: {partition_by: {day: to_date(at)}}\n")
-    assert field_refused(text.replace("event_time:\n  column: at\n", "")) == "output.partition_by"
+    spec = parse(text.replace("event_time:\n  column: at\n", ""))
+    assert (spec.event_time, spec.output.partition_by) == (None, {"day": "to_date(at)"})
 
 
 def test_a_spec_names_each_of_its_connections_once() -> None:

@@ -43,6 +43,14 @@ def backfill_form(timezone: str) -> dict[str, Param]:
         ),
         "from": moment("From", "Backfill: the first moment."),
         "to": moment("To", "Backfill: the moment after the last. Partitions are done as a whole."),
+        "partitions": Param(
+            None,
+            "Backfill: partitions instead of dates, one a line, such as year=2012 or "
+            "year=2012/state=CA.",
+            type=["null", "array"],
+            items={"type": "string"},
+            title="Partitions",
+        ),
         "dry_run": Param(
             False,
             "Backfill: say what would change, and change nothing. Airflow's own dialog Backfill "

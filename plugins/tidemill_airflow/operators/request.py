@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.unicode_text import NotUnicode, refuse_no_unicode
-from tidemill.ledger.run_request import LIVE, RunRequest
+from tidemill.ledger.run_request import LIVE, RunRequest, partition_named
 from tidemill.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -39,22 +39,28 @@ def request_of(spec: Spec, context: Context) -> RunRequest:
     params = _params(context)
     mode, backfilled = params.get("mode") or "live", run_type(context) == "backfill"
     start, end = (_moment(params, name, spec.timezone) for name in ("from", "to"))
+    partitions = tuple(map(partition_named, params.get("partitions") or ()))
     if backfilled:
+        if partitions:
+            _refuse(params, "The dialog's backfill is of dates, and partitions were named.")
         if start or end:
             _refuse(params, "A backfill has its dates from the dialog, and from or to were given.")
         start, end = (_utc(context["dag_run"], name) for name in ("start", "end"))
     elif mode == "live":
-        if start or end or params.get("dry_run"):
-            _refuse(params, "from, to and dry_run are a backfill's, and mode is live.")
+        if start or end or partitions or params.get("dry_run"):
+            _refuse(params, "from, to, partitions and dry_run are a backfill's, and mode is live.")
         return LIVE
     if not spec.published:
         _refuse(params, "What Spark's own sink has written cannot be taken back by a backfill.")
-    if start is None or end is None or start >= end:
+    if partitions and (start or end):
+        _refuse(params, "A backfill is of dates or of partitions, and both were given.")
+    if not partitions and (start is None or end is None or start >= end):
         _refuse(params, f"It is asked for from {start or 'nowhere'} to {end or 'nowhere'}.")
     return RunRequest(
         role="backfill",
         start=start,
         end=end,
+        partitions=partitions,
         dry_run=bool(params.get("dry_run")),
         by=starter(context),
         reason=(params.get("reason") or "").strip(),
@@ -117,6 +123,9 @@ def in_words(request: RunRequest, timezone: str) -> str:
         zone = ZoneInfo(timezone)
         start, end = (at.astimezone(zone) for at in (request.start, request.end))
         said += f" from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} ({timezone})"
+    if request.partitions:
+        named = ("/".join(f"{k}={v}" for k, v in one.items()) for one in request.partitions)
+        said += f" of {', '.join(named)}"
     if request.accept_loss:
         said += " whatever the sources no longer hold"
     return said + (f" without {', '.join(request.exclude)}" if request.exclude else "")

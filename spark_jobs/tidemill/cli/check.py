@@ -21,6 +21,7 @@ Names = Annotated[
 
 def check(names: Names = None, json: Json = False) -> None:
     """Look for mistakes in specs, transforms, suites and DAGs; no JVM, no database, no data."""
+    from tidemill.steps.read_only.backfill_notes import backfill_notes
     from tidemill.steps.read_only.check import check as check_pipelines
     from tidemill.steps.read_only.dag_integrity import airflow_installed, check_dags
 
@@ -30,9 +31,10 @@ def check(names: Names = None, json: Json = False) -> None:
     if with_dags:
         with screen.busy("checking the DAGs …"):
             problems += [problem for problem in check_dags(names or ()) if problem not in problems]
+    notes = [*backfill_notes(names or ())]
     if json:
         found = [asdict(problem) for problem in problems]
-        screen.document({"problems": found, "dags_checked": with_dags})
+        screen.document({"problems": found, "notes": notes, "dags_checked": with_dags})
     else:
         if not with_dags:
             screen.line("Airflow is not installed: the DAGs were not checked.")
@@ -43,6 +45,8 @@ def check(names: Names = None, json: Json = False) -> None:
             )
         else:
             screen.line("No problems.")
+        for note in notes:
+            screen.line(note)
     raise Exit(int(ExitCode.USAGE if problems else ExitCode.DONE))
 
 

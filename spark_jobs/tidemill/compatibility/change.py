@@ -110,6 +110,8 @@ class Judge:
             return f"{held}for what is: tidemill rebuild {self.pipeline} --reason TEXT"
         return (
             f"{held}for days that are: tidemill backfill {self.pipeline} --from DAY --to DAY; "
+            "for the partitions of rejected rows, where rules are looser now: "
+            f"tidemill replay {self.pipeline}; "
             f"for everything: tidemill rebuild {self.pipeline} --reason TEXT"
         )
 

@@ -7,10 +7,12 @@ again; a run that has an increment still finishes what it began.
 from datetime import datetime
 from pathlib import Path
 from typing import get_args
+from urllib.parse import unquote
 
 from pydantic import AwareDatetime
 
 from tidemill.contract.document import Document
+from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
 from tidemill.contract.report import Step
 from tidemill.ledger.run_increment import read_run_increment
@@ -56,6 +58,27 @@ class RunRequest(Document):
         every: tuple[Step, ...] = get_args(Step)
         decides = self.role in ("release", "reject")
         return every if decides else tuple(step for step in every if step != "decide")
+
+
+class PartitionMalformed(UsageError):
+    """A partition is not written as column=value; carries `given`."""
+
+
+def partition_named(text: str) -> dict[str, str | None]:
+    """A partition as directories name it: `year=2012`, or `year=2012/state=CA`.
+
+    Raises:
+        PartitionMalformed: a part is no column with its value.
+    """
+    pairs = [part.partition("=") for part in text.strip().strip("/").split("/")]
+    if not all(name and equals and value for name, equals, value in pairs):
+        raise PartitionMalformed(
+            f"'{text}' does not name a partition.",
+            remedy="Write column=value, such as year=2012, and several columns with a slash "
+            "between them: year=2012/state=CA.",
+            given=text,
+        )
+    return {name: unquote(value) for name, _, value in pairs}
 
 
 LIVE = RunRequest()

@@ -54,9 +54,6 @@ def _columns_agree(spec: Spec, name: str, source: BaseSource) -> None:
             f"it has {', '.join(source.columns)}"
         )
         raise Disagreement(msg, *_place_of_event_time(spec, name))
-    if time is None and spec.output.partition_by:
-        msg = f"partitions need an event_time for source '{name}'"
-        raise Disagreement(msg, "output", "partition_by")
     clash = doubled_in((*source.columns, *spec.output.partition_by))
     if clash:
         msg = f"'{clash}' is a column already; give it another name"

@@ -20,7 +20,7 @@ from tidemill.contract.report import Outcome
 from tidemill.ledger.run_increment import remember
 from tidemill.ledger.run_request import RunRequest, fix_request, read_request
 from tidemill.spec.pipeline import open_pipeline
-from tidemill_airflow.operators.request import RequestRefused, request_of, resolution_of
+from tidemill_airflow.operators.request import RequestRefused, in_words, request_of, resolution_of
 from tidemill_airflow.operators.steps import DoctorOperator
 
 LONDON = parse(minimal("timezone: Europe/London\n"))
@@ -72,6 +72,13 @@ def test_a_run_started_by_hand_is_of_the_interval_it_was_given_in_the_zone_of_th
     )
 
 
+def test_a_run_started_by_hand_is_of_the_partitions_that_it_was_given() -> None:
+    given = {**DEFAULTS, "mode": "backfill", "partitions": ["year=2012", "year=2013"]}
+    request = request_of(LONDON, context_of("manual", params=given, by="ada"))
+    assert request.partitions == ({"year": "2012"}, {"year": "2013"})
+    assert in_words(request, "Europe/London") == "backfill of year=2012, year=2013"
+
+
 def test_where_airflow_names_nobody_it_was_airflow() -> None:
     assert request_of(LONDON, context_of("backfill", params=DEFAULTS)).by == "airflow"
 
@@ -94,6 +101,8 @@ def test_the_runs_id_says_nothing_of_its_type() -> None:
         {**JUNE, "from": "the first of June"},
         {**JUNE, "mode": "live"},
         {"dry_run": True},
+        {"partitions": ["year=2012"]},
+        {**JUNE, "partitions": ["year=2012"]},
         # As `"\\udce9"` in the JSON of a REST call.
         {**JUNE, "reason": "caf\udce9"},
     ],

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from tests.support.histories.history_builder import History, reject
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.requested_partitions import (
     NothingRejected,
     PartitionUntimed,
     extent_of_partitions,
     resolve_partitions,
 )
+from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.run_request import RunRequest
 
 # It is asked only for the times of partitions.
@@ -28,7 +31,20 @@ def test_a_table_without_partitions_is_taken_whole(make_history: Callable[..., H
     assert (found.start, found.end) == (None, None)
 
 
-def test_a_partition_that_is_no_time_is_refused_by_its_value(history: History) -> None:
+@pytest.fixture
+def windowed(make_history: Callable[..., History]) -> History:
+    history = make_history(pipeline_class=PipelineClass.WINDOW)
+    history.increment([], [reject("a")])
+    return history
+
+
+def test_a_partition_that_is_no_time_is_named_by_its_value(history: History) -> None:
+    found = extent_of_partitions(NO_SESSION, history.pipeline, [{"day": "tuesday"}, {"day": "mon"}])
+    assert found == Extent(Partitions(columns=("day",), values=(("mon",), ("tuesday",))))
+
+
+def test_with_state_a_partition_that_is_no_time_is_refused(windowed: History) -> None:
+    history = windowed
     with pytest.raises(PartitionUntimed) as caught:
         extent_of_partitions(
             NO_SESSION, history.pipeline, [{"day": "2024-01-01"}, {"day": "monday"}]
@@ -52,6 +68,5 @@ def test_rejected_rows_count_only_with_every_value_of_their_partition(history: H
 def test_the_partitions_of_rejected_rows_are_what_is_asked_for(history: History) -> None:
     history.increment([], [reject("a", day="on a monday")])
     history.publish()
-    with pytest.raises(PartitionUntimed) as caught:
-        resolve_partitions(NO_SESSION, history.pipeline, REJECTED)
-    assert caught.value.data["value"] == "on a monday"
+    found = resolve_partitions(NO_SESSION, history.pipeline, REJECTED)
+    assert found.partitions.values == (("on a monday",),)

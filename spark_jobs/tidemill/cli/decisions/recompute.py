@@ -12,8 +12,9 @@ from tidemill.cli.run import manual_run_id, perform_shown
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.report import Outcome, Report
-from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.ledger.run_request import RunRequest, fix_request, partition_named
 from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.steps.decisions.backfill import verify_interval
 from tidemill.storage.run_context import RunContext
 
 Exclude = Annotated[
@@ -25,11 +26,17 @@ Exclude = Annotated[
 def backfill(
     name: PipelineName,
     start: Annotated[
-        str, Option("--from", help="A day or a time, in the spec's zone.", show_default=False)
-    ],
-    end: Annotated[
-        str, Option("--to", help="The same; not part of the interval.", show_default=False)
-    ],
+        str | None, Option("--from", help="A day or a time, in the spec's zone.")
+    ] = None,
+    end: Annotated[str | None, Option("--to", help="The same; not part of the interval.")] = None,
+    partition: Annotated[
+        list[str] | None,
+        Option(
+            "--partition",
+            metavar="COLUMN=VALUE",
+            help="A partition instead, such as year=2012 or year=2012/state=CA; may be repeated.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
     ] = False,
@@ -37,17 +44,21 @@ def backfill(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Compute the partitions of an interval again and swap them in."""
+    """Compute the partitions of an interval, or those named, again and swap them in."""
     pipeline = open_pipeline(name)
+    if partition and (start or end):
+        raise BadParameter("Give an interval with --from and --to, or partitions, not both.")
     request = RunRequest(
         role="backfill",
-        start=_moment(pipeline, start),
-        end=_moment(pipeline, end),
+        start=None if start is None else _moment(pipeline, start),
+        end=None if end is None else _moment(pipeline, end),
+        partitions=tuple(partition_named(one) for one in partition or ()),
         dry_run=dry_run,
         by=decider(by),
         reason=reason,
         asked=wall_clock(),
     )
+    verify_interval(pipeline, request)
     _perform(pipeline, request, json)
 
 

@@ -30,6 +30,7 @@ from tidemill.engine.late.operators import (
     sides,
     without_state,
 )
+from tidemill.engine.query.file_columns import of_transform
 from tidemill.engine.query.reject import good, tag
 from tidemill.engine.query.transform import TransformRefused, apply, load_transform
 from tidemill.engine.sources.exclusions import leave_out
@@ -171,8 +172,12 @@ class Lateness:
         return late_rows(self._transformed(again, statics), self._rule, watermark_ms)
 
     def _transformed(self, sources: Mapping[str, DataFrame], statics: Statics) -> DataFrame:
-        spec, path = self.run.pipeline.spec, self.run.pipeline.transform_file
-        fine = {name: good(tag(rows, spec, name), spec, name) for name, rows in sources.items()}
+        pipeline = self.run.pipeline
+        spec, path = pipeline.spec, pipeline.transform_file
+        fine = {
+            name: good(tag(rows, spec, name, of_transform(pipeline, name)), spec, name)
+            for name, rows in sources.items()
+        }
         return apply(load_transform(path), fine, spec, path, statics)
 
 

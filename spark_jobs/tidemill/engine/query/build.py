@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from tidemill.engine.query.file_columns import of_transform
 from tidemill.engine.query.key_checks import refuse_keys
 from tidemill.engine.query.metrics import observed
 from tidemill.engine.query.partition_columns import refuse_unfaithful_types, with_partitions
@@ -60,7 +61,10 @@ def plan_rows(
 ) -> Plan:
     """The pipeline's rows from its sources; the same for streams and batches."""
     spec, path = pipeline.spec, pipeline.transform_file
-    tagged = {name: tag(frame, spec, name) for name, frame in sources.items()}
+    tagged = {
+        name: tag(frame, spec, name, of_transform(pipeline, name))
+        for name, frame in sources.items()
+    }
     fine = {name: good(frame, spec, name) for name, frame in tagged.items()}
     transform = load_transform(path)
     transformed = with_partitions(apply(transform, fine, spec, path, statics), pipeline)

@@ -21,9 +21,11 @@ from pyspark.sql.types import StructType
 
 from tidemill.contract.errors import SpecError
 from tidemill.engine.query.expressions import refuse_expressions
+from tidemill.engine.query.file_columns import METADATA
 from tidemill.engine.query.pipeline_class import WATERMARK
 from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, parsed_expression
 from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 
 # Spark's marks of an event time and of what `window` and `session_window` make.
@@ -51,6 +53,8 @@ def result_partitions(spec: Spec) -> dict[str, str]:
     if not spec.output.partition_by:
         return {}
     known = {column.lower() for source in spec.sources.values() for column in source.columns}
+    if spec.sources_of(FileSource):
+        known.add(METADATA)
     return {
         name: sql
         for name, sql in spec.output.partition_by.items()
@@ -78,7 +82,8 @@ def with_partitions(result: DataFrame, pipeline: Pipeline) -> DataFrame:
             raise PartitionNotOfTime(
                 f"{pipeline.spec_file}: output.partition_by.{name} is made of '{other}', which is "
                 "neither a window nor an event time: the transform could move rows.",
-                remedy="Make it of a window, as in to_date(window.start), or of source columns.",
+                remedy="Make it of a window, as in to_date(window.start), or of source columns and "
+                "_metadata.file_name.",
                 path=pipeline.spec_file,
                 field=f"output.partition_by.{name}",
                 column=other,

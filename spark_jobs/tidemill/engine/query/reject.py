@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from tidemill.contract.syntax.quantities import as_interval
 from tidemill.engine.query.expressions import refuse_expressions
+from tidemill.engine.query.file_columns import METADATA, named_in_spec, with_file
 from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.file_formats.reader import REJECT
@@ -29,9 +30,12 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
 
     Args:
         source: From `read_stream`, or in its shape.
-        further: Columns of `source` to keep beside its own.
+        further: Columns of `source` to keep beside its own; `_metadata` is kept where the spec
+            names it.
     """
     cut = source_partitions(spec)
+    if METADATA in further or named_in_spec(spec, name):
+        source, further = with_file(source), (*dict.fromkeys((*further, METADATA)),)
     columns = [F.col(column) for column in spec.sources[name].columns]
     time = spec.event_time_of(name)
     has_time = F.col(CORRUPT).isNull()

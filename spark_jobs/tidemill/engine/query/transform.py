@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from tidemill.contract import user_code
 from tidemill.contract.errors import SpecError
+from tidemill.engine.query.file_columns import METADATA
 from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
 from tidemill.engine.spark_errors import said
@@ -85,6 +86,8 @@ def apply(
         for name, frame in (statics or {}).items()
     }
     result = _result(transform, {**rows, **joined}, path)
+    if METADATA in result.columns:
+        result = result.drop(METADATA)
     reserved = [name for name in result.columns if name.startswith(ENGINE_PREFIX)]
     if reserved:
         raise _error(path, f"returns column '{reserved[0]}'", "Names with '_' are the engine's.")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tidemill.engine.query.file_columns import of_transform
 from tidemill.engine.query.kafka_columns import refuse_other_columns
 from tidemill.engine.query.metrics import observed
 from tidemill.engine.query.pipeline_class import class_of, state_encoding
@@ -47,7 +48,10 @@ def plan_rows(
         SpecError: schema, expressions, transform, output mode and sink do not fit together.
     """
     spec, path = pipeline.spec, pipeline.transform_file
-    tagged = {name: tag(frame, spec, name) for name, frame in sources.items()}
+    tagged = {
+        name: tag(frame, spec, name, of_transform(pipeline, name))
+        for name, frame in sources.items()
+    }
     fine = {
         name: good(_strict(frame) if watch.continuous else _counted(frame, spec, name), spec, name)
         for name, frame in tagged.items()

@@ -77,9 +77,9 @@ def partitions_between(
     groups = at.select(*columns, "inside", "us").groupBy(*expressions).agg(*marks).collect()
     own = [g for g in groups if g["inside"] and all(g[n] not in (None, "") for n in expressions)]
     if not own or len(own) > MOST:
-        raise _uncut(column, f"there are {len(own):,} from {start} to {end}")
+        raise uncut(column, f"there are {len(own):,} from {start} to {end}")
     if any(g["first"] is None for g in own):
-        raise _uncut(column, "they are finer than minutes")
+        raise uncut(column, "they are finer than minutes")
     values = {tuple(g[name] for name in expressions) for g in own}
     bounds = _stretch(own, [g for g in groups if not g["inside"]])
     if bounds is None:
@@ -101,7 +101,7 @@ def has_no_zone(clock: Clock) -> bool:
         types = [f.dataType for f in kind.fields] if isinstance(kind, StructType) else [kind]
         other = next((one for one in types if not isinstance(one, TIMES)), None)
         if other is not None:
-            raise _uncut(name, f"it is {other.simpleString()}, which is not a time")
+            raise uncut(name, f"it is {other.simpleString()}, which is not a time")
         leaves += types
     return any(isinstance(leaf, TimestampNTZType) for leaf in leaves)
 
@@ -170,10 +170,12 @@ def _time(kind: DataType) -> Column:
     return F.col("t").cast(kind)
 
 
-def _uncut(column: str, why: str) -> IntervalUncut:
+def uncut(column: str, why: str) -> IntervalUncut:
+    """The refusal of an interval for a partition column."""
     return IntervalUncut(
         f"output.partition_by.{column}: an interval cannot be told from its partitions: {why}.",
-        remedy="Partition by dates or hours of the event time, such as to_date(at).",
+        remedy=f"Name the partitions instead, each with --partition {column}=VALUE; or partition "
+        "by dates or hours of the event time, such as to_date(at).",
         column=column,
         why=why,
     )

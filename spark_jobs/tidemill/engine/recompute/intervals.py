@@ -22,6 +22,7 @@ from tidemill.engine.recompute.instants import (
     has_no_zone,
     on_the_wall,
     partitions_between,
+    uncut,
 )
 from tidemill.engine.sources.kinds import read_stream
 from tidemill.journal.partition_set import Partitions
@@ -60,9 +61,13 @@ def extent_of(session: SparkSession, pipeline: Pipeline, start: datetime, end: d
         result's windows; without any, the whole table.
 
     Raises:
-        IntervalUncut: the event time is not a time, or the partitions are finer than minutes.
+        IntervalUncut: there is no event time, it is not a time, or the partitions are finer than
+            minutes.
     """
-    expressions = _of_time(pipeline.spec)
+    spec = pipeline.spec
+    if spec.output.partition_by and all(spec.event_time_of(name) is None for name in spec.sources):
+        raise uncut(next(iter(spec.output.partition_by)), "its sources have no event time")
+    expressions = _of_time(spec)
     if not expressions:
         return Extent(Partitions())
     windows = not expressions.keys() <= source_partitions(pipeline.spec).keys()

@@ -12,11 +12,12 @@ from typing import Any
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from tidemill.compatibility.plan_shape import Column, PlanShape
 from tidemill.contract.layout import Layout
 from tidemill.contract.syntax.quantities import as_interval
+from tidemill.engine.query.file_columns import FIELDS, METADATA, named_in_spec, of_transform
 from tidemill.engine.query.partition_columns import source_partitions, with_partitions
 from tidemill.engine.query.pipeline_class import class_of, keeps_state
 from tidemill.engine.query.transform import apply, load_transform
@@ -74,6 +75,8 @@ def _source(session: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
     spec = pipeline.spec
     schema = spark_source(session, pipeline, name).schema()
     cut = (F.expr(sql).alias(column) for column, sql in source_partitions(spec).items())
+    if of_transform(pipeline, name) or named_in_spec(spec, name):
+        schema = StructType([*schema.fields, StructField(METADATA, FIELDS)])
     rows = bare(session, name, schema).select("*", *cut)
     time = spec.event_time_of(name)
     if time is None or time.watermark is None:

@@ -36,6 +36,10 @@ class IntervalMissing(UsageError):
     """A backfill without an interval, or with one that ends before it begins."""
 
 
+class PartitionUnknown(UsageError):
+    """A partition is named by a column that is no partition column; carries `column`, `known`."""
+
+
 def backfill(run: RunContext, request: RunRequest, *, lost_race: bool = False) -> Ended:
     """Compute an interval's partitions again as of the last published batch, and seal them.
 
@@ -93,8 +97,11 @@ def verify_interval(pipeline: Pipeline, request: RunRequest) -> None:
 
     Raises:
         IntervalMissing: it has no interval, and names no partitions either.
+        PartitionUnknown: it names a column that is no partition column.
     """
     start, end = request.start, request.end
+    if request.partitions:
+        _refuse_unknown(pipeline, request)
     if request.partitions or request.rejected:
         return
     if start is None or end is None or start >= end:
@@ -102,10 +109,27 @@ def verify_interval(pipeline: Pipeline, request: RunRequest) -> None:
             f"A backfill of {pipeline.name} needs an interval, and this one is from "
             f"{start or 'nowhere'} to {end or 'nowhere'}.",
             remedy=f"Give both: tidemill backfill {pipeline.name} --from 2026-03-01 "
-            "--to 2026-03-08; the end is not part of it.",
+            "--to 2026-03-08; the end is not part of it. Partitions that are no time are named: "
+            f"tidemill backfill {pipeline.name} --partition year=2012.",
             start=start,
             end=end,
         )
+
+
+def _refuse_unknown(pipeline: Pipeline, request: RunRequest) -> None:
+    known = pipeline.spec.output.partition_by
+    first = request.partitions[0]
+    for one in request.partitions:
+        other = next((name for name in one if name not in known), None)
+        if other is not None or one.keys() != first.keys():
+            what = f"names '{other}'" if other else "names other columns than the first"
+            raise PartitionUnknown(
+                f"A partition of {pipeline.name} to be computed again {what}.",
+                remedy=f"It is partitioned by {', '.join(known) or 'nothing'} "
+                "(output.partition_by); give each partition the same columns of these.",
+                column=other,
+                known=[*known],
+            )
 
 
 def _there_already(
