@@ -68,7 +68,7 @@ def partition_named(text: str) -> dict[str, str | None]:
     """A partition as directories name it: `year=2012`, or `year=2012/state=CA`.
 
     Raises:
-        PartitionMalformed: a part is no column with its value.
+        PartitionMalformed: a part lacks a column or its value.
     """
     pairs = [part.partition("=") for part in text.strip().strip("/").split("/")]
     if not all(name and equals and value for name, equals, value in pairs):

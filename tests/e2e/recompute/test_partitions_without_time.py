@@ -1,4 +1,4 @@
-"""Partitions that are no time, such as a state or the file's name, are computed again by value."""
+"""Partitions other than times, such as a state or the file's name, are computed again by value."""
 
 from __future__ import annotations
 
@@ -82,4 +82,7 @@ def test_the_time_of_a_files_change_is_no_column(tmp_path: Path, spark: object) 
         TRANSFORM.format(factor=1),
     )
     flow.arrive("flights", "y2012", [{"state": "CA", "n": 1}])
-    assert flow.run("run-1")["ingest"].outcome is Outcome.REFUSED
+    refused = flow.run("run-1")["ingest"].error
+    assert refused is not None
+    assert (refused["code"], refused["transient"]) == ("ExpressionRefused", False)
+    assert "file_modification_time" in refused["what"]

@@ -93,7 +93,7 @@ def _by_value(pipeline: Pipeline, partitions: Sequence[Partition]) -> Extent | N
     """The partitions as they are named, of all times; None where batches depend on each other.
 
     Nothing tells when such a partition is complete. Row by row that does not matter: what has
-    arrived of it by now is computed again, and what comes later is added by live runs.
+    arrived of it so far is computed again, and what comes later is added by live runs.
     """
     note = read_note(pipeline.layout, generation_of(pipeline))
     if note is not None and note.pipeline_class is not PipelineClass.MAP:

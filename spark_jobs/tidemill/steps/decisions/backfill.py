@@ -37,7 +37,7 @@ class IntervalMissing(UsageError):
 
 
 class PartitionUnknown(UsageError):
-    """A partition is named by a column that is no partition column; carries `column`, `known`."""
+    """A partition is named by another column than the table has; carries `column`, `known`."""
 
 
 def backfill(run: RunContext, request: RunRequest, *, lost_race: bool = False) -> Ended:
@@ -97,7 +97,7 @@ def verify_interval(pipeline: Pipeline, request: RunRequest) -> None:
 
     Raises:
         IntervalMissing: it has no interval, and names no partitions either.
-        PartitionUnknown: it names a column that is no partition column.
+        PartitionUnknown: it names a column that does not partition the table.
     """
     start, end = request.start, request.end
     if request.partitions:
@@ -109,7 +109,7 @@ def verify_interval(pipeline: Pipeline, request: RunRequest) -> None:
             f"A backfill of {pipeline.name} needs an interval, and this one is from "
             f"{start or 'nowhere'} to {end or 'nowhere'}.",
             remedy=f"Give both: tidemill backfill {pipeline.name} --from 2026-03-01 "
-            "--to 2026-03-08; the end is not part of it. Partitions that are no time are named: "
+            "--to 2026-03-08; the end is not part of it. Partitions other than times are named: "
             f"tidemill backfill {pipeline.name} --partition year=2012.",
             start=start,
             end=end,
