@@ -23,6 +23,7 @@ UNREADABLE = re.compile(
 )
 # A file system that stumbled, not a file that is wrong.
 STUMBLES = ("Input/output error", "Stale file handle", "timed out", "Too many open files")
+NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
 TRACEBACK = "Traceback (most recent call last):"
 # Where only the text has the condition and the SQLSTATE of an error.
 CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\](?:(?!SQLSTATE: ).)*SQLSTATE: (\w{5})", re.DOTALL)
@@ -74,6 +75,12 @@ def from_spark(error: SparkError) -> TidemillError:
             "spark.executor.memory) in spark.conf, or less at once: maxBytesPerTrigger. A single "
             "line, or a file with multiLine, that is too large for any setting has to leave the "
             "source's path: look among its newest files.",
+            condition=condition,
+        )
+    if full := NO_SPACE.search(text):
+        return QueryInterrupted(
+            f"The query could not write: {full[0]}.",
+            remedy="Make room; the next try goes on from the last committed batch.",
             condition=condition,
         )
     unreadable = UNREADABLE.search(text)

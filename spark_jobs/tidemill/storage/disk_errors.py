@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from getpass import getuser
 from pathlib import Path
+from tempfile import gettempdir
 
 from tidemill.contract.errors import Refused, TidemillError, TransientError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# With less than that left a file system counts as full.
+FEW_BYTES = 64 * 2**20
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 # As delta-rs spells a number, and as Java spells ENOSPC and EDQUOT.
@@ -44,14 +47,28 @@ def named(error: BaseException, folder: Path) -> TidemillError | None:
     """
     if isinstance(error, DiskFull):
         return error
-    number, text = _number(error), str(error)
-    filename = getattr(error, "filename", None)
-    path = Path(os.fsdecode(filename)) if isinstance(filename, str | bytes) else None
-    if number in _FULL:
-        return _full(_existing(folder if path is None else path), text)
-    if number in _FORBIDDEN and path is not None:
-        return _forbidden(path, text)
+    path = _path(error)
+    if _number(error) in _FORBIDDEN and path is not None:
+        return _forbidden(path, str(error))
+    cause: BaseException | None = error
+    while cause is not None:
+        # A library may have put an error of its own around it.
+        if _number(cause) in _FULL:
+            return _full(_path(cause) or _fuller(folder), str(cause))
+        cause = cause.__cause__ or cause.__context__
     return None
+
+
+def _path(error: BaseException) -> Path | None:
+    name = getattr(error, "filename", None)
+    return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
+
+
+def _fuller(folder: Path) -> Path:
+    """The folder, or that of temporary files where it has space left and that has none."""
+    home, drafts = _existing(folder), Path(gettempdir())
+    full = shutil.disk_usage(drafts).free < FEW_BYTES <= shutil.disk_usage(home).free
+    return drafts if full else home
 
 
 @contextmanager
@@ -105,7 +122,8 @@ def _number(error: BaseException) -> int | None:
     return errno.ENOSPC if any(words in text for words in _JAVA_FULL) else None
 
 
-def _full(folder: Path, text: str) -> DiskFull:
+def _full(path: Path, text: str) -> DiskFull:
+    folder = _existing(path)
     free = shutil.disk_usage(folder).free
     return DiskFull(
         f"There is no space left for '{folder}', or the quota of {_user()} is used up: "

@@ -98,6 +98,18 @@ def test_a_full_disk_has_one_name_whoever_finds_it(tmp_path: Path, said: Excepti
     assert error["code"] == "DiskFull"
 
 
+def test_a_full_disk_is_found_behind_a_library_s_own_error(tmp_path: Path) -> None:
+    def step(_: RunContext) -> Ended:
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "docs" / "x"))
+        except OSError as error:
+            raise ValueError("The page was not rendered") from error
+
+    error = perform("gate", step, History(tmp_path).run("r1")).error
+    assert error is not None
+    assert (error["code"], error["data"]["folder"]) == ("DiskFull", str(tmp_path))
+
+
 def test_a_jvm_that_is_gone_is_named_whatever_is_tried_of_it_after(tmp_path: Path) -> None:
     def step(_: RunContext) -> Ended:
         try:
