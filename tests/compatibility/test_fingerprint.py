@@ -82,7 +82,7 @@ def test_a_default_that_has_changed_is_refused_until_the_spec_says_which_one(run
     refuse_changes(run.pipeline, note)
     path = run.layout.fingerprint(LIVE)
     written = json.loads(path.read_text())
-    assert written.pop("defaults") == {"orders": {"escape": '"'}}
+    assert written.pop("defaults") == {"sources.orders": {"escape": '"'}}
     path.unlink()
     # As an older version left it, which read with Spark's own default.
     path.write_text(json.dumps(written))

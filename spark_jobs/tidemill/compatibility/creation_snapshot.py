@@ -29,7 +29,6 @@ from tidemill.ledger.generation_note import (
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource, Rating
-from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 
@@ -91,8 +90,8 @@ class CreationSnapshot(Document):
         spec: With its variables replaced, without what is at its default.
         code: The transform's file.
         suffix: `.py` or `.sql`.
-        defaults: Source -> options of its reader that the spec leaves at a default, where older
-            generations had another one. A source that is missing here had the other one.
+        defaults: `sources.NAME` or `statics.NAME` -> options of its reader that the spec leaves at
+            a default, where older generations had another one. What is missing here had that one.
     """
 
     generation: str
@@ -136,8 +135,8 @@ def put_fingerprint(pipeline: Pipeline, note: GenerationNote) -> None:
         code=path.read_text(encoding="utf-8"),
         suffix=path.suffix,
         defaults={
-            name: dict(source.changed_defaults)
-            for name, source in pipeline.spec.sources_of(FileSource).items()
+            field: dict(source.changed_defaults)
+            for field, source in pipeline.spec.file_inputs.items()
         },
     )
     documents.put_if_absent(pipeline.layout.fingerprint(note.generation), fingerprint)

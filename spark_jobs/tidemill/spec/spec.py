@@ -174,6 +174,13 @@ class Spec(Model):
         """The sources of one kind, by name."""
         return {name: source for name, source in self.sources.items() if isinstance(source, kind)}
 
+    @property
+    def file_inputs(self) -> dict[str, FileSource]:
+        """Field of the spec -> what is read of files there: sources, then static inputs."""
+        sources = {f"sources.{n}": one for n, one in self.sources_of(FileSource).items()}
+        statics = {f"statics.{n}": one.as_source for n, one in self.statics.items()}
+        return sources | {field: one for field, one in statics.items() if one is not None}
+
     def event_time_of(self, source: str) -> EventTime | None:
         """The event time of one source's rows."""
         return self.sources[source].event_time or self.event_time

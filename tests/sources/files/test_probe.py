@@ -16,10 +16,12 @@ from tests.support.avro_file import write_avro
 from tests.support.histories.history_builder import History, rows
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
+from tidemill.sources.files.problems import problems_of_content
 from tidemill.sources.kinds import open_source
 from tidemill.sources.probe import inspect, report_sources
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.file import FileSource
 
 NOW = datetime.now(UTC)
 DAY = timedelta(days=1)
@@ -213,6 +215,17 @@ def left_out(found: ProbeResult) -> list[list[str]]:
     for problem in found.problems:
         assert (problem.error.code, problem.rating) == ("InputColumnsLeftOut", Rating.WARN)
     return [problem.error.columns for problem in found.problems]
+
+
+@pytest.mark.parametrize("rating", Rating)
+def test_a_new_column_is_rated_as_another_schema_where_the_spec_gives_that(
+    tmp_path: Path, rating: Rating
+) -> None:
+    (tmp_path / "a.json").write_text('{"id": "a", "more": 1}\n')
+    given = {"format": "json", "path": str(tmp_path), "schema": "id string", "other_schema": rating}
+    files = [tmp_path / "a.json"]
+    found = problems_of_content("s", FileSource.model_validate(given), files)
+    assert [one.rating for one in found] == ([] if rating is Rating.IGNORE else [rating])
 
 
 @pytest.mark.parametrize("format", ["parquet", "orc", "avro"])

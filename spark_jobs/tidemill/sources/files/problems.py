@@ -60,7 +60,7 @@ class InputOfOtherSchema(Refused):
 
 
 class InputColumnsLeftOut(Refused):
-    """Files have columns that the schema does not name; carries `columns`. Said, never refused."""
+    """Files have columns that the schema does not name; carries `columns`."""
 
 
 class InputPartRead(Refused):
@@ -198,24 +198,26 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
             "and Spark would read something else",
             f"Fix {place}.schema or the file (or set {place}.other_schema: warn).",
         ),
-        _left_out(place, left_out),
+        _left_out(place, source, left_out),
     )
     return [problem for problem in found if problem is not None]
 
 
-def _left_out(place: str, files: Mapping[str, list[str]]) -> Problem | None:
-    if not files:
+def _left_out(place: str, source: FileSource, files: Mapping[str, list[str]]) -> Problem | None:
+    """Rated by `other_schema` where the spec gives it; it is common, so by default it is said."""
+    rating = source.other_schema if "other_schema" in source.model_fields_set else Rating.WARN
+    if not files or rating is Rating.IGNORE:
         return None
     columns = list(dict.fromkeys(name for names in files.values() for name in names))
     shown = ", ".join(columns[:MOST_SHOWN]) + (", …" if len(columns) > MOST_SHOWN else "")
     error = InputColumnsLeftOut(
         f"{next(iter(files))} has {shown}, which {place}.schema does not name and Spark leaves out "
         f"({len(files)} such files).",
-        remedy=f"Add it to {place}.schema if it is to be read; nothing is held for it.",
+        remedy=f"Add it to {place}.schema if it is to be read (or set {place}.other_schema: warn).",
         files=list(files),
         columns=columns,
     )
-    return Problem(Rating.WARN, error)
+    return Problem(rating, error)
 
 
 def _misfits(path: Path, source: FileSource) -> Iterator[str]:
