@@ -44,7 +44,8 @@ def files_read(pipeline: Pipeline, first: int, last: int, wanted: Sequence[str])
         if not matching:
             raise NotRead(
                 f"No batch of {first} to {last} has read a file '{name}'.",
-                remedy="Name it by its path; `tidemill status` tells which batches are held.",
+                remedy="Name it by its path; which batches are held, and what they read: "
+                f"tidemill status {pipeline.name}.",
                 file=name,
             )
         found += matching
