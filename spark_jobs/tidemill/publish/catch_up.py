@@ -61,8 +61,7 @@ class CatchUp:
         try:
             return self._apply(target, outgoing, before)
         except TidemillError as error:
-            if target is self.targets[0]:
-                self._name_the_ways_on(error, outgoing.event)
+            self._name_the_ways_on(error, outgoing.event, target)
             self.failed[target.name] = error
             self.context.log(f"{target.name}: {error.code}: {error}")
             return None
@@ -95,11 +94,18 @@ class CatchUp:
         self.context.log(_sentence(event, applied))
         return applied
 
-    def _name_the_ways_on(self, error: TidemillError, event: Event) -> None:
-        """Add to a refusal of the head target how to go on without the event."""
+    def _name_the_ways_on(self, error: TidemillError, event: Event, target: Target) -> None:
+        """Add to a refusal how to go on without the event; what the head target has stays."""
         if not isinstance(error, Refused) or isinstance(error, HeadUnexplained):
             return
         name, number = self.context.pipeline.name, event.increment
+        head = self.targets[0]
+        if target is not head:
+            error.remedy = (
+                f"{error.remedy} {head.name} has increment {number:06d}, and the other targets go "
+                f"on; if {target.name} can never take it, remove it from publish in the spec."
+            )
+            return
         if event.in_order:
             ways = (
                 f"tidemill redo {name} --reason TEXT computes increment {number:06d} again with "
