@@ -41,7 +41,7 @@ def reject(
     by: str,
     reason: str,
     run_id: str,
-    log: Log = print,
+    log: Log = lambda _: None,
     clock: Clock = wall_clock,
 ) -> Rejection:
     """Record that an increment's input does not count; the next publish passes over it.
