@@ -153,3 +153,34 @@ def test_a_name_that_does_not_exist_is_wrong_usage(tidemill: Tidemill) -> None:
     answer = tidemill("check", "order", "--json")
 
     assert (answer.exit_code, answer.json["data"]["nearest"]) == (ExitCode.USAGE, "orders")
+
+
+def test_a_row_rule_that_uses_the_clock_is_found_by_its_name(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
+    line = edit(mill, SPEC, "id IS NOT NULL", "id IS NOT NULL AND at < now()")
+
+    assert found(tidemill("check", NAME, "--json")) == {(SPEC, line, "Compute it from the row.")}
+
+
+def test_a_transform_that_names_chance_is_worth_a_look_and_no_mistake(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
+    path = mill.home / "project" / TRANSFORM
+    path.write_text(f"import random\n{path.read_text()}\ndef dice(id): return random.random()\n")
+
+    answer = tidemill("check", NAME, "--json")
+
+    (problem,) = answer.json["problems"]
+    assert answer.exit_code == ExitCode.DONE
+    assert (problem["warning"], problem["line"]) == (True, len(path.read_text().splitlines()))
+    assert "random.random" in problem["what"]
+
+
+def test_a_watermark_on_a_text_is_found(tidemill: Tidemill, mill: OrdersPipeline) -> None:
+    spec = mill.home / "project" / SPEC
+    spec.write_text(spec.read_text().replace("at timestamp", "at string"))
+    line = edit(mill, SPEC, "column: at", "column: at, watermark: PT1H")
+
+    ((file, at, _),) = found(tidemill("check", NAME, "--json"))
+    assert (file, at) == (SPEC, line)

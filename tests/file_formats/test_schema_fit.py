@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
+from tests.support.avro_file import write_avro
 from tidemill.contract.syntax.ddl import column_types
+from tidemill.file_formats.reader import NO_ZONE
 from tidemill.file_formats.schema_fit import misfits
+from tidemill.file_formats.table import READERS
+from tidemill.spec.sources.file import FileSource
 
+SOURCE = FileSource.model_validate({"format": "parquet", "path": "/feed", "schema": "at timestamp"})
 INT, LONG, TEXT = pa.int32(), pa.int64(), pa.string()
 
 
@@ -36,8 +42,9 @@ def found(ddl: str, *fields: tuple[str, pa.DataType]) -> list[str]:
         (TEXT, "binary"),
         (pa.binary(4), "binary"),
         (pa.date32(), "date"),
-        (pa.timestamp("ns"), "timestamp"),
-        (pa.timestamp("us", "UTC"), "timestamp_ntz"),
+        (pa.timestamp("us", "UTC"), "timestamp"),
+        (pa.timestamp("ms", "Europe/Berlin"), "timestamp"),
+        (pa.timestamp("us"), "timestamp_ntz"),
         (pa.struct([("a", INT), ("z", TEXT)]), "struct<a: int>"),
         (pa.list_(INT), "array<bigint>"),
         (pa.map_(TEXT, INT), "map<string, int>"),
@@ -61,6 +68,13 @@ def test_what_widens_without_loss_fits(kind: pa.DataType, ddl: str) -> None:
         (LONG, "double", "column a is int64, not double"),
         (TEXT, "date", "column a is string, not date"),
         (TEXT, "timestamp", "column a is string, not timestamp"),
+        (pa.timestamp("us"), "timestamp", f"column a is {NO_ZONE}, not timestamp"),
+        (pa.timestamp("us", "UTC"), "timestamp_ntz", "column a is timestamp, not timestamp_ntz"),
+        (
+            pa.list_(pa.struct([("b", pa.timestamp("ms"))])),
+            "array<struct<b: timestamp>>",
+            f"column a[].b is {NO_ZONE}, not timestamp",
+        ),
         (pa.decimal128(10, 2), "decimal(9,2)", "column a is decimal128(10, 2), not decimal(9,2)"),
         (pa.decimal128(10, 4), "decimal(10,2)", "column a is decimal128(10, 4), not decimal(10,2)"),
         (LONG, "decimal(10,0)", "column a is int64, not decimal(10,0)"),
@@ -90,6 +104,43 @@ def test_columns_without_names_go_by_position() -> None:
         "column qty is string, not int"
     ]
     assert found("id int, qty int", ("_col0", INT)) == ["column qty is missing"]
+
+
+WALL = [datetime(2026, 3, 1, 23, 30)]  # noqa: DTZ001 - without a zone
+
+
+@pytest.mark.parametrize("wanted", ["timestamp", "timestamp_ntz"])
+@pytest.mark.parametrize(
+    ("kind", "old", "named"),
+    [
+        (pa.timestamp("us"), False, "timestamp_ntz"),
+        (pa.timestamp("us", "Europe/Berlin"), False, "timestamp"),
+        (pa.timestamp("us"), True, "timestamp"),
+    ],
+)
+def test_parquet_tells_an_instant_from_the_time_on_a_wall(
+    tmp_path: Path, kind: pa.DataType, old: bool, named: str, wanted: str
+) -> None:
+    path = tmp_path / "a.parquet"
+    inner = pa.array([{"at": WALL}], pa.struct([("at", pa.list_(kind))]))
+    columns = {"at": pa.array(WALL, kind), "inner": inner}
+    pq.write_table(pa.table(columns), path, use_deprecated_int96_timestamps=old)
+    types = column_types(f"at {wanted}, inner struct<at: array<{wanted}>>")
+    said = [one.split(",")[0] for one in READERS["parquet"].misfits(path, SOURCE, types)]
+    others = [f"column at is {named}", f"column inner.at[] is {named}"]
+    assert said == ([] if named == wanted else others)
+
+
+@pytest.mark.parametrize("wanted", ["timestamp", "timestamp_ntz"])
+@pytest.mark.parametrize("logical", ["timestamp-micros", "local-timestamp-millis", None])
+def test_avro_tells_an_instant_from_the_time_on_a_wall(
+    tmp_path: Path, logical: str | None, wanted: str
+) -> None:
+    path = tmp_path / "a.avro"
+    write_avro(path, {"at": ["null", {"type": "long", "logicalType": logical}]}, [])
+    named = {"timestamp-micros": "timestamp", "local-timestamp-millis": "timestamp_ntz"}
+    said = [*READERS["avro"].misfits(path, SOURCE, column_types(f"at {wanted}"))]
+    assert bool(said) is (logical is not None and named[logical] != wanted)
 
 
 READ: list[tuple[str, Any, str]] = [

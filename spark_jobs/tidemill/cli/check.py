@@ -1,13 +1,18 @@
 """`tidemill check`: everything that is wrong with specs, transforms, suites and DAGs."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit
 
 from tidemill.cli.screen import Json, Screen, counted
 from tidemill.contract.errors import ExitCode
+
+if TYPE_CHECKING:
+    from tidemill.steps.read_only.check import Problem
 
 Names = Annotated[
     list[str] | None,
@@ -39,7 +44,7 @@ def check(names: Names = None, json: Json = False) -> None:
         if not with_dags:
             screen.line("Airflow is not installed: the DAGs were not checked.")
         if problems:
-            rows = ((_shown(p.file), p.line, p.what, p.remedy) for p in problems)
+            rows = ((_shown(p.file), p.line, _what(p), p.remedy) for p in problems)
             screen.table(
                 counted(len(problems), "problem"), ("file", "line", "what", "remedy"), rows
             )
@@ -47,7 +52,12 @@ def check(names: Names = None, json: Json = False) -> None:
             screen.line("No problems.")
         for note in notes:
             screen.line(note)
-    raise Exit(int(ExitCode.USAGE if problems else ExitCode.DONE))
+    certain = [problem for problem in problems if not problem.warning]
+    raise Exit(int(ExitCode.USAGE if certain else ExitCode.DONE))
+
+
+def _what(problem: Problem) -> str:
+    return f"warning: {problem.what}" if problem.warning else problem.what
 
 
 def _shown(file: Path) -> Path:

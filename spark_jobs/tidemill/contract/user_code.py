@@ -1,8 +1,12 @@
 """A user's Python file, read again each time."""
 
+import ast
+from collections.abc import Collection
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
+
+from tidemill.contract.syntax.unrepeatable_python import Unrepeatable, unrepeatable_names
 
 
 def load_module(name: str, path: Path) -> ModuleType:
@@ -14,6 +18,19 @@ def load_module(name: str, path: Path) -> ModuleType:
     module = ModuleType(name)
     _Uncached(name, str(path)).exec_module(module)
     return module
+
+
+def clock_or_chance(path: Path, without: Collection[str] = ()) -> list[Unrepeatable]:
+    """What a file names that gives another value the next time; nothing where it is not Python.
+
+    Args:
+        without: Functions and classes of its top level that are not looked into.
+    """
+    try:
+        module = ast.parse(path.read_bytes(), path)
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return unrepeatable_names(module, without)
 
 
 class _Uncached(SourceFileLoader):

@@ -6,12 +6,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from tidemill.file_formats.reader import REJECT, Columns, FormatReader, NotWhole
+from tidemill.file_formats.reader import NO_ZONE, REJECT, Columns, FormatReader, NotWhole
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.avro import AVRO
 from tidemill.spec.sources.file import FileSource
 
 MAGIC = b"Obj\x01"
+_UNITS = ("millis", "micros", "nanos")
+_INSTANTS = frozenset(f"timestamp-{unit}" for unit in _UNITS)
+_LOCAL = frozenset(f"local-timestamp-{unit}" for unit in _UNITS)
+# Spark's type -> Avro's logical types that mean something else: a place's time, or an instant.
+_OTHER_TIMES = {"timestamp": _LOCAL, "timestamp_ntz": _INSTANTS}
+_NAMED = {"timestamp": NO_ZONE, "timestamp_ntz": "timestamp"}
 # As the specification of Avro's object container files writes it; `fastavro` has no public one.
 _HEADER = {
     "type": "record",
@@ -33,8 +39,14 @@ class Avro(FormatReader):
         if source.reader_option("avroSchema") is not None:
             # Spark then resolves the file's schema against that one.
             return
-        names = {field["name"].lower() for field in _fields(avro_schema(path))}
-        yield from (f"column {name} is missing" for name in wanted if name.lower() not in names)
+        fields = {field["name"].lower(): field["type"] for field in _fields(avro_schema(path))}
+        for name, kind in wanted.items():
+            if name.lower() not in fields:
+                yield f"column {name} is missing"
+            elif kind.name in _OTHER_TIMES and _OTHER_TIMES[kind.name] & _logical_types(
+                fields[name.lower()]
+            ):
+                yield f"column {name} is {_NAMED[kind.name]}, not {kind.name}"
 
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
         return _not_named(avro_schema(path), source.types)
@@ -99,6 +111,12 @@ def _schema(content: IO[bytes]) -> Any:
 
 def _fields(schema: Any) -> list[Any]:
     return schema.get("fields", []) if isinstance(schema, Mapping) else []
+
+
+def _logical_types(kind: Any) -> set[str]:
+    """The logical types of a field's type, or of the members of its union."""
+    members = kind if isinstance(kind, list) else [kind]
+    return {str(one.get("logicalType")) for one in members if isinstance(one, Mapping)}
 
 
 def _not_named(schema: Any, named: Columns, within: str = "") -> Iterator[str]:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from tidemill.contract.errors import Refused
 from tidemill.file_formats.reader import REJECT, Measured, MissingDataFile
-from tidemill.file_formats.schema_fit import ArrowReader
+from tidemill.file_formats.schema_fit import ArrowReader, with_types
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.parquet import PARQUET
 
@@ -60,7 +60,23 @@ class Parquet(ArrowReader):
         return column if isinstance(column, pa.StructArray) else column.chunk(0)
 
     def _schema(self, path: Path) -> pa.Schema:
-        return pq.read_schema(path)
+        file = pq.read_metadata(path).schema
+        columns = [file.column(number) for number in range(len(file))]
+        schema = file.to_arrow_schema()
+        if not any(column.physical_type == "INT96" for column in columns):
+            return schema
+        return pa.schema(with_types(schema, _instant))
+
+
+def _instant(field: pa.Field) -> pa.DataType:
+    """The type of a field of a file with INT96, which Hive, Impala and older Sparks write.
+
+    To Spark such a timestamp is an instant; Arrow shows it as nanoseconds without a zone.
+    """
+    kind = field.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("ns", "UTC")
+    return kind
 
 
 def read_footers(paths: Iterable[Path], *, threads: int | None = None) -> tuple[Footer, ...]:

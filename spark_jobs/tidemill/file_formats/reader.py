@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, DdlType]
 """Column -> type."""
+NO_ZONE = "timestamp_ntz, which has no zone"
+"""What a timestamp without a zone is called where an instant has to be."""
 REJECT = "_reject"
 """The column that says why a row was rejected."""
 REJECT_TYPE = pa.struct(
@@ -78,9 +80,14 @@ class FormatReader:
 
     Attributes:
         rules: What a spec may say of the format.
+        if_without_zone: What to do where a file has timestamps without a zone.
     """
 
     rules: FormatRules
+    if_without_zone = (
+        "Declare it as timestamp_ntz; cast to timestamp in the transform, it is a time of the "
+        "spec's timezone."
+    )
 
     def part_read(self, path: Path, source: FileSource) -> str | None:
         """Why Spark would silently read only a part of a file.

@@ -2,17 +2,18 @@
 
 Spark 4.2 reads a column that a file lacks as null, in Parquet an int as a smallint modulo 65536, in
 ORC a text as null where an int is asked for, 1.5 as 1 where it is an int: all without a word. What
-widens without loss passes.
+widens without loss passes. A timestamp without a zone is a time on some wall, in no known place: as
+an instant Spark takes it for UTC in Parquet, and an evening in Berlin for the next day.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
 
 from tidemill.contract.syntax.ddl import DdlType
-from tidemill.file_formats.reader import Columns, FormatReader
+from tidemill.file_formats.reader import NO_ZONE, Columns, FormatReader
 from tidemill.spec.sources.file import FileSource
 
 # Spark 4.2 reads an ORC file whose columns all have such names by position, as Hive wrote them.
@@ -79,6 +80,28 @@ def is_by_position(found: Iterable[pa.Field]) -> bool:
     return bool(fields) and all(_BY_POSITION.fullmatch(field.name) for field in fields)
 
 
+def with_types(
+    fields: Iterable[pa.Field], retyped: Callable[[pa.Field], pa.DataType]
+) -> list[pa.Field]:
+    """Fields, and those within them, whose types are other ones for Spark than for Arrow.
+
+    Args:
+        retyped: The type of a field that has none within.
+    """
+    return [field.with_type(_retyped(field, retyped)) for field in fields]
+
+
+def _retyped(field: pa.Field, retyped: Callable[[pa.Field], pa.DataType]) -> pa.DataType:
+    kind = field.type
+    if pa.types.is_struct(kind):
+        return pa.struct(with_types(kind.fields, retyped))
+    if pa.types.is_list(kind):
+        return pa.list_(*with_types([kind.value_field], retyped))
+    if pa.types.is_map(kind):
+        return pa.map_(*with_types([kind.key_field, kind.item_field], retyped))
+    return retyped(field)
+
+
 def _misfits(found: pa.DataType, wanted: DdlType, name: str) -> Iterator[str]:
     if pa.types.is_dictionary(found):
         found = found.value_type
@@ -91,7 +114,7 @@ def _misfits(found: pa.DataType, wanted: DdlType, name: str) -> Iterator[str]:
             if kind is not None:
                 yield from _misfits(inner, kind, f"{name}[]")
     elif not _fits(found, wanted):
-        yield f"column {name} is {found}, not {_spelled(wanted)}"
+        yield f"column {name} is {_named(found)}, not {_spelled(wanted)}"
 
 
 def _fits(found: pa.DataType, wanted: DdlType) -> bool:
@@ -112,8 +135,8 @@ def _fits(found: pa.DataType, wanted: DdlType) -> bool:
         or is_.is_fixed_size_binary(found)
         or is_.is_string(found),
         "date": is_.is_date(found),
-        "timestamp": is_.is_timestamp(found),
-        "timestamp_ntz": is_.is_timestamp(found) or is_.is_date(found),
+        "timestamp": is_.is_timestamp(found) and found.tz is not None,
+        "timestamp_ntz": (is_.is_timestamp(found) and found.tz is None) or is_.is_date(found),
         "struct": False,
         "array": False,
         "map": False,
@@ -139,6 +162,12 @@ def _bits(found: pa.DataType) -> int:
 def _is_list(found: pa.DataType) -> bool:
     is_ = pa.types
     return bool(is_.is_list(found) or is_.is_large_list(found) or is_.is_fixed_size_list(found))
+
+
+def _named(found: pa.DataType) -> str:
+    if pa.types.is_timestamp(found):
+        return NO_ZONE if found.tz is None else "timestamp"
+    return str(found)
 
 
 def _spelled(wanted: DdlType) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidemill.contract.syntax.ddl import column_types
 from tidemill.spec.model import Disagreement, doubled_in
 from tidemill.spec.output import OutputMode
 from tidemill.spec.settings import Trigger
@@ -11,6 +12,9 @@ from tidemill.spec.sources.base import BaseSource
 
 if TYPE_CHECKING:
     from tidemill.spec.spec import Spec
+
+# What Spark keeps a watermark on; a struct may be a window.
+_TIMES = ("timestamp", "timestamp_ntz", "struct")
 
 
 def refuse_disagreement(spec: Spec) -> None:
@@ -54,6 +58,17 @@ def _columns_agree(spec: Spec, name: str, source: BaseSource) -> None:
             f"it has {', '.join(source.columns)}"
         )
         raise Disagreement(msg, *_place_of_event_time(spec, name))
+    if time is not None and time.watermark is not None and source.ddl is not None:
+        kind = column_types(source.ddl)[time.column].name
+        if kind not in _TIMES:
+            msg = (
+                f"event_time.column '{time.column}' is {kind} in the schema of source '{name}', "
+                "and Spark keeps a watermark on a timestamp only; declare it as timestamp, with "
+                "options.timestampFormat where it is written in another way, or leave the "
+                "watermark out here and call withWatermark in the transform on the timestamp that "
+                "it computes"
+            )
+            raise Disagreement(msg, *_place_of_event_time(spec, name))
     clash = doubled_in((*source.columns, *spec.output.partition_by))
     if clash:
         msg = f"'{clash}' is a column already; give it another name"

@@ -20,6 +20,7 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.file_mode import open_to_others
 from tidemill.contract.report import Outcome
 from tidemill.contract.syntax.quantities import sum_if_known
+from tidemill.contract.user_code import clock_or_chance
 from tidemill.generations.execution import verify_execution
 from tidemill.generations.verify import Generation, open_generation
 from tidemill.increments.increment import State
@@ -85,6 +86,8 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
     _check_unpublished_files(generation, batches, _first_unpublished(snapshot, generation.name))
     verify_sources(layout, generation.name, pipeline.spec, batches)
     refuse_changes(pipeline, generation.note)
+    if not batches:
+        _warn_of_clock_or_chance(run)
     found = probe_sources(pipeline, batches)
     for look in found:
         _rate_problems(run, look)
@@ -156,6 +159,17 @@ def _warn_of_readers(run: RunContext) -> None:
         run.log(
             f"warning: every user of this machine can read {layout.home}, rejected rows and "
             f"samples too; chmod -R o-rwx '{layout.home}' leaves it to owner and group"
+        )
+
+
+def _warn_of_clock_or_chance(run: RunContext) -> None:
+    pipeline = run.pipeline
+    if not pipeline.spec.published:
+        return
+    for line, name in clock_or_chance(pipeline.transform_file):
+        run.log(
+            f"warning: {pipeline.transform_file}:{line} names {name}: a row that depends on it is "
+            "another one the next time; compute what is published from the row alone"
         )
 
 

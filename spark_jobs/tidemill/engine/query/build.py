@@ -18,6 +18,7 @@ from tidemill.engine.query.planned_query import ROWS_READ, Plan, Watch
 from tidemill.engine.query.read_once import read_once
 from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupported
 from tidemill.engine.query.reject import committed, good, tag, two_passes
+from tidemill.engine.query.repeatable_expressions import refuse_unrepeatable_expressions
 from tidemill.engine.query.single_pass import one_pass
 from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.sources.exclusions import leave_out
@@ -61,6 +62,8 @@ def plan_rows(
 ) -> Plan:
     """The pipeline's rows from its sources; the same for streams and batches."""
     spec, path = pipeline.spec, pipeline.transform_file
+    if spec.published:
+        refuse_unrepeatable_expressions(spec, pipeline.spec_file)
     tagged = {
         name: tag(frame, spec, name, of_transform(pipeline, name))
         for name, frame in sources.items()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import Refused
-from tidemill.file_formats.reader import DAMAGED
+from tidemill.file_formats.reader import DAMAGED, NO_ZONE, FormatReader
 from tidemill.file_formats.table import READERS
 from tidemill.sources.files.listing import Found, partition_columns
 from tidemill.sources.files.scan import Scan
@@ -196,11 +196,17 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
             others,
             InputOfOtherSchema,
             "and Spark would read something else",
-            f"Fix {place}.schema or the file (or set {place}.other_schema: warn).",
+            _remedy_of_misfits(reader, place, others.values()),
         ),
         _left_out(place, source, left_out),
     )
     return [problem for problem in found if problem is not None]
+
+
+def _remedy_of_misfits(reader: FormatReader, place: str, misfits: Iterable[str]) -> str:
+    remedy = f"Fix {place}.schema or the file (or set {place}.other_schema: warn)."
+    without_zone = any(NO_ZONE in misfit for misfit in misfits)
+    return f"{reader.if_without_zone} {remedy}" if without_zone else remedy
 
 
 def _left_out(place: str, source: FileSource, files: Mapping[str, list[str]]) -> Problem | None:

@@ -13,6 +13,8 @@ from pathlib import Path
 from tidemill.contract.errors import SpecError, UsageError
 from tidemill.contract.project import Project, TransformDoubled, find, search_path
 from tidemill.contract.syntax.expressions import misspelt_columns, unknown_columns
+from tidemill.contract.syntax.unrepeatable_sql import unrepeatable_in_sql
+from tidemill.contract.user_code import clock_or_chance
 from tidemill.gate.known_expectations import known_expectations
 from tidemill.gate.suite import Expectation, SuiteError, load_suite
 from tidemill.spec import json_schema as schema
@@ -31,12 +33,14 @@ class Problem:
         line: 1-based; None where it is the whole file.
         what: One sentence.
         remedy: What to do about it.
+        warning: Whether it may be meant so: somebody has to look, and nothing is refused.
     """
 
     file: Path
     line: int | None
     what: str
     remedy: str
+    warning: bool = False
 
     @classmethod
     def said(cls, file: Path, line: int | None, what: str, remedy: str) -> Problem:
@@ -108,13 +112,17 @@ def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
         places += [(("row_rules", n), sql, own) for n, sql in spec.row_rules.items()]
         places += [((*at, n), sql, own) for n, sql in source.row_rules.items()]
     for at, sql, columns in dict.fromkeys(places):
+        field = ".".join(map(str, at))
         near = dict(misspelt_columns(sql, columns))
         # A partition may also be made of the transform's columns, which only Spark knows.
         unknown = unknown_columns(sql, columns) if "row_rules" in at else []
         for word in dict.fromkeys((*near, *unknown)):
-            what = f"{'.'.join(map(str, at))} names '{word}', which is not a column of the source"
+            what = f"{field} names '{word}', which is not a column of the source"
             remedy = f"Did you mean '{near[word]}'?" if word in near else _has(columns)
             yield Problem(path, lines.get(at), what, remedy)
+        for used in unrepeatable_in_sql(sql, columns) if spec.published else ():
+            what = f"{field} uses {used}, which gives another value the next time"
+            yield Problem(path, lines.get(at), what, "Compute it from the row.")
 
 
 def _has(columns: Sequence[str]) -> str:
@@ -163,6 +171,10 @@ def _of_transform(path: Path, spec: Spec) -> Iterator[Problem]:
     if isinstance(sink, ForeachSink) and not {"foreach", "ForeachWriter", "*"} & defined:
         remedy = "Add: def foreach(row): …, or a class ForeachWriter."
         yield Problem(path, None, "has neither 'foreach' nor 'ForeachWriter' for the sink", remedy)
+    for line, name in clock_or_chance(path) if spec.published else ():
+        what = f"names {name}: a row that depends on it is another one the next time"
+        remedy = "Compute what is published from the row alone."
+        yield Problem(path, line, what, remedy, warning=True)
 
 
 def _defined(module: ast.Module) -> set[str]:

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tidemill.contract.syntax.sql_text import java_call, tokens
+from tidemill.contract.syntax.unrepeatable_sql import unrepeatable_in_sql
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
 
 # What a query can begin with.
 _BEGINNINGS = ("select", "with", "from", "table", "values")
+FROM_THE_ROW = "Compute it from the row."
 WRITE_PYTHON = "Write the transform in Python."
 
 
@@ -38,5 +40,9 @@ def problems_of_sql(path: Path, spec: Spec) -> Iterator[tuple[str, str]]:
     for name in (*spec.sources, *spec.statics):
         if name not in words:
             yield f"does not read '{name}'", "Read it, or remove it from the spec."
+    if spec.published:
+        columns = {name for source in spec.sources.values() for name in source.columns}
+        for used in unrepeatable_in_sql(text, columns):
+            yield f"uses {used}, which gives another value the next time", FROM_THE_ROW
     if isinstance(spec.sink, ForeachSink | ForeachBatchSink):
         yield f"has no functions for the sink {spec.sink.kind}", WRITE_PYTHON
