@@ -28,9 +28,15 @@ c,many,2026-03-02 00:00:00
 ,4,2026-03-02 00:00:00
 e,5,
 f,6,2026-03-02 00:00:00
+g,7,+12026-03-02 00:00:00
 """
 
-REASONS = ["malformed", "no event time", "rule id_present"]
+REASONS = [
+    "event time outside the years 1 to 9999",
+    "malformed",
+    "no event time",
+    "rule id_present",
+]
 
 NARROW: dict[str, Transform] = {
     "unchanged": lambda rows: rows,

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from tests.support.spec_text import minimal, parse
 from tidemill.contract.errors import SpecError
+from tidemill.spec.formats.rules import WITH_DATE
 from tidemill.spec.output import Output
 
 
@@ -139,6 +140,7 @@ def test_reader_options_are_texts_with_the_specs_own_on_top() -> None:
         "header": "false",
         "enforceSchema": "false",
         "escape": '"',
+        **WITH_DATE,
         "sep": ";",
         "maxColumns": "1",
     }
@@ -151,6 +153,7 @@ def test_a_default_option_is_overridden_whatever_its_case() -> None:
         "HEADER": "false",
         "enforceSchema": "false",
         "escape": '"',
+        **WITH_DATE,
     }
 
 

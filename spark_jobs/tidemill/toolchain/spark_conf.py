@@ -42,6 +42,8 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # A wrong cast or an overflow is an error, never a silent null.
         "spark.sql.ansi.enabled": "true",
+        # The older parser gives a time without a date the date of the day on which it is read.
+        "spark.sql.legacy.timeParserPolicy": "CORRECTED",
         # 200 partitions cost ten seconds and 400 files a run; a generation keeps its first number.
         "spark.sql.shuffle.partitions": str(partitions),
         # State beyond the JVM's heap, of which each batch uploads what changed, not all of it.

@@ -9,6 +9,7 @@ import pytest
 from tests.support.spec_text import minimal, parse
 from tidemill.contract.errors import SpecError
 from tidemill.contract.syntax.ddl import DdlType
+from tidemill.spec.formats.rules import WITH_DATE
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.spec import Spec
@@ -118,6 +119,7 @@ def test_what_a_source_says_of_itself() -> None:
         "header": "false",
         "enforceSchema": "false",
         "escape": '"',
+        **WITH_DATE,
     }
     assert (found.changed, found.redelivered, found.too_old, found.other_schema) == (
         Rating.HOLD,

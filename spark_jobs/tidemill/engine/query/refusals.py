@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from tidemill.contract.errors import SpecError
+from tidemill.engine.query.of_today import GIVE_FORMAT, read_as_of_today
 from tidemill.engine.query.pipeline_class import FIRST_COME, below, state_encoding
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS, converted
 from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
@@ -67,6 +68,16 @@ def refuse_unrepeatable(
         if node.isStreaming():
             _refuse_node(node, path, mode)
         for expression in below(node.expressions()):
+            read = read_as_of_today(expression)
+            if read is not None:
+                raise TransformNotRepeatable(
+                    f"{path}: the transform or an expression of the spec reads {read}: a time "
+                    "without a date would get the date of the run.",
+                    remedy=GIVE_FORMAT,
+                    path=path,
+                    field="transform",
+                    expression=read,
+                )
             if _unrepeatable(expression, node.isStreaming()):
                 raise TransformNotRepeatable(
                     f"{path}: the transform or an expression of the spec uses "

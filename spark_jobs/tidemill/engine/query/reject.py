@@ -1,7 +1,8 @@
 """Good rows and rejected rows: told apart before the transform, committed in one batch.
 
-A row is rejected when it does not parse, has no event time, has no partition, or breaks a row rule.
-It goes into its own partition of the same sink, with the reason, the file, the record, and the
+A row is rejected when it does not parse, has no event time, has no partition, or breaks a row rule;
+also when its event time or partition is a date that Python, Arrow and many readers cannot hold. It
+goes into its own partition of the same sink, with the reason, the file, the record, and the
 partition it would have had.
 """
 
@@ -22,6 +23,14 @@ from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.output import REJECTED
 from tidemill.spec.spec import Spec
 
+NO_TIME = "no event time"
+FAR_TIME = "event time outside the years 1 to 9999"
+# A day less at both ends, as a time zone may move it into the next year.
+_CALENDAR = {
+    "date": ("DATE'0001-01-01'", "DATE'9999-12-31'"),
+    "timestamp": ("TIMESTAMP'0001-01-02 00:00:00Z'", "TIMESTAMP'9999-12-31 00:00:00Z'"),
+    "timestamp_ntz": ("TIMESTAMP_NTZ'0001-01-02 00:00:00'", "TIMESTAMP_NTZ'9999-12-31 00:00:00'"),
+}
 REJECT_TYPE = "struct<reason: string, file: string, record: string, partition: map<string, string>>"
 
 
@@ -41,6 +50,7 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
     has_time = F.col(CORRUPT).isNull()
     if time is not None:
         has_time &= F.col(time.column).isNotNull()
+        has_time &= ~_is_far(source, time.column)
     partitions = [
         F.when(has_time, F.expr(expression)).alias(partition)
         for partition, expression in cut.items()
@@ -55,7 +65,12 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
     record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns), MICROSECONDS))
     reason = _reason(spec, name, located)
     pairs = [
-        part for partition in cut for part in (F.lit(partition), F.col(partition).cast("string"))
+        part
+        for partition in cut
+        for part in (
+            F.lit(partition),
+            F.when(~_is_far(located, partition), F.col(partition).cast("string")),
+        )
     ]
     partition = F.create_map(*pairs) if pairs else F.lit(None)
     reject = F.struct(
@@ -114,7 +129,7 @@ def committed(rows: DataFrame, spec: Spec) -> DataFrame:
 
 def reasons(spec: Spec, source: str) -> tuple[str, ...]:
     """Every reason for which a row of a source can be rejected."""
-    time = ["no event time"] if spec.event_time_of(source) is not None else []
+    time = [NO_TIME, FAR_TIME] if spec.event_time_of(source) is not None else []
     partitions = [f"no partition {name}" for name in source_partitions(spec)]
     rules = [f"rule {name}" for name in spec.row_rules_of(source)]
     return ("malformed", *time, *partitions, *rules)
@@ -125,14 +140,24 @@ def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
     reason = F.when(F.col(CORRUPT).isNotNull(), F.lit("malformed"))
     time = spec.event_time_of(source)
     if time is not None:
-        reason = reason.when(F.col(time.column).isNull(), F.lit("no event time"))
+        reason = reason.when(F.col(time.column).isNull(), F.lit(NO_TIME))
+        reason = reason.when(_is_far(located, time.column), F.lit(FAR_TIME))
     text = {field.name for field in located.schema.fields if field.dataType.typeName() == "string"}
     for name in source_partitions(spec):
         # Spark writes '' as the null partition, which no interval covers.
         missing = (
             F.col(name).isNull() | (F.col(name) == "") if name in text else F.col(name).isNull()
         )
+        missing |= _is_far(located, name)
         reason = reason.when(missing, F.lit(f"no partition {name}"))
     for name, rule in spec.row_rules_of(source).items():
         reason = reason.when(~F.coalesce(F.expr(rule), F.lit(False)), F.lit(f"rule {name}"))
     return reason
+
+
+def _is_far(rows: DataFrame, column: str) -> Column:
+    """Whether a date or time lies outside the years 1 to 9999; never null."""
+    bounds = _CALENDAR.get(rows.schema[column].dataType.typeName())
+    if bounds is None:
+        return F.lit(False)
+    return F.coalesce(~F.col(column).between(*map(F.expr, bounds)), F.lit(False))

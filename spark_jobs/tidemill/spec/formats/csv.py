@@ -1,6 +1,13 @@
 """CSV."""
 
-from tidemill.spec.formats.rules import IN_LINES, MICROSECONDS, FormatRules, RejectForm
+from tidemill.spec.formats.rules import (
+    FALLS_BACK,
+    IN_LINES,
+    MICROSECONDS,
+    WITH_DATE,
+    FormatRules,
+    RejectForm,
+)
 
 CSV = FormatRules(
     name="csv",
@@ -10,18 +17,19 @@ CSV = FormatRules(
         "sep timeFormat timeZone timestampFormat timestampNTZFormat"
     ),
     reading=(
-        "charToEscapeQuoteEscaping columnPruning enableDateTimeParsingFallback enforceSchema "
+        "charToEscapeQuoteEscaping columnPruning enforceSchema "
         "inputBufferSize maxCharsPerColumn maxColumns multiLine nanValue negativeInf positiveInf "
         "singleVariantColumn unescapedQuoteHandling"
     ),
     writing="codec compression escapeQuotes extension quoteAll",
     inferring="inferSchema preferDate samplingRatio",
     infers_by="inferSchema",
+    not_for_reading=FALLS_BACK,
     allowed_values={**IN_LINES, "escapeQuotes": ("true",)},
     one_character=("quote", "escape"),
     # A header that does not match the schema is an error, not columns silently swapped. RFC 4180
     # and spreadsheets double a quote inside quotes; Spark's own default is a backslash before it.
-    reader_defaults={"header": "true", "enforceSchema": "false", "escape": '"'},
+    reader_defaults={"header": "true", "enforceSchema": "false", "escape": '"', **WITH_DATE},
     former_defaults={"escape": "\\"},
     # Spark's own defaults cut off the blanks around a text.
     writer_defaults={

@@ -54,6 +54,16 @@ MICROSECONDS = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
+# What Spark reads without a format, but for a time without a date: to that it gives the date of the
+# day on which it reads it.
+WITH_DATE = {
+    "timestampFormat": "[' ']yyyy[-M[-d['T'][' '][H[:m[:s]][.SSSSSSSSS]]]][' '][XXX][XX][X][VV]"
+}
+# Why a reader may not fall back on Spark's own way of reading times.
+FALLS_BACK = {
+    "enableDateTimeParsingFallback": "with it a time without a date gets the date of the day on "
+    "which it is read; give timestampFormat or dateFormat"
+}
 
 
 class RejectForm(Enum):

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from tidemill.contract.syntax.ddl import column_names
+from tidemill.spec.formats.rules import FALLS_BACK, WITH_DATE, with_defaults
 from tidemill.spec.model import Model
 from tidemill.spec.sources.base import Ddl, Options, as_text, check_names, checked_columns
 
@@ -39,7 +40,8 @@ class KafkaValue(Model):
     def reader_options(self) -> dict[str, str]:
         """The options as Spark's functions take them."""
         named = {name.lower(): name for name in (READER_SCHEMA,)}
-        return {named.get(n.lower(), n): as_text(value) for n, value in self.options.items()}
+        given = {named.get(n.lower(), n): as_text(value) for n, value in self.options.items()}
+        return with_defaults(given, WITH_DATE) if self.format in ("json", "csv") else given
 
     @field_validator("options")
     @classmethod
@@ -48,6 +50,11 @@ class KafkaValue(Model):
         if taken:
             msg = f"option '{taken}' is set by the engine; remove it"
             raise ValueError(msg)
+        reasons = {name.lower(): reason for name, reason in FALLS_BACK.items()}
+        for name in options:
+            if name.lower() in reasons:
+                msg = f"option '{name}' has no place here: {reasons[name.lower()]}"
+                raise ValueError(msg)
         return options
 
     @model_validator(mode="after")

@@ -1,0 +1,90 @@
+"""No value comes from the clock: a time without a date is malformed, however it is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from tidemill.engine.query.refusals import TransformNotRepeatable, refuse_unrepeatable
+from tidemill.engine.sources.file import CORRUPT, read_batch
+from tidemill.engine.sources.kafka_value import parse
+from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.kafka_value import KafkaValue
+
+DATED = (
+    "2026-03-01 05:00:00",
+    "2026-03-01T05:00:00.123456Z",
+    "2026-03-01T05:00:00+01:00",
+    "2026-03-01 05:00:00 Europe/Berlin",
+    "2026-03-01T05:00:00+0100",
+    "2026-3-1 5:0",
+    "2026-03-01",
+    "2026-03",
+)
+UNDATED = ("12:34:56", "T12:34", "1:2", "T1", "12:34:56.5Z", "now", "today")
+SCHEMA = "text string, at timestamp"
+
+
+def lines(format: str) -> list[str]:
+    texts = (*DATED, *UNDATED)
+    return [f"{t},{t}" if format == "csv" else json.dumps({"text": t, "at": t}) for t in texts]
+
+
+def expected(spark: SparkSession) -> dict[str, tuple[Any, bool]]:
+    """Text -> the time that a cast makes of it, and whether it is malformed."""
+    dated = spark.createDataFrame([(text,) for text in DATED], "text string")
+    times = {row.text: row.at for row in dated.selectExpr("text", "text::timestamp at").collect()}
+    return {text: (times.get(text), text in UNDATED) for text in (*DATED, *UNDATED)}
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_a_time_without_a_date_in_a_file_or_a_record_is_malformed(
+    spark: SparkSession, tmp_path: Path, format: str
+) -> None:
+    path = tmp_path / "a"
+    path.write_text("\n".join((["text,at"] if format == "csv" else []) + lines(format)) + "\n")
+    source = FileSource.model_validate({"format": format, "path": "/in", "schema": SCHEMA})
+    of_file = read_batch(spark, source, [str(path)]).select("text", "at", CORRUPT).cache()
+    value = parse(KafkaValue.model_validate({"format": format, "schema": SCHEMA}))
+    assert value is not None
+    records = spark.createDataFrame([(line,) for line in lines(format)], "value string")
+    of_record = records.select(value.alias("one")).select("one.text", "one.at", f"one.{CORRUPT}")
+    for rows in (of_file, of_record):
+        assert {r.text: (r.at, r[2] is not None) for r in rows.collect()} == expected(spark)
+
+
+def test_a_text_is_made_a_timestamp_by_a_format_only(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([("x", None)], "text string, at timestamp")
+    for of_the_clock in (
+        "text::timestamp",
+        "try_cast(text AS timestamp)",
+        "to_timestamp(text)",
+        "try_to_timestamp(text)",
+        "at > text",
+        "hour(text)",
+        "array(text)::array<timestamp>",
+        "from_json(text, 'at timestamp')",
+        "at > timestamp'now'",
+        "at > timestamp'12:30'",
+        "at > '12:30'",
+        "to_date(at) > to_date('yesterday')",
+        "concat('to', 'day')::date",
+    ):
+        with pytest.raises(TransformNotRepeatable):
+            refuse_unrepeatable(rows.select(F.expr(of_the_clock)), Path("orders.py"))
+    for of_the_row in (
+        "to_timestamp(text, 'yyyy-MM-dd HH:mm:ss')",
+        "text::date",
+        "text::timestamp_ntz::timestamp",
+        "from_json(text, 'at timestamp', map('timestampFormat', 'yyyy-MM-dd HH:mm'))",
+        "at > timestamp'2026-03-01 12:30'",
+        "at > '2026-03-01 12:30'",
+        "hour(at) > 12",
+        "timestamp_seconds(text::bigint)",
+    ):
+        refuse_unrepeatable(rows.select(F.expr(of_the_row)), Path("orders.py"))
