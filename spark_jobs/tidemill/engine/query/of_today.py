@@ -1,7 +1,7 @@
 """Expressions that read a text as a time of the day on which they run.
 
 To Spark "12:30" as a timestamp is half past twelve of today, and "yesterday" is a date. The text of
-a constant tells; what a column holds nobody knows beforehand, and only a format of one's own or
+a constant is there to see; that of a column is not, and only a format of one's own or
 `timestamp_ntz` makes such a text an error.
 """
 

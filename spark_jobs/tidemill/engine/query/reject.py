@@ -156,7 +156,7 @@ def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
 
 
 def _is_far(rows: DataFrame, column: str) -> Column:
-    """Whether a date or time lies outside the years 1 to 9999; never null."""
+    """Whether a date or time is outside the years 1 to 9999; never null."""
     bounds = _CALENDAR.get(rows.schema[column].dataType.typeName())
     if bounds is None:
         return F.lit(False)
