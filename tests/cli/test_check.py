@@ -55,6 +55,50 @@ def test_a_misspelt_column_in_an_expression_is_found(
     assert found(tidemill("check", NAME, "--json")) == {(SPEC, line, "Did you mean 'quantity'?")}
 
 
+def test_a_word_of_a_row_rule_that_is_no_column_is_found_however_far_from_one_it_is(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
+    line = edit(mill, SPEC, "id IS NOT NULL", "weight IS NOT NULL")
+
+    ((file, where, remedy),) = found(tidemill("check", NAME, "--json"))
+
+    assert (file, where) == (SPEC, line)
+    assert "id, quantity, at, day" in remedy
+
+
+def test_a_type_that_spark_does_not_know_is_found_in_the_schema(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
+    line = edit(mill, SPEC, "quantity int", "quantity integre")
+
+    assert {one[:2] for one in found(tidemill("check", NAME, "--json"))} == {(SPEC, line)}
+
+
+@pytest.mark.parametrize("arguments", ["", "orders, prices", "*, orders", "orders, *, n"])
+def test_a_transform_that_cannot_take_its_input_is_found(
+    tidemill: Tidemill, mill: OrdersPipeline, arguments: str
+) -> None:
+    path = mill.home / "project" / TRANSFORM
+    path.write_text(f"def transform({arguments}):\n    return orders\n")
+
+    assert found(tidemill("check", NAME, "--json")) == {
+        (TRANSFORM, 1, "Write: def transform(rows): …")
+    }
+
+
+def test_the_transform_of_another_pipeline_is_not_proposed_for_a_missing_one(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
+    path = mill.home / "project" / TRANSFORM
+    path.rename(path.with_name("order.py"))
+    spec = mill.home / "project" / SPEC
+    spec.with_name("order.yaml").write_text(spec.read_text())
+
+    ((_, _, remedy),) = found(tidemill("check", NAME, "--json"))
+
+    assert "order.py" not in remedy
+
+
 def test_a_missing_transform_names_the_file_that_was_probably_meant(
     tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:

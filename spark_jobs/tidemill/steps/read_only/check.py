@@ -21,6 +21,7 @@ from tidemill.spec import json_schema as schema
 from tidemill.spec.load import Location, lines_of, load_spec
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
+from tidemill.steps.read_only.check_arguments import problems_of_arguments
 from tidemill.steps.read_only.check_sql import problems_of_sql
 
 
@@ -165,6 +166,8 @@ def _of_transform(path: Path, spec: Spec) -> Iterator[Problem]:
     defined = _defined(module)
     if not {"transform", "*"} & defined:
         yield Problem(path, None, "has no function 'transform'", "Add: def transform(rows): …")
+    for line, what, remedy in problems_of_arguments(module, (*spec.sources, *spec.statics)):
+        yield Problem(path, line, what, remedy)
     if isinstance(sink, ForeachBatchSink) and not {"foreach_batch", "*"} & defined:
         remedy = "Add: def foreach_batch(rows, batch_id): …"
         yield Problem(path, None, "has no function 'foreach_batch', which the sink calls", remedy)
@@ -237,6 +240,8 @@ def _of_schema() -> Iterator[Problem]:
 
 
 def _write_or_rename(path: Path) -> str:
-    siblings = [other.name for other in path.parent.glob(f"*{path.suffix}")]
-    near = get_close_matches(path.name, siblings, n=1)
+    """What to do about a missing file; one that another pipeline's name stands for is not meant."""
+    taken = {spec.stem for spec in (path.parents[2] / "dags" / "specs").glob("*.yaml")}
+    siblings = [one for one in path.parent.glob(f"*{path.suffix}") if one.stem not in taken]
+    near = get_close_matches(path.name, [one.name for one in siblings], n=1)
     return f"Did you mean to name it so: {near[0]}?" if near else "Write it; see the README."
