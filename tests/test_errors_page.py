@@ -29,6 +29,7 @@ NOT_SHOWN = {
     "NoTable",
     "NothingAsked",
     "NotPartly",
+    "NotShown",
     "Unbounded",
 }
 

@@ -43,6 +43,8 @@ def _filled(part: ast.expr) -> str:
     if isinstance(part, ast.Constant):
         return str(part.value)
     value = ast.unparse(part)
+    if value == "option":
+        return ""
     return "3" if re.search("number|increment|seq|version", value) else "orders"
 
 

@@ -90,7 +90,8 @@ def _good(ledger: Ledger, batches: Sequence[Batch]) -> Iterator[tuple[Path, dict
             if how.format != "parquet":
                 raise NotShown(
                     f"{path} is a file of the format {how.format}, and only Parquet is shown here.",
-                    remedy="Look into the file, or try `tidemill preview` on its input.",
+                    remedy="Look into the file, or try its input: "
+                    f"tidemill preview {ledger.layout.name}.",
                     format=how.format,
                 )
             yield path, file.partition
