@@ -42,7 +42,7 @@ def texts_of(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def _filled(part: ast.expr) -> str:
     if isinstance(part, ast.Constant):
         return str(part.value)
-    value = ast.unparse(part)
+    value = ast.unparse(getattr(part, "value", part))
     if value == "option":
         return ""
     return "3" if re.search("number|increment|seq|version", value) else "orders"

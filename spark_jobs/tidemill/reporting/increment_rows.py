@@ -91,7 +91,7 @@ def _good(ledger: Ledger, batches: Sequence[Batch]) -> Iterator[tuple[Path, dict
                 raise NotShown(
                     f"{path} is a file of the format {how.format}, and only Parquet is shown here.",
                     remedy="Look into the file, or try its input: "
-                    f"tidemill preview {ledger.layout.name}.",
+                    f"tidemill preview {ledger.layout.name} --input FILE.",
                     format=how.format,
                 )
             yield path, file.partition
