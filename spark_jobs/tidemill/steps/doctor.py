@@ -118,8 +118,10 @@ def _facts(found: Sequence[ProbeResult]) -> dict[str, Any]:
 
 def _idle(snapshot: Snapshot, facts: dict[str, Any], *, ran: bool) -> Ended:
     """Skip a run without work; a held increment is named, first one that others wait behind."""
-    held = [one for one in snapshot.increments if one.state is State.HELD]
-    held = [one for one in held if one.number not in snapshot.visible]
+    visible = snapshot.visible
+    held = [
+        one for one in snapshot.increments if one.state is State.HELD and one.number not in visible
+    ]
     held.sort(key=lambda one: not one.sealed.in_order)
     if not held:
         reason = "nothing new since the last run" if ran else "nothing has arrived yet"

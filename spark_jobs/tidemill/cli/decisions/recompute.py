@@ -69,7 +69,7 @@ def redo(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Compute the unpublished tail again with today's code, in the place of what is held."""
+    """Compute the unpublished tail again with today's code: what is held or refused by a target."""
     _decide(name, RunRequest(role="redo", exclude=tuple(exclude or ()), reason=reason), by, json)
 
 
@@ -80,7 +80,7 @@ def reject(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Decide that the input of a held increment does not count; those behind it go out."""
+    """Decide that the input of an unpublished increment does not count; those behind it go out."""
     _decide(name, RunRequest(role="reject", increment=increment, reason=reason), by, json)
 
 
