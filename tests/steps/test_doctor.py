@@ -285,3 +285,19 @@ def test_an_event_of_the_journal_that_is_gone_is_said(published: History) -> Non
 
 def test_of_a_whole_journal_nothing_is_said_to_be_missing(published: History) -> None:
     assert published.journal.missing() == []
+
+
+def test_the_first_run_names_what_a_python_function_may_take_from_chance(
+    tmp_path: Path,
+) -> None:
+    history = History(tmp_path / "first")
+    history.arrive("a.csv")
+    transform = history.pipeline.transform_file
+    transform.parent.mkdir(parents=True)
+    transform.write_text(
+        "import random\ndef transform(rows):\n    return rows.withColumn('x', random.choice)\n"
+    )
+    lines: list[str] = []
+    doctor(RunContext(history.pipeline, "first", lines.append))
+    (said,) = [line for line in lines if "random.choice" in line]
+    assert f"{transform}:3" in said
