@@ -19,7 +19,6 @@ from tidemill.file_formats.keyed_rows import (
     last_of_each,
     rows_at,
     with_keys_of,
-    without_key,
 )
 
 HOUR = datetime(2024, 1, 1, 5, tzinfo=UTC)
@@ -130,12 +129,18 @@ def test_a_partition_column_is_a_key_like_others(folder: Path) -> None:
     assert found.key == {"word": "a", "day": date(2024, 1, 1)}
 
 
-def test_a_row_without_a_key_is_found(folder: Path) -> None:
+def test_null_is_a_key_like_others(folder: Path) -> None:
     keys = pa.schema([("word", pa.string()), ("n", pa.int64())])
-    files = [write(folder, [("a", 1)]), write(folder, [("b", 1), ("c", None)])]
+    first = write(folder, [("a", None), (None, None), ("a", 1)])
+    second = write(folder, [(None, None), ("a", None)])
 
-    assert without_key(files, keys) == {"word": "c", "n": None}
-    assert without_key(files, WORD) is None
+    assert doubled([first], keys) is None
+    found = doubled([first, second], keys)
+    assert found is not None
+    assert found.key["n"] is None
+    assert {n: rows.to_pylist() for n, rows in with_keys_of([first], [second], keys).items()} == {
+        0: [0, 1]
+    }
 
 
 def test_rows_that_others_replace_are_found_null_among_them(folder: Path) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidemill.file_formats.parquet_rows import row_chunks
 
@@ -81,16 +80,6 @@ def doubled(files: Sequence[KeyedFile], keys: pa.Schema) -> Doubled | None:
         return None
     file, row, rows = found
     return Doubled(_key_at(files[file], row, keys), rows)
-
-
-def without_key(files: Sequence[KeyedFile], keys: pa.Schema) -> Mapping[str, Any] | None:
-    """The keys of a row in which one of them is null, or None where no row has such."""
-    for file in files:
-        for chunk in row_chunks(file.path, file.partition, keys):
-            for column in chunk.columns:
-                if column.null_count:
-                    return _row(chunk, pc.index(column.is_null(), value=True).as_py())
-    return None
 
 
 def last_of_each(files: Sequence[KeyedFile], keys: pa.Schema) -> Places:

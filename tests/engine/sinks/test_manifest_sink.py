@@ -20,7 +20,7 @@ from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.engine import callback_errors
 from tidemill.engine.query.reject import REJECT_TYPE
 from tidemill.engine.sinks.manifest_sink import Attempts
-from tidemill.engine.sinks.row_keys import KeyNull, KeyTwice, TooManyRows
+from tidemill.engine.sinks.row_keys import KeyTwice, TooManyRows
 from tidemill.ledger.manifests import (
     Manifest,
     ManifestForeign,
@@ -185,14 +185,16 @@ def test_a_key_twice_in_a_batch_is_refused(history: NetHistory, spark: SparkSess
     assert read_manifest(history.sink, 0) is None
 
 
-def test_a_key_without_a_value_is_refused(history: NetHistory, spark: SparkSession) -> None:
-    rows = [count("open", 1, 1), {**count("open", 1, 1), "action": None}]
+def test_a_null_key_is_a_key_like_others(history: NetHistory, spark: SparkSession) -> None:
+    null = {**count("open", 1, 1), "action": None}
+    sink(history, spark)(frame(spark, [count("open", 1, 1), null]), 0)
+    assert read_manifest(history.sink, 0) is not None
 
-    with pytest.raises(KeyNull) as refused:
-        sink(history, spark)(frame(spark, rows), 0)
+    write_named_offsets(history.checkpoint, 1, orders=1)
+    with pytest.raises(KeyTwice) as refused:
+        sink(history, spark)(frame(spark, [null, null]), 1)
 
     assert refused.value.example == {"action": None, "hour": hour(1)}
-    assert read_manifest(history.sink, 0) is None
 
 
 def test_a_whole_result_beyond_its_limit_is_refused(tmp_path: Path, spark: SparkSession) -> None:

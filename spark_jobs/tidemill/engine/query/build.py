@@ -17,7 +17,7 @@ from tidemill.engine.query.pipeline_class import class_of, state_encoding
 from tidemill.engine.query.planned_query import ROWS_READ, Plan, Watch
 from tidemill.engine.query.read_once import read_once
 from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupported
-from tidemill.engine.query.reject import committed, good, tag, two_passes
+from tidemill.engine.query.reject import committed, good, publishable, tag, two_passes
 from tidemill.engine.query.repeatable_expressions import refuse_unrepeatable_expressions
 from tidemill.engine.query.single_pass import one_pass
 from tidemill.engine.query.transform import apply, load_transform
@@ -75,7 +75,7 @@ def plan_rows(
         refuse_unrepeatable(transformed, path, spec.output.mode)
         refuse_keys(transformed, spec, pipeline.spec_file)
         refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)
-    rows = None
+    rows, may_be_null = None, tuple[str, ...]()
     if len(sources) == 1 and not spec.observe:
         (name,) = sources
         rows = one_pass(tagged[name], fine[name], transformed)
@@ -85,6 +85,8 @@ def plan_rows(
         fine = {name: good(frame, spec, name) for name, frame in counted.items()}
         result = with_partitions(apply(transform, fine, spec, path, statics), pipeline)
         rows = two_passes(tagged.values(), observed(result, pipeline))
+        may_be_null = tuple(spec.output.partition_by)
+    rows = publishable(rows, spec, may_be_null)
     refuse_unsupported(rows, path, spec.output.mode)
     return Plan(
         read_once(committed(rows, spec)),

@@ -19,6 +19,7 @@ from tidemill.engine.query.file_columns import METADATA, named_in_spec, with_fil
 from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.file_formats.reader import REJECT
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.output import REJECTED
 from tidemill.spec.spec import Spec
@@ -64,14 +65,7 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
     # Without the formats Spark would cut microseconds off.
     record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns), MICROSECONDS))
     reason = _reason(spec, name, located)
-    pairs = [
-        part
-        for partition in cut
-        for part in (
-            F.lit(partition),
-            F.when(~_is_far(located, partition), F.col(partition).cast("string")),
-        )
-    ]
+    pairs = [part for name in cut for part in (F.lit(name), _directory_value(located, name))]
     partition = F.create_map(*pairs) if pairs else F.lit(None)
     reject = F.struct(
         reason.alias("reason"),
@@ -120,6 +114,42 @@ def two_passes(tagged: Iterable[DataFrame], transformed: DataFrame) -> DataFrame
     return reduce(DataFrame.unionByName, refused, fine)
 
 
+def publishable(rows: DataFrame, spec: Spec, partitions: Sequence[str]) -> DataFrame:
+    """The rows, of which those are rejected that a target could not hold.
+
+    A null group is an ordinary result, and Delta's tables and topics have it. A database has no
+    null in a primary key, and every target must show the same rows. An outer join may leave a row
+    without a partition, and the sink's null partition is that of the rejected rows.
+
+    Args:
+        rows: The transform's rows and the rejected ones, with `_reject`.
+        partitions: The partition columns that the transform may have made null.
+    """
+    upserts = any(target.upserts(spec.output.mode) for target in spec.publish)
+    keys = spec.output.keys if upserts else ()
+    if not keys and not partitions:
+        return rows
+    columns = [name for name in rows.columns if name != REJECT]
+    reason = F.lit(None).cast("string")
+    for name in reversed(keys):
+        reason = F.when(F.col(name).isNull(), F.lit(f"no key {name}")).otherwise(reason)
+    if partitions:
+        nowhere = reduce(Column.__and__, (F.col(name).isNull() for name in partitions))
+        reason = F.when(nowhere, F.lit(f"no partition {partitions[0]}")).otherwise(reason)
+    record = F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns)), MICROSECONDS)
+    reject = F.struct(
+        reason.alias("reason"),
+        F.lit(None).alias("file"),
+        record.alias("record"),
+        F.lit(None).alias("partition"),
+    ).cast(REJECT_TYPE)
+    both = rows.withColumn(
+        REJECT, F.when(F.col(REJECT).isNull() & reason.isNotNull(), reject).otherwise(F.col(REJECT))
+    )
+    good = F.col(REJECT).isNull()
+    return both.select(*(F.when(good, F.col(f"`{name}`")).alias(name) for name in columns), REJECT)
+
+
 def committed(rows: DataFrame, spec: Spec) -> DataFrame:
     """The rows that the sink writes; rejected ones are in the null partition or their own one."""
     if spec.output.partition_by:
@@ -135,6 +165,12 @@ def reasons(spec: Spec, source: str) -> tuple[str, ...]:
     return ("malformed", *time, *partitions, *rules)
 
 
+def _directory_value(located: DataFrame, partition: str) -> Column:
+    """A partition's value as a directory's name has it; null where no directory can have it."""
+    text = F.col(partition).cast("string")
+    return F.when(~_is_far(located, partition) & (text != NULL_PARTITION), text)
+
+
 def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
     """The first reason for rejecting a row; null for a good row."""
     reason = F.when(F.col(CORRUPT).isNotNull(), F.lit("malformed"))
@@ -144,10 +180,11 @@ def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
         reason = reason.when(_is_far(located, time.column), F.lit(FAR_TIME))
     text = {field.name for field in located.schema.fields if field.dataType.typeName() == "string"}
     for name in source_partitions(spec):
-        # Spark writes '' as the null partition, which no interval covers.
-        missing = (
-            F.col(name).isNull() | (F.col(name) == "") if name in text else F.col(name).isNull()
-        )
+        missing = F.col(name).isNull()
+        if name in text:
+            # Both are the null partition, which no interval covers: '' to Spark, the other to all
+            # who read directories' names.
+            missing |= F.col(name).isin("", NULL_PARTITION)
         missing |= _is_far(located, name)
         reason = reason.when(missing, F.lit(f"no partition {name}"))
     for name, rule in spec.row_rules_of(source).items():

@@ -1,4 +1,4 @@
-"""Checks that a batch's rows can replace others: each has a key, none twice, not too many."""
+"""Checks that a batch's rows can replace others: no key twice, and not too many of them."""
 
 from collections.abc import Sequence
 
@@ -6,17 +6,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tidemill.engine.spark_errors import QueryFailed
-from tidemill.file_formats.keyed_rows import KeyedFile, doubled, without_key
+from tidemill.file_formats.keyed_rows import KeyedFile, doubled
 from tidemill.file_formats.parquet import read_footers
 from tidemill.spec.output import Output, OutputMode
 
 
 class KeyTwice(QueryFailed):
     """A batch has several rows of one key; carries `batch`, `keys`, `example` and `rows`."""
-
-
-class KeyNull(QueryFailed):
-    """A row has no value in one of the key columns; carries `batch`, `keys` and `example`."""
 
 
 class TooManyRows(QueryFailed):
@@ -33,7 +29,6 @@ def refuse_irreplaceable(
 
     Raises:
         TooManyRows: the whole result has more rows than `output.max_rows`.
-        KeyNull: a row lacks a key.
         KeyTwice: two rows have the same.
     """
     if output.mode is OutputMode.COMPLETE:
@@ -58,16 +53,6 @@ def _refuse_keys(
     files: Sequence[KeyedFile], schema: StructType, names: Sequence[str], batch: int
 ) -> None:
     keys = to_arrow_schema(StructType([schema[name] for name in names]), timezone="UTC")
-    nowhere = without_key(files, keys)
-    if nowhere is not None:
-        raise KeyNull(
-            f"Batch {batch} has a row without a key: {dict(nowhere)}. Null tells no row from "
-            "another, and no database takes it for a key.",
-            remedy="Reject such rows by a row rule, or give them a value in the transform.",
-            batch=batch,
-            keys=names,
-            example=dict(nowhere),
-        )
     twice = doubled(files, keys)
     if twice is not None:
         raise KeyTwice(

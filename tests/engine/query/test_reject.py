@@ -1,0 +1,30 @@
+"""Rows that no partition can hold are rejected before they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.support.spec_text import minimal, parse
+from tidemill.engine.query.reject import tag
+from tidemill.engine.sources.file import read_batch
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_a_text_that_names_the_null_partition_is_rejected_like_null(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    path = tmp_path / "orders.csv"
+    at = "2026-03-01 00:00:00"
+    path.write_text(f"id,amount,at\na,1,{at}\n{NULL_PARTITION},2,{at}\n,3,{at}\n")
+    spec = parse(minimal("output: {partition_by: {k: upper(id)}}\n"))
+
+    rows = tag(read_batch(spark, spec.sources["orders"], [str(path)]), spec, "orders").collect()
+
+    found = {int(row["amount"]): row["_reject"] for row in rows}
+    assert found[1] is None
+    assert [found[n]["reason"] for n in (2, 3)] == ["no partition k"] * 2
+    assert [found[n]["partition"] for n in (2, 3)] == [{"k": None}] * 2
