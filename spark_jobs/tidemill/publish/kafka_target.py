@@ -137,11 +137,7 @@ class KafkaTarget:
         return encoding.json_objects(chunk, columns)
 
     def _check_columns(self, schema: pa.Schema) -> None:
-        value = self.given.value
-        named = [("key", name) for name in self.given.key]
-        named += [("topic_column", self.given.topic_column)] if self.given.topic_column else []
-        named += [("value.text", value["text"])] if isinstance(value, dict) else []
-        for field, column in named:
+        for field, column in self.given.columns_named:
             if column not in schema.names:
                 raise ColumnUnknown(
                     f"{self.name}: {field} names '{column}', which is not published; there "

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from tidemill.spec.database_names import unfit_for_mariadb, unfit_for_postgres
 from tidemill.spec.model import Column, Disagreement, Model, PlainName, Topic
 from tidemill.spec.output import Output, OutputMode
 from tidemill.spec.sources.base import OptionValue
@@ -42,6 +43,15 @@ class BaseTarget(Model):
     def cannot_swap(self, output: Output) -> str | None:
         """Why rows cannot be put in the place of others; None where they can."""
         return None
+
+    def column_refused(self, name: str) -> str | None:
+        """Why a published column cannot have this name here; None where it can."""
+        return None
+
+    @property
+    def columns_named(self) -> tuple[tuple[str, str], ...]:
+        """Its fields that name a published column, each with that column."""
+        return ()
 
     def agree(self, output: Output, *at: str | int) -> None:
         """Check that this target can equal the published rows.
@@ -125,11 +135,17 @@ class PostgresTarget(DatabaseTarget):
 
     kind: Literal["postgres"]
 
+    def column_refused(self, name: str) -> str | None:
+        return unfit_for_postgres(name)
+
 
 class MariaDbTarget(DatabaseTarget):
     """A table in MariaDB or MySQL."""
 
     kind: Literal["mariadb"]
+
+    def column_refused(self, name: str) -> str | None:
+        return unfit_for_mariadb(name)
 
 
 class KafkaTarget(BaseTarget):
@@ -154,6 +170,13 @@ class KafkaTarget(BaseTarget):
     @property
     def name(self) -> str:
         return _name("kafka", self.conn_id, self.topic or f"by-{self.topic_column}")
+
+    @property
+    def columns_named(self) -> tuple[tuple[str, str], ...]:
+        named = [("key", name) for name in self.key]
+        named += [("topic_column", self.topic_column)] if self.topic_column else []
+        named += [("value.text", self.value["text"])] if isinstance(self.value, dict) else []
+        return tuple(named)
 
     @model_validator(mode="after")
     def _goes_somewhere(self) -> Self:

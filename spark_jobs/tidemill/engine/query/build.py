@@ -19,6 +19,7 @@ from tidemill.engine.query.read_once import read_once
 from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupported
 from tidemill.engine.query.reject import committed, good, publishable, tag, two_passes
 from tidemill.engine.query.repeatable_expressions import refuse_unrepeatable_expressions
+from tidemill.engine.query.result_columns import refuse_unfit_columns
 from tidemill.engine.query.single_pass import one_pass
 from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.sources.exclusions import leave_out
@@ -72,6 +73,7 @@ def plan_rows(
     transform = load_transform(path)
     transformed = with_partitions(apply(transform, fine, spec, path, statics), pipeline)
     if spec.published:
+        refuse_unfit_columns(transformed.schema, spec, path)
         refuse_unrepeatable(transformed, path, spec.output.mode)
         refuse_keys(transformed, spec, pipeline.spec_file)
         refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)

@@ -20,9 +20,8 @@ from tidemill.publish.database.errors import name_unfit
 from tidemill.publish.database.session import BATCH, STAGING, Existing, Session
 from tidemill.publish.database.storable import Storable
 from tidemill.publish.encoding import type_unfit
+from tidemill.spec.database_names import unfit_for_mariadb
 
-LONGEST_NAME = 64
-LAST_OF_PLANE = "\uffff"
 # The size of one INSERT in bytes; smaller where the server takes less.
 STATEMENT_BYTES = 8 * 2**20
 # InnoDB's key holds 3072 bytes, of 4 a character.
@@ -76,17 +75,9 @@ class MariaDbSession(Session):
         self.statement_bytes = min(STATEMENT_BYTES, int(largest) // 2)
 
     def quoted(self, name: str) -> str:
-        if (
-            not 0 < len(name) <= LONGEST_NAME
-            or "\0" in name
-            or name != name.rstrip()
-            or max(name) > LAST_OF_PLANE
-        ):
-            raise name_unfit(
-                name,
-                f"MariaDB's names have 1 to {LONGEST_NAME} characters, end with no space, and "
-                "have no emoji",
-            )
+        why = unfit_for_mariadb(name)
+        if why is not None:
+            raise name_unfit(name, why)
         return "`" + name.replace("`", "``") + "`"
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -13,8 +13,8 @@ from tidemill.publish.database.errors import name_unfit
 from tidemill.publish.database.session import BATCH, STAGING, Existing, Session
 from tidemill.publish.database.storable import Storable
 from tidemill.publish.encoding import type_unfit
+from tidemill.spec.database_names import unfit_for_postgres
 
-LONGEST_NAME = 63
 # Whoever creates the head table holds this lock, which is made of the letters "tidemill".
 CREATION_LOCK = int.from_bytes(b"tidemill") >> 1
 TYPES = {
@@ -47,8 +47,9 @@ class PostgresSession(Session):
         self.connected = connected
 
     def quoted(self, name: str) -> str:
-        if not name or "\0" in name or len(name.encode()) > LONGEST_NAME:
-            raise name_unfit(name, f"PostgreSQL's names have 1 to {LONGEST_NAME} bytes")
+        why = unfit_for_postgres(name)
+        if why is not None:
+            raise name_unfit(name, why)
         return '"' + name.replace('"', '""') + '"'
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -26,8 +26,9 @@ class SchemaChanged(Refused):
 
 def born_schema(table_schema: dict[str, Any]) -> Schema:
     """The schema of a new table from Spark's JSON schema of the transform's result."""
-    fields = [{**field, "nullable": True, "metadata": {}} for field in table_schema["fields"]]
-    return Schema.from_json(json.dumps({"type": "struct", "fields": fields}))
+    fields = [{**field, "nullable": True} for field in table_schema["fields"]]
+    # Spark's notes of a column, nested ones too: its collation, its watermark.
+    return Schema.from_json(json.dumps(_without_metadata({"type": "struct", "fields": fields})))
 
 
 def file_fields(footer: Footer) -> dict[str, Field]:
@@ -116,6 +117,13 @@ def _text(kind: Any) -> str:
     if isinstance(kind, PrimitiveType):
         return str(json.loads(kind.to_json()))
     return str(_without_nullability(json.loads(kind.to_json())))
+
+
+def _without_metadata(kind: Any) -> Any:
+    if isinstance(kind, dict):
+        plain = {name: _without_metadata(value) for name, value in kind.items()}
+        return {**plain, "metadata": {}} if "metadata" in kind else plain
+    return [_without_metadata(item) for item in kind] if isinstance(kind, list) else kind
 
 
 def _without_nullability(kind: Any) -> Any:
