@@ -19,6 +19,7 @@ from pyarrow import orc
 
 from tests.support.pipelines.orders_pipeline import SPEC, OrdersPipeline
 from tidemill.contract.report import Outcome, Report
+from tidemill.ledger.run_request import RunRequest, fix_request
 
 HEADER = "id,quantity,at\n"
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -73,6 +74,29 @@ def test_a_file_that_grew_after_it_was_read_is_refused_and_what_was_added_comes_
     mill.deliver("day-01-late.csv", ["late,1,2026-03-01 00:00:00"])
     assert mill.run("third")["publish"].outcome is Outcome.DONE
     mill.assert_whole()
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_file_that_grew_is_read_as_it_is_now_by_a_rebuild_and_the_next_run_goes_on(
+    mill: OrdersPipeline, spark: object, published: bool
+) -> None:
+    read = mill.deliver("a.csv", ["a,1,2026-03-01 00:00:00"])
+    assert ingest(mill, "first").outcome is Outcome.DONE
+    if published:
+        assert mill.run("first")["publish"].outcome is Outcome.DONE
+    with read.open("a") as content:
+        content.write("b,1,2026-03-01 00:00:00\n")
+    assert code(mill.step("doctor", "second")) == "InputChanged"
+
+    # Rows of what was published could be gone: a person accepts that.
+    request = RunRequest(role="rebuild", by="ada", reason="it grew", accept_loss=published)
+    fix_request(mill.layout.run("third"), request)
+    assert mill.run("third")["publish"].outcome is Outcome.DONE
+    assert ids(mill) == ["a", "b"]
+
+    mill.deliver("c.csv", ["c,1,2026-03-01 00:00:00"])
+    assert mill.run("fourth")["publish"].outcome is Outcome.DONE
+    assert ids(mill) == ["a", "b", "c"]
 
 
 def test_a_file_that_is_delivered_again_is_refused_and_a_rating_lets_the_rest_go_on(

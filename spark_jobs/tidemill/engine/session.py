@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.engine.launch_jvm import launch_jvm, own_signals, say_errors_once
 from tidemill.engine.spark_internals.active_session import activate, has_jvm
+from tidemill.engine.spark_internals.logging import hush
 from tidemill.spec.pipeline import Pipeline
 from tidemill.toolchain import jvm
 from tidemill.toolchain.java import java_home
@@ -16,6 +17,9 @@ from tidemill.toolchain.loopback import loopback_variables
 from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf
 
 POOL = "spark.scheduler.pool"
+# At a start Spark looks once more at the file of the last batch. Where that was put away since, it
+# warns with a stack trace and goes on, as it should.
+NOISY = "org.apache.spark.sql.execution.streaming.sinks.FileStreamSink"
 
 
 def open_group_session(pipelines: Sequence[Pipeline], backlog_bytes: int | None) -> SparkSession:
@@ -76,6 +80,7 @@ def _open(name: str, conf: Mapping[str, str], backlog_bytes: int | None) -> Spar
     with own_signals():
         session = _session(given)
     session.sparkContext.setLogLevel("WARN")
+    hush(session, NOISY)
     return session
 
 

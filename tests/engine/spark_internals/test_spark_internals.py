@@ -15,12 +15,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.types import StructType
 
+from tidemill.engine.session import NOISY
 from tidemill.engine.spark_internals.active_session import activate
 from tidemill.engine.spark_internals.batch_boundary import BatchBoundary
 from tidemill.engine.spark_internals.catalyst import Catalyst
 from tidemill.engine.spark_internals.empty_frame import empty_frame
 from tidemill.engine.spark_internals.encoded_path import encoded_path
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS, causes, converted
+from tidemill.engine.spark_internals.logging import hush
 from tidemill.engine.spark_internals.plan import (
     analysed,
     explained,
@@ -255,3 +257,12 @@ def test_spark_reads_a_batch_with_a_glob_in_a_name_again_but_for_our_rule(
     query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
     query.awaitTermination()
     assert [report.numInputRows for report in query.recentProgress] == [3 if once else 5]
+
+
+def test_what_warns_of_input_that_was_put_away_is_hushed(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    logger = getattr(jvm.org.apache.spark.sql.execution.streaming.sinks, "FileStreamSink$")
+    log = getattr(logger, "MODULE$").log()
+    assert log.getName() == NOISY
+    hush(spark, NOISY)
+    assert (log.isWarnEnabled(), log.isErrorEnabled()) == (False, True)
