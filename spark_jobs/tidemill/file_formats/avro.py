@@ -51,13 +51,11 @@ class Avro(FormatReader):
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
         return _not_named(avro_schema(path), source.types)
 
-    def _rows(self, path: Path, written: WriteFormat) -> int:
-        import fastavro
+    def records(self, path: Path, source: FileSource) -> int | None:
+        return _records(path)
 
-        with _opened(path) as content:
-            _schema(content)
-            content.seek(0)
-            return sum(block.num_records for block in fastavro.block_reader(content))
+    def _rows(self, path: Path, written: WriteFormat) -> int:
+        return _records(path)
 
     def _rejects(self, path: Path, written: WriteFormat) -> Iterator[Any]:
         import fastavro
@@ -83,6 +81,15 @@ def avro_schema(path: Path) -> Any:
     """
     with _opened(path) as content:
         return _schema(content)
+
+
+def _records(path: Path) -> int:
+    import fastavro
+
+    with _opened(path) as content:
+        _schema(content)
+        content.seek(0)
+        return sum(block.num_records for block in fastavro.block_reader(content))
 
 
 @contextmanager

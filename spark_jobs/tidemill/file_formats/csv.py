@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.file_formats.csv_line_breaks import line_of_open_quote
-from tidemill.file_formats.lines import LineReader, first_line, separator_of, whole_lines
+from tidemill.file_formats.lines import (
+    BLANK,
+    LineReader,
+    first_line,
+    line_feeds,
+    lines_beginning,
+    separator_of,
+    whole_lines,
+)
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.csv import CSV
 from tidemill.spec.sources.file import FileSource
@@ -42,6 +50,16 @@ class Csv(LineReader):
         for name in next(csv.reader([line], delimiter=separator), []):
             if name.strip().lower() not in named:
                 yield name.strip()
+
+    def _records(self, blocks: Iterator[bytes], source: FileSource) -> int | None:
+        comment = (source.reader_option("comment") or "").encode()
+        rows = 0
+        for block in blocks:
+            rows += line_feeds(block)
+            rows -= sum(not line.strip(BLANK) for line in lines_beginning(block, None))
+            if comment:
+                rows -= (b"\n" + block).count(b"\n" + comment)
+        return max(0, rows - 1) if source.is_on("header") else rows
 
     def _rows(self, path: Path, written: WriteFormat) -> int:
         return sum(1 for _ in csv_rows(path, written))

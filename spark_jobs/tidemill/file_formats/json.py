@@ -8,12 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.file_formats.first_json_value import CHUNK_BYTES, is_followed_by_more
-from tidemill.file_formats.lines import COMPRESSED, LineReader, encoding_of, first_line, lines_of
+from tidemill.file_formats.lines import (
+    BLANK,
+    COMPRESSED,
+    LineReader,
+    encoding_of,
+    first_line,
+    line_feeds,
+    lines_beginning,
+    lines_ending,
+    lines_of,
+)
 from tidemill.file_formats.reader import REJECT, Columns
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.json import JSON
 from tidemill.spec.sources.file import FileSource
 
+# Where one object follows another on a line, or seems to.
+_FOLLOWED = (b"}{", b"} {", b"}\t{")
 _LENIENT = ("allowComments", "allowSingleQuotes", "allowUnquotedFieldNames")
 
 
@@ -42,6 +54,19 @@ class Json(LineReader):
             # Spark itself reports a line that is not JSON.
             return iter(())
         return _not_named(value, source.types)
+
+    def _records(self, blocks: Iterator[bytes], source: FileSource) -> int | None:
+        rows = 0
+        for block in blocks:
+            # Blank lines may be among what Spark has read, and other values may be several rows.
+            begins = {line.strip(BLANK)[:1] for line in lines_beginning(block, b"{")}
+            ends = {line.strip(BLANK)[-1:] for line in lines_ending(block, b"}")}
+            if not begins <= {b"{"} or not ends <= {b"}"}:
+                return None
+            if any(objects in block for objects in _FOLLOWED):
+                return None
+            rows += line_feeds(block)
+        return rows
 
     def _rejects(self, path: Path, written: WriteFormat) -> Iterator[Any]:
         return (json.loads(line).get(REJECT) for line in lines_of(path, written))

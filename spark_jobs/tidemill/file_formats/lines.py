@@ -1,6 +1,7 @@
 """Files whose rows are lines of text, compressed or not: what CSV, JSON and text have in common."""
 
 import bz2
+import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -20,6 +21,13 @@ COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"})
 # These can be unpacked by Hadoop only.
 NOT_UNPACKED = frozenset({".lz4", ".snappy", ".zst"})
 
+# No library is there to unpack these.
+NOT_UNPACKED = frozenset({".lz4", ".snappy", ".zst"})
+# Encodings, without hyphens, in which the bytes of a line's end stand for nothing else.
+ONE_BYTE_LINE_ENDS = frozenset({"ascii", "iso88591", "latin1", "usascii", "utf8", "windows1252"})
+# What Java's `trim` takes off.
+BLANK = bytes(range(33))
+
 
 class LineReader(FormatReader):
     """A format whose rows are lines."""
@@ -27,6 +35,17 @@ class LineReader(FormatReader):
     def part_read(self, path: Path, source: FileSource) -> str | None:
         # A plain file may well be empty.
         return super().part_read(path, source) if path.suffix in COMPRESSED else None
+
+    def records(self, path: Path, source: FileSource) -> int | None:
+        plain = (encoding_of(source) or "utf-8").lower().replace("-", "") in ONE_BYTE_LINE_ENDS
+        whole = source.is_on("multiLine") or source.is_on("wholetext")
+        if whole or not plain or source.reader_option("lineSep") or path.suffix in NOT_UNPACKED:
+            return None
+        return self._records(_blocks(path), source)
+
+    def _records(self, blocks: Iterator[bytes], source: FileSource) -> int | None:
+        """The rows that Spark makes of blocks of whole lines; one of each if not said otherwise."""
+        return sum(map(line_feeds, blocks))
 
     def _rows(self, path: Path, written: WriteFormat) -> int:
         return count_lines(path, separator_of(written))
@@ -79,6 +98,56 @@ def whole_lines(path: Path, separator: bytes) -> Iterator[bytes]:
     if rest:
         msg = "the last row has no end"
         raise EOFError(msg)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Whole lines as Hadoop's reader cuts them, each with a line feed at its end."""
+    rest, mark = b"", codecs.BOM_UTF8
+    for chunk in content_of(path):
+        text = (rest + chunk).removeprefix(mark)
+        mark = b""
+        # What follows may belong to the last line, or to its end.
+        end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
+        rest = text[end:]
+        yield _with_line_feeds(text[:end])
+    last = _with_line_feeds(rest)
+    yield last if last.endswith(b"\n") or not last else last + b"\n"
+
+
+def _with_line_feeds(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
+
+
+def line_feeds(block: bytes) -> int:
+    """The number of lines of a block; `bytes.count` takes twice as long."""
+    import numpy as np
+
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))
+
+
+def lines_beginning(block: bytes, expected: bytes | None) -> Iterator[bytes]:
+    """The lines of a block that begin with another byte, or where None is given with a blank.
+
+    Lines that begin as expected, nearly all, cost a millisecond for some megabytes.
+    """
+    import numpy as np
+
+    text = np.frombuffer(b"\n" + block, np.uint8)
+    first = text[1:]
+    other = first <= BLANK[-1] if expected is None else first != expected[0]
+    for begin in np.flatnonzero((text[:-1] == ord("\n")) & other).tolist():
+        yield block[begin : block.find(b"\n", begin)]
+
+
+def lines_ending(block: bytes, expected: bytes) -> Iterator[bytes]:
+    """The lines of a block that end with another byte, without empty ones."""
+    import numpy as np
+
+    text = np.frombuffer(block, np.uint8)
+    before, after = text[:-1], text[1:]
+    odd = (after == ord("\n")) & (before != expected[0]) & (before != ord("\n"))
+    for end in (np.flatnonzero(odd) + 1).tolist():
+        yield block[block.rfind(b"\n", 0, end) + 1 : end]
 
 
 def count_lines(path: Path, separator: bytes) -> int:

@@ -28,6 +28,9 @@ class Orc(ArrowReader):
         named = not is_by_position(self._schema(path))
         return super().new_columns(path, source) if named else iter(())
 
+    def records(self, path: Path, source: FileSource) -> int | None:
+        return int(ORCFile(path).nrows)
+
     def rejects(self, path: Path, written: WriteFormat) -> pa.StructArray:
         column = ORCFile(path).read(columns=[REJECT]).column(REJECT)
         return pa.array(column.to_pylist(), REJECT_TYPE)

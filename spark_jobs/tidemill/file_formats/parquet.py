@@ -19,6 +19,7 @@ from tidemill.file_formats.reader import REJECT, Measured, MissingDataFile
 from tidemill.file_formats.schema_fit import ArrowReader, with_types
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.parquet import PARQUET
+from tidemill.spec.sources.file import FileSource
 
 
 class TornParquet(Refused):
@@ -50,6 +51,9 @@ class Parquet(ArrowReader):
     """Parquet, whose footer tells rows and sizes."""
 
     rules = PARQUET
+
+    def records(self, path: Path, source: FileSource) -> int | None:
+        return int(pq.read_metadata(path).num_rows)
 
     def measure(self, path: Path, written: WriteFormat) -> Measured:
         footer = read_footer(path)

@@ -112,6 +112,14 @@ class FormatReader:
         """The columns of a file, and the fields of its structs, that the schema does not name."""
         return iter(())
 
+    def records(self, path: Path, source: FileSource) -> int | None:
+        """The rows that Spark makes of a file, counted without it; None where only Spark can tell.
+
+        Raises:
+            DAMAGED: one of these, if the file is not whole.
+        """
+        return None
+
     def measure(self, path: Path, written: WriteFormat) -> Measured:
         """The rows and bytes of a file of the sink.
 

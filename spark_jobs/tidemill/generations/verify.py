@@ -17,13 +17,13 @@ from tidemill.compatibility.binding_rules import (
     sentences,
 )
 from tidemill.contract.errors import Refused
+from tidemill.generations.rows_read import inspected
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.flushes import Flush, read_flush
 from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.manifests import AttemptLog
 from tidemill.ledger.sink_reader import read_committed
-from tidemill.sources.probe import inspect
 from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
 from tidemill.spark_logs.sink_contents import Committed
 from tidemill.spec.pipeline import Pipeline
@@ -162,7 +162,7 @@ def _read(pipeline: Pipeline, name: str) -> Generation:
         )
     if note is not None:
         verify_born_here(layout, note.root, layout.note(name))
-    ledger = Ledger(layout, name, partial(inspect, pipeline))
+    ledger = Ledger(layout, name, partial(inspected, pipeline))
     return Generation(name, note, checkpoint, read_committed(note, sink), ledger)
 
 

@@ -19,6 +19,8 @@ class InputFile(FrozenModel):
         inode: The file's inode; it tells a rewritten file from one that took its place.
         sha256: The hash of its content; None where the spec does not compare contents, and for an
             empty file.
+        rows: The rows that it holds, good and bad, counted without Spark; None where only Spark
+            can tell, or it was not counted yet.
     """
 
     source: str
@@ -27,6 +29,7 @@ class InputFile(FrozenModel):
     modified_ms: int
     inode: int | None = None
     sha256: str | None = None
+    rows: int | None = None
 
     @property
     def on_disk(self) -> Path:

@@ -5,7 +5,7 @@ the file source's number is not the batch id. So each batch is written down once
 after it was committed and before the next query starts.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from tidemill.storage.sync import sync
 __all__ = ["Batch", "Counts", "InputFile", "Ledger", "LedgerGap", "OutputFile", "Start"]
 
 
-Inspect = Callable[[Sequence[InputFile]], None]
+Inspect = Callable[[Batch], Batch]
 
 
 class LedgerGap(Refused):
@@ -49,7 +49,8 @@ class Ledger:
     """The ledger of one generation.
 
     Args:
-        inspect: Gets what a batch has read before it is written down, and refuses what may not be.
+        inspect: Gets each batch before it is written down. It counts the rows of the files that the
+            batch has read, and refuses what may not be.
     """
 
     def __init__(
@@ -177,7 +178,7 @@ class Ledger:
             if note is not None and note.pipeline_class is not PipelineClass.MAP:
                 batch = _waking(batch)
             if self._inspect is not None:
-                self._inspect(batch.inputs)
+                batch = self._inspect(batch)
             sync(with_checksums(file.path for file in files), self.layout.root)
             known.update(file.path for file in files)
             written.append(documents.put_if_absent(self.folder / f"{number:06d}.json", batch))

@@ -77,6 +77,13 @@ class OpenSource(Generic[SourceSpec]):
         """
         return None
 
+    def count(self, file: InputFile) -> int | None:
+        """The rows of a file, counted without Spark; None where only Spark can tell.
+
+        A row that is malformed counts too.
+        """
+        return None
+
     def inspect(self, files: Sequence[InputFile]) -> None:
         """Check what a batch has read: it may have arrived after the last probe.
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping, Sequence
 
 from tidemill.ledger.batch import Batch
-from tidemill.ledger.input_file import InputFile
 from tidemill.sources.kinds import open_sources
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.pipeline import Pipeline
@@ -23,14 +22,25 @@ def probe_sources(
     return [source.probe(batches) for source in open_sources(pipeline, environ)]
 
 
-def inspect(pipeline: Pipeline, files: Sequence[InputFile]) -> None:
+def inspect(pipeline: Pipeline, batch: Batch) -> Batch:
     """Check the files that a batch has read: they may have arrived after the last probe.
+
+    Returns:
+        The batch with the rows of each file, counted without Spark.
 
     Raises:
         Refused: Spark misread a file, and the spec rates that `hold`.
     """
-    for source in open_sources(pipeline):
-        source.inspect([file for file in files if file.source == source.name])
+    sources = {source.name: source for source in open_sources(pipeline)}
+    for name, source in sources.items():
+        source.inspect([file for file in batch.inputs if file.source == name])
+    counted = tuple(
+        file.model_copy(update={"rows": sources[file.source].count(file)})
+        if file.source in sources
+        else file
+        for file in batch.inputs
+    )
+    return batch.model_copy(update={"inputs": counted})
 
 
 def report_sources(

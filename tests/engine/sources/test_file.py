@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.file import read_batch, stream
+from tidemill.file_formats.table import READERS
 from tidemill.sources.files.listing import list_source
 from tidemill.spark_logs.metadata_log import batch_files
 from tidemill.spark_logs.partition_paths import disk_path
@@ -142,6 +144,38 @@ def test_below_a_glob_it_is_one_too(feed: Path, read: Reading) -> None:
     for name in ("x[1]/a.csv", "x[1]/b.csv", "x1/a.csv"):
         put(feed / name, "x\n1\n")
     assert read("csv", "x int", "/*", latestFirst=True) == [(1,), (1,), (1,)]
+
+
+LINES = {
+    "csv": [
+        "x\n1\n",
+        "x\r\n\r\n1\r\n \r\n2",
+        "x\r1\r2\r",
+        'x\n"a\nb"\n1,2\n\t\n',
+        "x\n",
+        "\n\nx\n1",
+    ],
+    "json": ['{"x": 1}\r\n {"x": {"y": 1}} \r\n', '{"x": "}"}\r{"z": 1}', '{"x": "1"}\n\n[1]'],
+    "text": ["a\n\nb", "a\r\n\r\n", "a\rb\r", "\n"],
+}
+
+
+@pytest.mark.parametrize("format", LINES)
+def test_spark_reads_as_many_rows_of_a_file_as_are_counted_without_it(
+    spark: Any, feed: Path, format: str
+) -> None:
+    given = {"format": format, "path": str(feed), "schema": "x string"}
+    for number, content in enumerate(LINES[format]):
+        put(feed / f"{number}", content)
+        put(feed / f"{number} with a mark", "\ufeff" + content)
+        put(feed / f"{number}.gz", gzip.compress(content.encode()))
+    source = FileSource.model_validate(given)
+    rows = read_batch(spark, source, [str(path) for path in feed.iterdir()])
+    read = Counter(disk_path(row[ORIGIN]) for row in rows.collect())
+    counts = {str(path): READERS[format].records(path, source) for path in feed.iterdir()}
+    counted = {path: rows for path, rows in counts.items() if rows is not None}
+    assert len(counted) >= len(LINES[format])
+    assert {path: read[path] for path in counted} == counted
 
 
 def test_recursion_and_filters_read_what_is_listed(feed: Path, read: Reading) -> None:

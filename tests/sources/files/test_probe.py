@@ -302,7 +302,7 @@ def test_what_arrived_after_the_look_is_inspected_before_it_is_written_down(
     history.batch(rows(1), inputs=[late])
     (batch,) = history.ledger.batches()
     with pytest.raises(Refused) as refused:
-        inspect(history.pipeline, batch.inputs)
+        inspect(history.pipeline, batch)
     assert (refused.value.code, refused.value.files) == ("InputOfOtherSchema", [str(late)])
     late.unlink()
-    inspect(history.pipeline, batch.inputs)
+    assert inspect(history.pipeline, batch).inputs[0].rows is None

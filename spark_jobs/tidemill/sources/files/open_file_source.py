@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidemill.contract.log import Log
+from tidemill.file_formats.reader import DAMAGED
+from tidemill.file_formats.table import READERS
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.sources.files.listing import Found, list_source
@@ -55,6 +57,16 @@ class OpenFileSource(OpenSource[FileSource]):
         there = {str(file.path): file for file in listed}
         files = (file for file in part.files if not _is_at(file, there.get(file.path)))
         return replace(part, files=tuple(files))
+
+    def count(self, file: InputFile) -> int | None:
+        if not file.is_at(file.on_disk):
+            return None
+        if file.size == 0:
+            return 0
+        try:
+            return READERS[self.spec.format].records(file.on_disk, self.spec)
+        except (FileNotFoundError, *DAMAGED):
+            return None
 
     def inspect(self, files: Sequence[InputFile]) -> None:
         refuse_held(problems_of_content(self.name, self.spec, [file.on_disk for file in files]))

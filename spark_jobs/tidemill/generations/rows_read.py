@@ -1,0 +1,67 @@
+"""Holds the rows that Spark says it has read against those that are in the files of a batch.
+
+Whatever makes Spark read a file twice, or not at all, ends here, before the batch is written down
+and anything of it can be sealed.
+"""
+
+from tidemill.contract.errors import Refused
+from tidemill.generations.build import left_out
+from tidemill.ledger.batch import Batch
+from tidemill.sources.probe import inspect
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.sources.file import FileSource
+
+MOST_NAMED = 20
+
+
+class RowsReadAmiss(Refused):
+    """A batch has not read each row of its files once; carries `batch`, `read` and `held`."""
+
+
+def inspected(pipeline: Pipeline, batch: Batch) -> Batch:
+    """A batch with the rows of its files, none of which it has read twice or left out.
+
+    Raises:
+        RowsReadAmiss: it has.
+        Refused: Spark misread a file, and the spec rates that `hold`.
+    """
+    batch = inspect(pipeline, batch)
+    held = _rows_of(batch)
+    read = batch.rows_in
+    if read is None or held is None or read == held or not _comparable(pipeline):
+        return batch
+    if (read < held and not _each_row_is_told(pipeline, batch)) or left_out(pipeline):
+        return batch
+    files = [file.path for file in batch.inputs]
+    raise RowsReadAmiss(
+        f"Batch {batch.batch} has read {read:,} rows, and its {len(files):,} files hold {held:,} "
+        f"({files[0]} is one): Spark read a file twice or not at all.",
+        remedy=f"Read all input again: tidemill rebuild {pipeline.name} --reason TEXT. If it comes "
+        "again, report it with the names of the files.",
+        batch=batch.batch,
+        read=read,
+        held=held,
+        files=files[:MOST_NAMED],
+    )
+
+
+def _rows_of(batch: Batch) -> int | None:
+    """The rows of all files of a batch; None where that is unknown of any."""
+    rows = [file.rows for file in batch.inputs if file.rows is not None]
+    return sum(rows) if rows and len(rows) == len(batch.inputs) else None
+
+
+def _comparable(pipeline: Pipeline) -> bool:
+    """Whether Spark's count is of files alone, each row once; a sink of its own may read more."""
+    spec = pipeline.spec
+    return spec.published and all(source.LISTS_FILES for source in spec.sources.values())
+
+
+def _each_row_is_told(pipeline: Pipeline, batch: Batch) -> bool:
+    """Whether a batch has a row, good or rejected, for each that it has read of a file.
+
+    Spark need not read what a filter or a join leaves out anyway.
+    """
+    sources = pipeline.spec.sources_of(FileSource).values()
+    told = batch.rows + batch.rejected == batch.rows_in and batch.rows_in != 0
+    return told and len(sources) == 1 and all(one.rules.malformed_rows for one in sources)

@@ -1,0 +1,47 @@
+"""A batch that has not read each row of its files once is never written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.histories.history_builder import History, reject, rows
+from tests.support.histories.spark_log_builder import write_commit
+from tidemill.generations.rows_read import RowsReadAmiss
+from tidemill.generations.verify import open_generation
+from tidemill.ledger.batch import Batch
+
+
+def recorded(home: Path, rows_in: int | None, *, good: int = 2) -> Batch:
+    """A batch of two files with a row and two rows, of which Spark says that it has read some."""
+    history = History(home)
+    files = [history.arrive("a.csv", "id,at\n1,\n"), history.arrive("b.csv", "id,at\n2,\n\n3,\n")]
+    history.batch(rows(*range(good)), [reject("x")], inputs=files, commit=False)
+    write_commit(history.checkpoint, 0)
+    counts = {} if rows_in is None else {0: rows_in}
+    (batch,) = open_generation(history.pipeline).ledger.complete(counts)
+    return batch
+
+
+@pytest.mark.parametrize("rows_in", [3, None])
+def test_the_rows_of_each_file_are_in_the_ledger(tmp_path: Path, rows_in: int | None) -> None:
+    batch = recorded(tmp_path, rows_in)
+    assert [(file.on_disk.name, file.rows) for file in batch.inputs] == [("a.csv", 1), ("b.csv", 2)]
+    assert len(list(tmp_path.rglob("ledger/*/000000.json"))) == 1
+    assert sum(file.rows or 0 for file in batch.inputs) == batch.rows + batch.rejected
+
+
+@pytest.mark.parametrize(("rows_in", "good"), [(4, 2), (6, 5), (2, 1)])
+def test_a_file_that_is_read_twice_or_not_at_all_stops_the_run(
+    tmp_path: Path, rows_in: int, good: int
+) -> None:
+    with pytest.raises(RowsReadAmiss) as refused:
+        recorded(tmp_path, rows_in, good=good)
+    assert (refused.value.read, refused.value.held) == (rows_in, 3)
+    assert [Path(file).name for file in refused.value.files] == ["a.csv", "b.csv"]
+    assert list(tmp_path.rglob("ledger/*/000000.json")) == []
+
+
+def test_rows_that_spark_need_not_read_are_missed_by_nobody(tmp_path: Path) -> None:
+    assert recorded(tmp_path, 2, good=0).rows_in == 2
