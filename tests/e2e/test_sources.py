@@ -42,12 +42,15 @@ def rows(mill: OrdersPipeline, *columns: str) -> Counter[tuple[Any, ...]]:
 
 
 def test_json_lines_that_do_not_parse_are_rejected_whole(tmp_path: Path, spark: object) -> None:
-    mill = mill_of(tmp_path, {}, format="json")
+    schema = "id string, quantity int, at timestamp, `shop.city` string"
+    mill = mill_of(tmp_path, {}, format="json", schema=schema)
     lines = [
-        '{"id": "a", "quantity": 1, "at": "2026-03-01T00:00:00"}',
+        '{"id": "a", "quantity": 1, "at": "2026-03-01T00:00:00", "shop.city": "Ur"}',
         '{"id": "b", "quantity": "many", "at": "2026-03-01T00:00:00"}',
         '{"id": "c", "quantity": 1',
         '{"id": "d", "quantity": 1}',
+        '{"ID": "e", "At": "2026-03-01T00:00:00"}',
+        '{"id": "f", "at": "2026-03-01T00:00:00"}{"id": "g", "at": "2026-03-01T00:00:00"}',
     ]
     (mill.input / "orders.json").write_text("\n".join(lines) + "\n")
 
@@ -57,7 +60,9 @@ def test_json_lines_that_do_not_parse_are_rejected_whole(tmp_path: Path, spark: 
         [
             ("malformed", lines[1]),
             ("malformed", lines[2]),
-            ("no event time", json.dumps({"id": "d", "quantity": 1}, separators=(",", ":"))),
+            ("no event time", lines[3]),
+            ("no event time", lines[4]),
+            ("malformed", lines[5]),
         ]
     )
 

@@ -66,7 +66,6 @@ def test_an_unknown_option_is_refused_with_the_nearest_known(
         ("mergeSchema", "parquet"),
         ("quoteAll", "csv"),
         ("compression", "json"),
-        ("encoding", "text"),
         ("enableDateTimeParsingFallback", "json"),
     ],
 )

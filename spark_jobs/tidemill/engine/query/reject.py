@@ -17,7 +17,7 @@ from tidemill.contract.syntax.quantities import as_interval
 from tidemill.engine.query.expressions import refuse_expressions
 from tidemill.engine.query.file_columns import METADATA, named_in_spec, with_file
 from tidemill.engine.query.partition_columns import source_partitions
-from tidemill.engine.sources.columns import CORRUPT, ORIGIN
+from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
 from tidemill.file_formats.reader import REJECT
 from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.formats.rules import MICROSECONDS
@@ -46,7 +46,7 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
     cut = source_partitions(spec)
     if METADATA in further or named_in_spec(spec, name):
         source, further = with_file(source), (*dict.fromkeys((*further, METADATA)),)
-    columns = [F.col(column) for column in spec.sources[name].columns]
+    columns = [F.col(f"`{column}`") for column in spec.sources[name].columns]
     time = spec.event_time_of(name)
     has_time = F.col(CORRUPT).isNull()
     if time is not None:
@@ -56,14 +56,15 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
         F.when(has_time, F.expr(expression)).alias(partition)
         for partition, expression in cut.items()
     ]
-    kept: list[Column | str] = [*columns, *dict.fromkeys((CORRUPT, ORIGIN, *further))]
+    delivered = [F.col(RECORD)] if RECORD in source.columns else []
+    kept: list[Column | str] = [*columns, *delivered, *dict.fromkeys((CORRUPT, ORIGIN, *further))]
     try:
         located = source.select(*kept, *partitions)
     except AnalysisException:
         refuse_expressions(source, cut, "output.partition_by.{}".format)
         raise
     # Without the formats Spark would cut microseconds off.
-    record = F.coalesce(F.col(CORRUPT), F.to_json(F.struct(*columns), MICROSECONDS))
+    record = F.coalesce(F.col(CORRUPT), *delivered, F.to_json(F.struct(*columns), MICROSECONDS))
     reason = _reason(spec, name, located)
     pairs = [part for name in cut for part in (F.lit(name), _directory_value(located, name))]
     partition = F.create_map(*pairs) if pairs else F.lit(None)

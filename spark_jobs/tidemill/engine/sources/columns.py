@@ -1,4 +1,4 @@
-"""The columns of a source: those of the spec's schema, and the two that the engine adds."""
+"""The columns of a source: those of the spec's schema, and those that the engine adds."""
 
 from textwrap import shorten
 from typing import cast
@@ -9,6 +9,8 @@ from tidemill.contract.errors import SpecError
 
 CORRUPT = "_corrupt"
 ORIGIN = "_origin"
+RECORD = "_record"
+"""The row as it was delivered, of sources that know it."""
 
 
 def schema_of(ddl: str, field: str) -> StructType:

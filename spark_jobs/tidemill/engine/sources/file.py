@@ -1,6 +1,6 @@
 """A file source: the rows of files as they arrive, or of given files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -16,7 +16,9 @@ from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.contract.syntax.quantities import as_time_string
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, schema_of
 from tidemill.engine.sources.input_gone import batch_gone, files_gone
+from tidemill.engine.sources.json_lines import parse_lines
 from tidemill.engine.sources.spark_source import SparkSource
+from tidemill.engine.sources.text_lines import load_lines, one_column, with_undecodable
 from tidemill.engine.spark_internals.encoded_path import encoded_path
 from tidemill.engine.spark_internals.read_files_once import read_files_once
 from tidemill.ledger.batch import Batch
@@ -70,7 +72,7 @@ class SparkFileSource(SparkSource[FileSource]):
 
 def stream(session: SparkSession, name: str, source: FileSource, spec: Spec) -> DataFrame:
     """The rows of new files."""
-    reader = _configured(session.readStream.name(name), source)
+    reader = session.readStream.name(name)
     if spec.trigger is not Trigger.ONCE:
         if source.maxBytesPerTrigger is not None:
             reader = reader.option("maxBytesPerTrigger", source.maxBytesPerTrigger)
@@ -87,7 +89,7 @@ def stream(session: SparkSession, name: str, source: FileSource, spec: Spec) -> 
         if source.sourceArchiveDir is not None:
             reader = reader.option("sourceArchiveDir", source.sourceArchiveDir)
     read_files_once(session)
-    return _with_origin(reader.load(source.path), source)
+    return _loaded(reader, source, lambda reader: reader.load(source.path))
 
 
 def read_batch(
@@ -99,24 +101,30 @@ def read_batch(
         paths: Theirs.
         base: The directory below which names such as `day=2026-03-01` are partition columns.
     """
-    reader = _configured(session.read, source)
+    reader = session.read
     if base is not None:
         reader = reader.option("basePath", base)
-    return _with_origin(reader.load([exactly(path) for path in paths]), source)
+    return _loaded(reader, source, lambda reader: reader.load([exactly(path) for path in paths]))
 
 
-def _configured(reader: Reader, source: FileSource) -> Reader:
+def _loaded(reader: Reader, source: FileSource, load: Callable[[Reader], DataFrame]) -> DataFrame:
+    """The rows of files, with what is malformed in `_corrupt`, and `_origin`.
+
+    Args:
+        load: Loads the files with a reader that has its options.
+    """
     schema = schema_of(source.schema_, "sources.*.schema")
+    if source.in_lines:
+        lines = load_lines(reader, source, schema, load)
+        return (one_column if source.rules.one_text else parse_lines)(lines, source, schema)
     if source.rules.malformed_rows:
         schema = schema.add(CORRUPT, StringType())
         reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
-    return reader.format(source.format).schema(schema).options(**source.reader_options)
-
-
-def _with_origin(frame: DataFrame, source: FileSource) -> DataFrame:
+    rows = load(reader.format(source.format).schema(schema).options(**source.reader_options))
     if not source.rules.malformed_rows:
-        frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
-    return frame.withColumn(ORIGIN, F.col("_metadata.file_path"))
+        rows = rows.withColumn(CORRUPT, F.lit(None).cast("string"))
+    rows = rows.withColumn(ORIGIN, F.col("_metadata.file_path"))
+    return with_undecodable(rows, source) if source.rules.encodings else rows
 
 
 def _read_files(session: SparkSession, source: FileSource, places: list[Path]) -> DataFrame:

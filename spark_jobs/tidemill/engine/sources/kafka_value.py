@@ -12,10 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from tidemill.engine.sources.columns import CORRUPT, schema_of
+from tidemill.engine.sources.json_lines import ends_with_object
 from tidemill.spec.sources.kafka_value import READER_SCHEMA, KafkaValue
-
-# What is seldom within one object in a record; text and pretty print may hold it.
-MORE = ("}{", "} ", "\n", "\r", "\t")
 
 
 def parse(value: KafkaValue) -> Column | None:
@@ -49,23 +47,12 @@ def fits(value: KafkaValue, parsed: str) -> Column:
     text = F.col("value").cast("string")
     whole = F.col(parsed).isNotNull() & F.col(f"{parsed}.{CORRUPT}").isNull()
     if value.format == "json":
-        rest = ~F.endswith(F.rtrim(text), F.lit("}"))
-        for sign in MORE:
-            rest |= F.contains(text, F.lit(sign))
-        listed = F.concat(F.lit("["), text, F.lit("]"))
-        if any(name.lower().startswith("allow") for name in value.options):
-            # What is not JSON but for Spark's parser, only that one can judge.
-            count = F.size(F.from_json(listed, "array<string>", _lenient(value)))
-        else:
-            # Generated code, other than `from_json`, which would make all of it interpreted.
-            count = F.json_array_length(listed)
-        one = F.coalesce(count == 1, F.lit(False))
-    else:
-        line = _line(text)
-        rest = F.contains(line, F.lit("\n")) | F.contains(line, F.lit("\r")) | (F.trim(line) == "")
-        # A line's end within quotes is as good as a blank; one between two records is not.
-        joined = F.from_csv(F.translate(line, "\n\r", "  "), _schema(value), _options(value))
-        one = (F.trim(line) != "") & joined.getField(CORRUPT).isNull()
+        return whole & ends_with_object(text, _lenient(value))
+    line = _line(text)
+    rest = F.contains(line, F.lit("\n")) | F.contains(line, F.lit("\r")) | (F.trim(line) == "")
+    # A line's end within quotes is as good as a blank; one between two records is not.
+    joined = F.from_csv(F.translate(line, "\n\r", "  "), _schema(value), _options(value))
+    one = (F.trim(line) != "") & joined.getField(CORRUPT).isNull()
     return whole & F.when(rest, one).otherwise(F.lit(True))
 
 

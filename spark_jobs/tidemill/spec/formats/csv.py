@@ -42,6 +42,7 @@ CSV = FormatRules(
     rereading={"multiLine": "true", "enforceSchema": "false", "mode": "FAILFAST"},
     malformed_rows=True,
     flat=True,
+    encodings=True,
     by_position=True,
     rejects=RejectForm.JSON,
 )

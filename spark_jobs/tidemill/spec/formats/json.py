@@ -24,4 +24,5 @@ JSON = FormatRules(
     rereading={"mode": "FAILFAST"},
     malformed_rows=True,
     text_keys=True,
+    encodings=True,
 )

@@ -97,6 +97,7 @@ class FormatRules:
         writer_defaults: Options that an output gets unless its spec gives them.
         rereading: Options for Spark to read what it wrote.
         self_describing: Whether files contain their schema.
+        encodings: Whether its files are text, in an encoding that the option of this name says.
         malformed_rows: Whether one row may be malformed in a file that is whole.
         by_position: Whether Spark reads columns by their places, not their names.
         text_keys: Whether the keys of its maps are texts and nothing else.
@@ -121,6 +122,7 @@ class FormatRules:
     writer_defaults: Mapping[str, str] = field(default_factory=dict)
     rereading: Mapping[str, str] = field(default_factory=dict)
     self_describing: bool = False
+    encodings: bool = False
     malformed_rows: bool = False
     by_position: bool = False
     for_tables: bool = False

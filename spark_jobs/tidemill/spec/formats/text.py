@@ -4,10 +4,10 @@ from tidemill.spec.formats.rules import IN_LINES, FormatRules, RejectForm
 
 TEXT = FormatRules(
     name="text",
-    shared="lineSep",
+    shared="encoding lineSep",
     reading="wholetext",
-    writing="compression encoding",
-    not_for_reading={"encoding": "Spark reads text as UTF-8, whatever it says"},
+    writing="compression",
     allowed_values=IN_LINES,
+    encodings=True,
     rejects=RejectForm.LINE,
 )

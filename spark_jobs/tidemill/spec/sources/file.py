@@ -59,11 +59,14 @@ class FileSource(BaseSource):
             short (parquet, orc, avro), is empty although its format has no empty files, holds more
             than one JSON value under `multiLine`, or has a line break inside the quotes of CSV,
             which takes `multiLine`.
+        undecodable: Whether a row with bytes that are not in its encoding is rejected as malformed,
+            or U+FFFD replaces them, as Spark does (csv, json, text). A row that was delivered with
+            U+FFFD is taken for one whose bytes were replaced before.
         cleanSource: What becomes of a file whose rows are published.
         sourceArchiveDir: Where `archive` puts it, under its whole path, as Spark does.
     """
 
-    HOW_READ: ClassVar = frozenset({"format", "schema_", "options"})
+    HOW_READ: ClassVar = frozenset({"format", "schema_", "options", "undecodable"})
     LISTS_FILES: ClassVar = True
     READS_AGAIN: ClassVar = True
     NOT_CONTINUOUS: ClassVar = "Continuous processing does not support StreamingRelation operations"
@@ -87,6 +90,7 @@ class FileSource(BaseSource):
     not_utf8: Rating = Rating.HOLD
     other_schema: Rating = Rating.HOLD
     part_read: Rating = Rating.HOLD
+    undecodable: Literal["reject", "replace"] = "reject"
 
     @field_validator("schema_")
     @classmethod
@@ -151,6 +155,19 @@ class FileSource(BaseSource):
     def rules(self) -> FormatRules:
         """The rules of its format."""
         return FORMATS[self.format]
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of its files, where they are text."""
+        return self.reader_option("encoding") or self.reader_option("charset") or "UTF-8"
+
+    @property
+    def in_lines(self) -> bool:
+        """Whether its files are read as lines of text, each of which is one row."""
+        if self.format == "json":
+            whole = self.reader_option("singleVariantColumn") is not None
+            return not whole and not self.is_on("multiLine")
+        return self.rules.one_text
 
     @property
     def columns(self) -> tuple[str, ...]:
