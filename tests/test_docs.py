@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidemill.ledger.run_kinds import RUN_KINDS
+from tidemill.toolchain.spark_bugs import SPARK_BUGS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path.relative_to(ROOT) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
@@ -46,3 +47,18 @@ def test_the_architecture_page_has_the_table_of_run_kinds() -> None:
         for kind in RUN_KINDS
     ]
     assert [row for row in rows if row][2:] == code
+
+
+def test_the_page_of_sparks_bugs_has_their_table() -> None:
+    lines = (ROOT / "docs/spark-bugs.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.split(" | ")] for line in lines if line[:2] == "| "]
+    assert [[cell.strip("| ") for cell in row] for row in rows[1:]] == [
+        [bug.number or "none known", bug.wrong, bug.versions, bug.here, f"`{bug.test}`"]
+        for bug in SPARK_BUGS
+    ]
+
+
+def test_each_bug_of_spark_has_its_test() -> None:
+    for bug in SPARK_BUGS:
+        path, name = bug.test.split("::")
+        assert f"\ndef {name}(" in (ROOT / path).read_text()

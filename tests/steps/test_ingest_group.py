@@ -8,13 +8,20 @@ import pytest
 
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.report import Outcome
-from tidemill.steps.ingest_group import ingest_group
+from tidemill.steps.ingest_group import at_once, ingest_group
 from tidemill.storage.run_context import RunContext
 
 COLUMNS = {"events": "at timestamp, word string"}
 SAME = "def transform(events):\n    return events\n"
 COUNTS = "def transform(events):\n    return events.groupBy('word').count()\n"
 TORN = "def transform(events):\n    return events.selectExpr('CAST(word AS INT) AS number')\n"
+
+
+@pytest.mark.parametrize(("cores", "pipelines"), [(None, 4), (1, 4), (2, 4), (16, 32)])
+def test_a_group_has_no_more_pipelines_at_work_than_can_start_their_workers_in_time(
+    cores: int | None, pipelines: int
+) -> None:
+    assert at_once(cores) == pipelines
 
 
 @pytest.fixture

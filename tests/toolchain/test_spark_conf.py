@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,11 @@ def test_jars_of_the_spec_stay_beside_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize("backlog", [0, 100 * 2**20 - 1])
 def test_a_small_backlog_starts_quickly(backlog: int) -> None:
     assert "TieredStopAtLevel=1" in driver_java_options(backlog)
+
+
+def test_a_quick_start_leaves_room_for_the_compiled_code_of_a_large_group() -> None:
+    (size,) = re.findall(r"-XX:ReservedCodeCacheSize=(\d+)m", driver_java_options(0))
+    assert int(size) >= 240
 
 
 @pytest.mark.parametrize("backlog", [None, 100 * 2**20])

@@ -6,6 +6,7 @@ its own; one that fails leaves the others alone. Ten small pipelines then cost o
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,8 +22,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def at_once(cores: int | None) -> int:
+    """How many pipelines of a group are at work at the same time.
+
+    Spark gives a new Python worker ten seconds to start, and no setting changes that. Where more
+    start together than the machine has cores for, some need longer and their pipelines fail.
+    """
+    return max(4, 2 * (cores or 1))
+
+
 def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
-    """Take in what is available to each of several pipelines, all at once.
+    """Take in what is available to each of several pipelines, several at the same time.
 
     Args:
         runs: One of each pipeline.
@@ -42,10 +52,14 @@ def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
     folders = [run.pipeline.layout.run(run.run_id) for run in runs]
     shared = open_group_session([run.pipeline for run in runs], backlog_bytes(folders))
     leaving = threading.Event()
+    places = threading.Semaphore(at_once(os.cpu_count()))
 
     def work(run: RunContext) -> None:
-        # An unforeseen error has left its report before it ends this thread.
-        perform("ingest", lambda one: _ingest(one, shared, leaving), run)
+        with places:
+            if leaving.is_set():
+                return
+            # An unforeseen error has left its report before it ends this thread.
+            perform("ingest", lambda one: _ingest(one, shared, leaving), run)
 
     threads = [InheritableThread(target=work, args=(run,), name=run.pipeline.name) for run in runs]
     for thread in threads:

@@ -21,9 +21,10 @@ FAIR = {"spark.scheduler.mode": "FAIR"}
 STATE = "org.apache.spark.sql.execution.streaming.state"
 RETAINED_BATCHES = 1000
 
-# Small increments end before the optimising compiler pays: C1 alone halves the CPU-seconds.
+# Small increments end before the optimising compiler pays: C1 alone halves the CPU-seconds. With C1
+# alone Java also cuts its cache of compiled code to 48 MiB, which 24 pipelines of a group fill.
 SMALL_BACKLOG_BYTES = 100 * 2**20
-QUICK_START = "-XX:TieredStopAtLevel=1"
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 
 
 def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
@@ -59,8 +60,11 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
         "spark.sql.streaming.offsetLog.formatVersion": "2",
         # It looks for a number that this version of the log does not hold: a query that was killed
-        # within a batch would never start again (NoSuchElementException: None.get, Spark 4.2.0).
+        # within a batch would never start again (NoSuchElementException: None.get, SPARK-59662).
         "spark.sql.streaming.checkUnfinishedRepartitionOnRestart": "false",
+        # Streams that keep state, in a union under one that keeps state too: Spark would let their
+        # state stores share a task, and fail ("Can only upgrade readStore to writeStore").
+        "spark.sql.unionOutputPartitioning": "false",
         # A file that is cut short or gone is an error, not an end of its rows.
         "spark.sql.files.ignoreCorruptFiles": "false",
         "spark.sql.files.ignoreMissingFiles": "false",

@@ -89,7 +89,7 @@ def _class_of_aggregate(node: Any) -> PipelineClass:
     groups = [group for group in items(node.groupingExpressions()) if _under_watermark(group)]
     if not groups:
         return PipelineClass.UNBOUNDED
-    sessions = any("spark.sessionWindow" in _metadata(group) for group in groups)
+    sessions = any("spark.sessionWindow" in metadata(group) for group in groups)
     ordered = sessions or any(kind(one) in FIRST_COME for one in below(node.expressions()))
     return PipelineClass.ORDERED if ordered else PipelineClass.WINDOW
 
@@ -110,12 +110,13 @@ def _class_of_join(node: Any) -> PipelineClass:
 
 
 def _under_watermark(expression: Any) -> bool:
-    return WATERMARK in _metadata(expression) or any(
-        WATERMARK in _metadata(one) for one in items(expression.references().toSeq())
+    return WATERMARK in metadata(expression) or any(
+        WATERMARK in metadata(one) for one in items(expression.references().toSeq())
     )
 
 
-def _metadata(expression: Any) -> str:
+def metadata(expression: Any) -> str:
+    """What Spark notes of a column, as JSON; empty for any other expression."""
     # Whatever it is asked for, an object behind py4j says that it has it.
     named = kind(expression) in ("AttributeReference", "Alias")
     return str(expression.metadata().json()) if named else ""

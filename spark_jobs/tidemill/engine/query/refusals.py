@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from tidemill.contract.errors import SpecError
+from tidemill.engine.query.join_times import refuse_early_drops
 from tidemill.engine.query.of_today import GIVE_FORMAT, read_as_of_today
 from tidemill.engine.query.pipeline_class import FIRST_COME, below, state_encoding
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS, converted
@@ -168,6 +169,7 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
     Raises:
         ModeUnsupported: it does not.
         TransformNotIncremental: it does in no mode, and says so only in the first batch.
+        JoinTimeUnwatermarked: it runs it, and loses rows.
     """
     if not rows.isStreaming:
         return
@@ -186,6 +188,7 @@ def refuse_unsupported(rows: DataFrame, path: Path, mode: OutputMode) -> None:
             mode=str(mode),
             reason=reason,
         ) from error
+    refuse_early_drops(rows, path)
 
 
 def _refuse_python_aggregates(rows: DataFrame, path: Path) -> None:
