@@ -84,7 +84,7 @@ SPARK_BUGS = (
         "",
         "What follows the first JSON object on a line is ignored.",
         "4.2.0 to 4.3.0",
-        "planned: such lines are rejected",
+        "such lines are rejected rows, with their text",
         _TESTS + "test_a_second_object_on_a_line_of_json_is_ignored",
     ),
     SparkBug(
