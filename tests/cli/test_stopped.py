@@ -49,10 +49,11 @@ def start(mill: OrdersPipeline, *arguments: str) -> subprocess.Popen[str]:
 def test_a_signal_ends_a_command_with_one_sentence(
     mill: OrdersPipeline, number: signal.Signals
 ) -> None:
+    mill.deliver("1.csv", ["a,2,2026-03-01 10:00:00"])
     with hold(mill.layout.lease, step="ingest", run_id="r1"):
-        waiting = start(mill, "redo", "orders", "--reason", "x")
+        waiting = start(mill, "run", "orders")
         assert waiting.stdout is not None
-        # The doctor has ended, and the next step waits for the lease.
+        # The doctor has ended, and the ingest waits for the lease before it starts a JVM.
         waiting.stdout.readline()
         waiting.send_signal(number)
         out, err = waiting.communicate(timeout=60)
