@@ -18,8 +18,6 @@ MOST_BYTES = 2**16
 # A file cut short fails Spark's query, but for Snappy and LZ4: Hadoop takes their end for the end
 # of the content, and this is not detected.
 COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"})
-# These can be unpacked by Hadoop only.
-NOT_UNPACKED = frozenset({".lz4", ".snappy", ".zst"})
 
 # No library is there to unpack these.
 NOT_UNPACKED = frozenset({".lz4", ".snappy", ".zst"})
