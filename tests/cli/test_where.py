@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tidemill
+from tests.support.histories.generation_builder import rebuilt
 from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import ExitCode
 
@@ -61,6 +62,20 @@ def test_an_output_file_says_what_it_holds(tidemill: Tidemill, history: History)
     assert (of_good["role"], of_good["rows"], of_good["rejected"]) == ("output", 2, False)
     assert (of_bad["role"], of_bad["rows"], of_bad["rejected"]) == ("output", 1, True)
     assert of_good["increment"]["version"] == 0
+
+
+def test_a_file_that_a_rebuild_replaced_is_no_longer_in_the_table(
+    tidemill: Tidemill, history: History
+) -> None:
+    (before, *_) = history.files(0)
+    assert tidemill("where", str(before), "--json").json[0]["in_table"] is True
+
+    rebuilt(history, rows(1))
+    history.publish()
+
+    (found,) = tidemill("where", str(before), "--json").json
+    assert (found["increment"]["version"], found["in_table"]) == (0, False)
+    assert "no longer" in tidemill("where", str(before)).stdout
 
 
 @pytest.mark.parametrize("folder", ["", "in", "elsewhere"])

@@ -47,6 +47,8 @@ def _facts(origin: Origin) -> list[tuple[str, object]]:
         return [*facts, ("increment", "none yet: the gate has not sealed this batch")]
     increment = origin.increment
     facts.append(("increment", f"{increment.increment:06d}, {state_of(increment)}"))
+    if increment.version is not None and origin.in_table is False:
+        facts.append(("table", "no longer in it: what was published later took its place"))
     facts.append(("verdict", increment.verdict or "none yet"))
     facts.extend(("reason", reason) for reason in increment.reasons)
     return facts

@@ -82,6 +82,12 @@ def read_rows(path: Path, limit: int, version: int | None = None) -> Rows:
     )
 
 
+def data_files(path: Path) -> frozenset[Path]:
+    """The data files of a table's newest version; none where there is no table."""
+    table = _open(path)
+    return frozenset(map(Path, table.file_uris())) if table else frozenset()
+
+
 def open_dataset(path: Path, table: DeltaTable | None = None) -> pa.dataset.Dataset:
     """The rows of a table, as an Arrow dataset over its local files.
 

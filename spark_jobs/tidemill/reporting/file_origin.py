@@ -10,6 +10,7 @@ from typing import Literal
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import PIPELINE_NAME, Layout
+from tidemill.file_formats.delta import data_files
 from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.ledger.ledger import Batch, InputFile, Ledger, OutputFile
@@ -34,6 +35,8 @@ class Origin(FrozenModel):
         rows: That a written file holds; None for one that was read.
         rejected: Whether a written file holds rejected rows.
         increment: That holds the batch; None until it is sealed.
+        in_table: Whether readers of the published table, or of the table of rejected rows, see a
+            written file; None for one that was read.
         now: Where an input file is now, as it may have been archived; None where it is gone or
             is another, and for one that was written.
     """
@@ -48,6 +51,7 @@ class Origin(FrozenModel):
     run_id: str
     committed: datetime
     increment: IncrementStatus | None
+    in_table: bool | None = None
     now: Path | None = None
 
 
@@ -81,7 +85,9 @@ def _of_pipeline(layout: Layout, wanted: _Wanted) -> Iterator[Origin]:
                     yield origin.model_copy(update={"now": now})
             for written in batch.outputs:
                 if wanted.is_at(path := ledger.sink / written.path):
-                    yield _origin(layout, batch, increments, path, written)
+                    origin = _origin(layout, batch, increments, path, written)
+                    table = layout.rejected if written.rejected else layout.table
+                    yield origin.model_copy(update={"in_table": path in data_files(table)})
 
 
 def _own(ledger: Ledger) -> Iterator[Batch]:
