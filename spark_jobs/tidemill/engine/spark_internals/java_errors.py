@@ -8,10 +8,12 @@ from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.errors.exceptions.captured import convert_exception
+from pyspark.errors.exceptions.captured import CapturedException, convert_exception
 
 # PySpark hands some of Spark's errors on as py4j has them.
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
+# Those that the JVM raised, and not PySpark itself.
+JVM_ERRORS = (CapturedException, Py4JJavaError)
 SparkError: TypeAlias = PySparkException | Py4JJavaError
 
 

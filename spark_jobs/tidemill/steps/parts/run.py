@@ -129,12 +129,10 @@ def _of_spark(error: Exception) -> TidemillError | None:
     """An error of the JVM, which no part of the step has told apart."""
     if "pyspark" not in sys.modules or isinstance(error, TidemillError):
         return None
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors.exceptions.captured import CapturedException
-
     from tidemill.engine.spark_errors import from_spark
+    from tidemill.engine.spark_internals.java_errors import JVM_ERRORS
 
-    return from_spark(error) if isinstance(error, Py4JJavaError | CapturedException) else None
+    return from_spark(error) if isinstance(error, JVM_ERRORS) else None
 
 
 def _jvm_gone(error: BaseException) -> JvmGone | None:
