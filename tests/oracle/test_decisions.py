@@ -27,7 +27,7 @@ MEET = {
         *("refused backfill", "refused reject"),
     },
     "unique_events": {"backfill", "forked", "late", "lost a race", "held again", "cleared"},
-    "word_count": {"refused backfill", "rebuild", "forked", "crashed", "cleared"},
+    "word_count": {"refused backfill", "rebuild", "forked", "crashed", "held again", "cleared"},
 }
 
 
