@@ -1,0 +1,1 @@
+"""What commands tell of a pipeline's past."""
