@@ -65,26 +65,26 @@ def origins(root: Path, given: str) -> list[Origin]:
     Raises:
         UnknownFile: no batch read or wrote it.
     """
-    wanted = _Wanted(Path(disk_path(given) if given.startswith("file:") else given))
+    named = _NamedFile(Path(disk_path(given) if given.startswith("file:") else given))
     layouts = [Layout(root, name) for name in _pipelines(root)]
-    found = [origin for layout in layouts for origin in _of_pipeline(layout, wanted)]
+    found = [origin for layout in layouts for origin in _of_pipeline(layout, named)]
     if not found:
-        raise _unknown(wanted, layouts)
+        raise _unknown(named, layouts)
     return found
 
 
-def _of_pipeline(layout: Layout, wanted: _Wanted) -> Iterator[Origin]:
+def _of_pipeline(layout: Layout, named: _NamedFile) -> Iterator[Origin]:
     increments = read_increments(Snapshot(layout))
     for folder in sorted((layout.home / "ledger").iterdir()):
         ledger = Ledger(layout, folder.name)
         for batch in _own(ledger):
             for read in batch.inputs:
-                now = located(ledger, batch.batch, read) if _may_be(wanted, read) else None
-                if wanted.is_at(read.on_disk) or (now is not None and wanted.is_at(now)):
+                now = located(ledger, batch.batch, read) if _may_be(named, read) else None
+                if named.is_at(read.on_disk) or (now is not None and named.is_at(now)):
                     origin = _origin(layout, batch, increments, read.on_disk)
                     yield origin.model_copy(update={"now": now})
             for written in batch.outputs:
-                if wanted.is_at(path := ledger.sink / written.path):
+                if named.is_at(path := ledger.sink / written.path):
                     origin = _origin(layout, batch, increments, path, written)
                     table = layout.rejected if written.rejected else layout.table
                     yield origin.model_copy(update={"in_table": path in data_files(table)})
@@ -121,12 +121,12 @@ def _origin(
     )
 
 
-def _may_be(wanted: _Wanted, read: InputFile) -> bool:
+def _may_be(named: _NamedFile, read: InputFile) -> bool:
     """Whether a file can be the one that is looked for: an archive keeps the names."""
-    return read.on_disk.name in (wanted.real.name, wanted.absolute.name)
+    return read.on_disk.name in (named.real.name, named.absolute.name)
 
 
-class _Wanted:
+class _NamedFile:
     """Recognises a file by any of the ways in which a person may have named it."""
 
     def __init__(self, given: Path) -> None:
@@ -158,27 +158,27 @@ def _written(sink: Path) -> tuple[SinkFile, ...]:
     return read_attempts(sink).files or read_sink_log(sink).files
 
 
-def _unknown(wanted: _Wanted, layouts: list[Layout]) -> UnknownFile:
+def _unknown(named: _NamedFile, layouts: list[Layout]) -> UnknownFile:
     for sink in (folder for layout in layouts for folder in layout.table.glob("_*-*/")):
-        below = wanted.real.is_relative_to(sink.resolve())
-        if not below or not wanted.real.is_file() or METADATA_DIRECTORY in wanted.real.parts:
+        below = named.real.is_relative_to(sink.resolve())
+        if not below or not named.real.is_file() or METADATA_DIRECTORY in named.real.parts:
             continue
-        if any(wanted.is_at(file.path) for file in _written(sink)):
+        if any(named.is_at(file.path) for file in _written(sink)):
             return UnknownFile(
-                f"{wanted.given} is committed, and its batch is not in the ledger yet.",
+                f"{named.given} is committed, and its batch is not in the ledger yet.",
                 remedy="The next run writes it down before it does anything else.",
-                file=wanted.given,
+                file=named.given,
                 uncommitted=False,
             )
         return UnknownFile(
-            f"{wanted.given} is in {sink}, and no committed batch names it.",
+            f"{named.given} is in {sink}, and no committed batch names it.",
             remedy="A driver that is at work or died wrote it; it is never read before its commit.",
-            file=wanted.given,
+            file=named.given,
             uncommitted=True,
         )
     return UnknownFile(
-        f"No committed batch of any pipeline read or wrote {wanted.given}.",
+        f"No committed batch of any pipeline read or wrote {named.given}.",
         remedy="Check the path; an input file is known once a run has read it.",
-        file=wanted.given,
+        file=named.given,
         uncommitted=False,
     )
