@@ -6,12 +6,11 @@ With `multiLine` Spark reads them right, and a file in one piece; so that has to
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tidemill.file_formats.lines import NOT_UNPACKED, content_of, encoding_of
+from tidemill.file_formats.lines import NOT_UNPACKED, chunks_of_lines, content_of, encoding_of
 from tidemill.spec.sources.file import FileSource
 
 # In other encodings a quote is not one byte of its own.
@@ -66,7 +65,7 @@ class _Quotes:
         if not any(self.quote in chunk for chunk in content_of(path)):
             return None
         before, opened = 0, None
-        for lines in _whole_lines(path, self.end):
+        for lines in chunks_of_lines(path, self.end):
             if opened is None and not self._has_odd_line(lines):
                 before += lines.count(self.end)
                 continue
@@ -126,14 +125,3 @@ class _Quotes:
         """What follows the quote at a field's beginning, up to the one at its end."""
         quote = re.escape(self.quote)
         return re.compile(rb"(?:[^%b]|%b%b)*+%b" % (quote, quote, quote, quote))
-
-
-def _whole_lines(path: Path, end: bytes) -> Iterator[bytes]:
-    """The content in pieces of whole lines, the last one perhaps without an end."""
-    rest = b""
-    for chunk in content_of(path):
-        whole, found, rest = (rest + chunk).rpartition(end)
-        if found:
-            yield whole + found
-    if rest:
-        yield rest

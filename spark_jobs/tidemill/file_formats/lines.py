@@ -88,14 +88,26 @@ def whole_lines(path: Path, separator: bytes) -> Iterator[bytes]:
     Raises:
         EOFError: the last row has no end, or compressed content ends early.
     """
+    for lines in chunks_of_lines(path, separator):
+        if not lines.endswith(separator):
+            msg = "the last row has no end"
+            raise EOFError(msg)
+        yield lines
+
+
+def chunks_of_lines(path: Path, separator: bytes) -> Iterator[bytes]:
+    """The content in chunks of whole lines, the last one perhaps without a separator at its end.
+
+    Raises:
+        EOFError: compressed content ends early.
+    """
     rest = b""
     for chunk in content_of(path):
         whole, found, rest = (rest + chunk).rpartition(separator)
         if found:
             yield whole + found
     if rest:
-        msg = "the last row has no end"
-        raise EOFError(msg)
+        yield rest
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
