@@ -16,7 +16,15 @@ from tests.support.processes import wait_for
 from tidemill.contract.errors import ExitCode
 from tidemill.storage.lease import hold
 
-PROGRAM = "from tidemill.cli import main; main()"
+# What starts the tests in the background may have them ignore Ctrl-C, which children inherit.
+PROGRAM = """
+import signal
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tidemill.cli import main
+
+main()
+"""
 SLOW = """
 import time
 

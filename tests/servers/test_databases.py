@@ -24,6 +24,10 @@ time.sleep(600)
 """
 
 
+# Some tests start a server of their own, so that no fixture gives them the mark.
+pytestmark = pytest.mark.server
+
+
 @pytest.fixture(params=[Postgres, MariaDB])
 def server(request: pytest.FixtureRequest) -> Iterator[Postgres | MariaDB]:
     """One that a test may stop."""

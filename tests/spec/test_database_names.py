@@ -8,7 +8,7 @@ from tidemill.spec.database_names import unfit_for_mariadb, unfit_for_postgres
 
 
 @pytest.mark.parametrize(
-    ("name", "postgres", "mariadb"),
+    ("name", "fits_postgres", "fits_mariadb"),
     [
         ("amount", True, True),
         ("two words", True, True),
@@ -22,8 +22,8 @@ from tidemill.spec.database_names import unfit_for_mariadb, unfit_for_postgres
         ("\U0001f30a", True, False),
     ],
 )
-def test_a_name_fits_or_not(name: str, postgres: bool, mariadb: bool) -> None:
+def test_a_name_fits_or_not(name: str, fits_postgres: bool, fits_mariadb: bool) -> None:
     assert (unfit_for_postgres(name) is None, unfit_for_mariadb(name) is None) == (
-        postgres,
-        mariadb,
+        fits_postgres,
+        fits_mariadb,
     )

@@ -23,6 +23,7 @@ from tidemill.contract.connections import airflow as contract
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Step
 from tidemill.spec.pipeline import open_pipeline
+from tidemill.toolchain.jars import all_sets
 from tidemill_airflow.operators.connections import connection_variables
 from tidemill_airflow.operators.spark_step import IngestOperator
 from tidemill_airflow.operators.steps import DoctorOperator, GateOperator, PublishOperator
@@ -57,8 +58,13 @@ def context() -> Context:
 
 
 @pytest.fixture
-def secret_spec(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def secret_spec(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The small project's pipeline with a broker and a database, whose connections are there."""
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    for jar in all_sets()["kafka"]:
+        (jars / jar.name).touch()
+    monkeypatch.setenv("TIDEMILL_JARS", str(jars))
     reset_secrets_masker()
     # A hook of Airflow's Kubernetes provider, which these tests do without.
     monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)
