@@ -2,11 +2,21 @@
 
 from airflow.plugins_manager import AirflowPlugin
 
-from tidemill_airflow.docs_page import lazy_app
-from tidemill_airflow.operators.docs_link import URL_PREFIX, DataDocsLink
+from tidemill_airflow.addresses import URL_PREFIX, page_path
+from tidemill_airflow.operators.docs_link import DataDocsLink
+from tidemill_airflow.pages.mount import pages
 
 
 class TidemillPlugin(AirflowPlugin):
     name = "tidemill"
-    fastapi_apps = [{"app": lazy_app, "url_prefix": URL_PREFIX, "name": "Tidemill"}]
+    fastapi_apps = [{"app": pages, "url_prefix": URL_PREFIX, "name": "Tidemill"}]
+    external_views = [
+        {
+            "name": "Tidemill",
+            "href": page_path("pipelines"),
+            "destination": "nav",
+            "url_route": "tidemill",
+            "nav_top_level": True,
+        },
+    ]
     operator_extra_links = [DataDocsLink()]

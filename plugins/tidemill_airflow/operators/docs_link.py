@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
 
-from airflow.configuration import conf
 from airflow.sdk import BaseOperatorLink
 
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.spec.pipeline import root
+from tidemill_airflow.addresses import page_path
 from tidemill_airflow.task_names import pipeline_of
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
-
-URL_PREFIX = "/tidemill"
 
 
 class DataDocsLink(BaseOperatorLink):
@@ -37,5 +34,4 @@ class DataDocsLink(BaseOperatorLink):
 def docs_url(layout: Layout, page: Path) -> str:
     """The address of a page under `Layout.docs`; a relative path is taken from there."""
     inside = page.relative_to(layout.docs) if page.is_absolute() else page
-    behind = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
-    return f"{behind}{URL_PREFIX}/docs/{layout.name}/{quote(inside.as_posix())}"
+    return page_path("docs", layout.name, *inside.parts)

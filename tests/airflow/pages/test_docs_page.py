@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,13 +9,14 @@ from typing import Any, cast
 import pytest
 
 from tests.airflow.conftest import NAME
+from tests.airflow.pages.conftest import token
 from tests.support.airflow.fake_step import report_of
 from tests.support.spec_text import minimal
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
-from tidemill_airflow.docs_page import find_page
 from tidemill_airflow.operators.docs_link import DataDocsLink
+from tidemill_airflow.pages.docs_page import find_page
 from tidemill_airflow.task_names import resolve_id
 
 PAGE = "validations/orders/page.html"
@@ -67,25 +67,6 @@ def test_the_gates_button_leads_to_the_page_of_its_run(
     report = report_of("gate", Outcome.HELD, facts={"docs": str(docs / PAGE)})
     reports.write(report, layout.run("a b"))
     assert link.get_link(cast("Any", None), ti_key=key) == f"/tidemill/docs/{NAME}/{PAGE}"
-
-
-@pytest.fixture(scope="module")
-def api(airflow_database: None) -> Iterator[Any]:
-    """Airflow's own API server, with our plugin in it."""
-    from airflow.api_fastapi.app import create_app
-    from fastapi.testclient import TestClient
-
-    with TestClient(create_app(apps="core"), base_url="http://127.0.0.1") as client:
-        yield client
-
-
-def token(role: str | None) -> dict[str, str]:
-    """The header of a logged-in user."""
-    from airflow.api_fastapi.app import get_auth_manager
-    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
-
-    user = SimpleAuthManagerUser(username="somebody", role=role)
-    return {"Authorization": f"Bearer {get_auth_manager().generate_jwt(user)}"}
 
 
 def test_whoever_may_read_the_dag_reads_the_page(api: Any, docs: Path) -> None:
