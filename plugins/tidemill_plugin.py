@@ -4,6 +4,7 @@ from airflow.plugins_manager import AirflowPlugin
 
 from tidemill_airflow.addresses import URL_PREFIX, page_path
 from tidemill_airflow.operators.docs_link import DataDocsLink
+from tidemill_airflow.operators.increment_link import IncrementLink
 from tidemill_airflow.pages.mount import pages
 
 
@@ -18,5 +19,11 @@ class TidemillPlugin(AirflowPlugin):
             "url_route": "tidemill",
             "nav_top_level": True,
         },
+        {
+            "name": "Tidemill",
+            "href": f"{page_path('dags')}/{{DAG_ID}}/runs/{{RUN_ID}}",
+            "destination": "dag_run",
+            "url_route": "tidemill_run",
+        },
     ]
-    operator_extra_links = [DataDocsLink()]
+    operator_extra_links = [DataDocsLink(), IncrementLink()]

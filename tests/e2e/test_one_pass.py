@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from tests.support.pipelines.orders_pipeline import SPEC
 from tidemill.engine.query.reject import FAR_TIME, good, tag, two_passes
-from tidemill.engine.query.single_pass import one_pass
+from tidemill.engine.query.single_pass import one_pass, rows_per_row
 from tidemill.engine.sources.file import read_batch
 from tidemill.spec.spec import Spec
 
@@ -103,3 +103,23 @@ def test_what_cannot_be_guarded_takes_two_passes(name: str, tagged: DataFrame, s
     transformed = WIDE[name](fine)
     assert one_pass(tagged, fine, transformed) is None
     assert rejected(two_passes([tagged], transformed)) == REASONS
+
+
+@pytest.mark.parametrize(
+    ("transform", "per_row"),
+    [
+        (NARROW["computed"], "one"),
+        (NARROW["aliased"], "one"),
+        (WIDE["python function"], "one"),
+        (NARROW["filtered by computed"], "at_most_one"),
+        (WIDE["distinct"], "any"),
+        (WIDE["joined"], "any"),
+        (WIDE["united"], "any"),
+        (lambda rows: rows.withColumn("n", F.explode(F.sequence(F.lit(1), F.lit(2)))), "any"),
+    ],
+)
+def test_the_rows_that_a_transform_makes_of_each_row_are_known_by_its_plan(
+    tagged: DataFrame, spec: Spec, transform: Transform, per_row: str
+) -> None:
+    fine = good(tagged, spec, "orders")
+    assert rows_per_row(fine, transform(fine)) == per_row

@@ -11,7 +11,7 @@ from tests.support.parquet_sink import expect, sample_of, suite_of
 from tidemill.gate import data_docs
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge
-from tidemill.gate.judgement import Judgement
+from tidemill.increments.judgement import Judgement
 
 
 def judged(folder: Path, run_name: str) -> Judgement:

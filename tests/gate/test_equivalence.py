@@ -20,9 +20,9 @@ from tidemill.gate.engine_choice import Engine
 from tidemill.gate.equivalence import EQUIVALENT, obstacle
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge
-from tidemill.gate.judgement import CheckBroke
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Suite
+from tidemill.increments.judgement import CheckBroke
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,10 +15,10 @@ import pytest
 from tests.support.parquet_sink import expect, sample_of, spark_schema, suite_of, write_file
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge
-from tidemill.gate.judgement import CheckBroke, Judgement
-from tidemill.gate.mask import MaskUnknown
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Suite, SuiteError
+from tidemill.increments.judgement import CheckBroke, Judgement
+from tidemill.increments.mask import MaskUnknown
 
 CANARY = "canary-4711"
 

@@ -15,9 +15,9 @@ from tidemill.contract.project import REPOSITORY, Project
 from tidemill.gate.engine_choice import choose_engine
 from tidemill.gate.in_process import InProcess
 from tidemill.gate.judge import judge
-from tidemill.gate.judgement import Judgement
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Suite, load_suite
+from tidemill.increments.judgement import Judgement
 
 DAY = {"order_date": "2026-03-01"}
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)

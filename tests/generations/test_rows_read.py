@@ -8,14 +8,16 @@ import pytest
 
 from tests.support.histories.history_builder import History, reject, rows
 from tests.support.histories.spark_log_builder import write_commit
-from tidemill.generations.rows_read import RowsReadAmiss
+from tidemill.generations.rows_read import BooksUnbalanced, RowsReadAmiss
 from tidemill.generations.verify import open_generation
-from tidemill.ledger.batch import Batch
+from tidemill.ledger.batch import Batch, RowsPerRow
 
 
-def recorded(home: Path, rows_in: int | None, *, good: int = 2) -> Batch:
+def recorded(
+    home: Path, rows_in: int | None, *, good: int = 2, per_row: RowsPerRow = "any"
+) -> Batch:
     """A batch of two files with a row and two rows, of which Spark says that it has read some."""
-    history = History(home)
+    history = History(home, rows_per_row=per_row)
     files = [history.arrive("a.csv", "id,at\n1,\n"), history.arrive("b.csv", "id,at\n2,\n\n3,\n")]
     history.batch(rows(*range(good)), [reject("x")], inputs=files, commit=False)
     write_commit(history.checkpoint, 0)
@@ -45,3 +47,23 @@ def test_a_file_that_is_read_twice_or_not_at_all_stops_the_run(
 
 def test_rows_that_spark_need_not_read_are_missed_by_nobody(tmp_path: Path) -> None:
     assert recorded(tmp_path, 2, good=0).rows_in == 2
+
+
+@pytest.mark.parametrize(
+    ("rows_in", "good", "per_row", "amiss"),
+    [(3, 1, "one", 1), (3, 3, "one", -1), (3, 4, "at_most_one", -2)],
+)
+def test_books_that_do_not_add_up_stop_the_run(
+    tmp_path: Path, rows_in: int, good: int, per_row: RowsPerRow, amiss: int
+) -> None:
+    with pytest.raises(BooksUnbalanced) as refused:
+        recorded(tmp_path, rows_in, good=good, per_row=per_row)
+    assert (refused.value.amiss, refused.value.rejected) == (amiss, 1)
+    assert list(tmp_path.rglob("ledger/*/000000.json")) == []
+
+
+@pytest.mark.parametrize(("good", "per_row"), [(2, "one"), (1, "at_most_one"), (9, "any")])
+def test_books_that_add_up_or_cannot_are_written_down(
+    tmp_path: Path, good: int, per_row: RowsPerRow
+) -> None:
+    assert recorded(tmp_path, 3, good=good, per_row=per_row).rows_per_row == per_row

@@ -27,6 +27,7 @@ from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import root
 from tidemill.spec.spec import Notify, Spec
 from tidemill.storage import documents
+from tidemill_airflow.addresses import page_url
 from tidemill_airflow.operators.request import RequestRefused
 from tidemill_airflow.task_names import pipeline_of, step_of
 
@@ -113,6 +114,8 @@ class StateNotice:
         state = _state(report)
         reason = report.reason if report else str(context.get("exception") or "no report was left")
         remedy = for_airflow(report.error) if report and report.error else ""
+        if state == "held" and report is not None:
+            remedy = f"{remedy} {_where_to_decide(context, report)}"
         self._change(context, state, f"{step_of(context['ti'].task_id)}: {reason} {remedy}".strip())
 
     def ended(self, context: Context) -> None:
@@ -213,6 +216,14 @@ def _is_held(layout: Layout) -> bool:
 
     states = (one.state for one in Snapshot(layout).in_order())
     return State.HELD in states
+
+
+def _where_to_decide(context: Context, report: Report) -> str:
+    """The address of the held increment's page; '' where it cannot be known."""
+    number = report.facts.get("increment")
+    if number is None:
+        return ""
+    return page_url("pipelines", _layout(context).name, "increments", str(number))
 
 
 def _state(report: Report | None) -> State:

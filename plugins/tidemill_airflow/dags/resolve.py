@@ -32,7 +32,7 @@ from tidemill_airflow.operators.approval import (
     require_root,
 )
 from tidemill_airflow.operators.outcome import as_airflow
-from tidemill_airflow.operators.request import OF_ONE_INCREMENT, in_words, resolution_of
+from tidemill_airflow.operators.request import OF_ONE_INCREMENT, Action, in_words, resolution_of
 from tidemill_airflow.operators.spark_step import IngestOperator
 from tidemill_airflow.operators.steps import DecideOperator, DoctorOperator
 from tidemill_airflow.task_names import RESOLVE, resolve_id
@@ -141,6 +141,26 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         decide = DecideOperator(task_id="decide", pipeline=name, **ALONE, **told)
         chain(ask, *tasks(name, spec, notice, [decide, ingest], doctor=ResolveDoctorOperator))
     return dag
+
+
+def resolution(
+    pipeline: str,
+    action: Action,
+    *,
+    increment: int | None,
+    reason: str,
+    exclude: Sequence[str] = (),
+) -> tuple[str, dict[str, Any]]:
+    """The DAG that carries out a decision, and the parameters of its run.
+
+    Args:
+        pipeline: The pipeline's name.
+        increment: The number of the increment; None where the action names none.
+        reason: Why, for the table's history.
+        exclude: Input files to leave out.
+    """
+    given = {"action": action, "increment": increment, "reason": reason, "exclude": [*exclude]}
+    return resolve_id(pipeline), {name: value for name, value in given.items() if value}
 
 
 def refuse_reserved(name: str, path: Path) -> None:

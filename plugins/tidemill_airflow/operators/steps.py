@@ -18,6 +18,7 @@ from tidemill_airflow.operators.child_step import ChildStep, StepCommand
 from tidemill_airflow.operators.command import step_command
 from tidemill_airflow.operators.connections import connection_variables
 from tidemill_airflow.operators.docs_link import DataDocsLink
+from tidemill_airflow.operators.increment_link import IncrementLink
 from tidemill_airflow.operators.outcome import as_airflow, conclude
 from tidemill_airflow.operators.request import in_words, request_of
 from tidemill_airflow.operators.spark_step import SparkStepOperator
@@ -123,7 +124,7 @@ class GateOperator(ChildFirstOperator):
     """Judges the increment; by Spark where it is too large for a process of its own."""
 
     step: ClassVar[Step] = "gate"
-    operator_extra_links: Sequence[BaseOperatorLink] = (DataDocsLink(),)
+    operator_extra_links: Sequence[BaseOperatorLink] = (DataDocsLink(), IncrementLink())
 
 
 class PublishOperator(ChildFirstOperator):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tidemill.gate.columns import parse_columns
 from tidemill.gate.equivalence import obstacle
-from tidemill.gate.judgement import EngineName
 from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Expectation, Suite
+from tidemill.increments.judgement import EngineName
 from tidemill.spec.formats.table import FORMATS
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 from tidemill.contract.syntax.java_regex import as_python
 from tidemill.gate import time_bounds
 from tidemill.gate.columns import EXACT_INTEGER, Column
-from tidemill.gate.judgement import EngineName
 from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Expectation
+from tidemill.increments.judgement import EngineName
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.gate.engine_choice import Engine
-from tidemill.gate.judgement import ExpectationOutcome, Judgement
-from tidemill.gate.mask import refuse_unknown
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Expectation, Suite
+from tidemill.increments.judgement import ExpectationOutcome, Judgement
+from tidemill.increments.mask import refuse_unknown
 
 if TYPE_CHECKING:
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult

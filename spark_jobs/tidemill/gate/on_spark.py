@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from tidemill.file_formats.reader import REJECT
 from tidemill.gate import time_bounds
 from tidemill.gate.columns import Column
-from tidemill.gate.judgement import EngineName
 from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Expectation
+from tidemill.increments.judgement import EngineName
 
 if TYPE_CHECKING:
     from great_expectations.core.batch_definition import BatchDefinition

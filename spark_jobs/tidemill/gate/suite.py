@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.sql_text import java_call
-from tidemill.gate.judgement import Scope, Severity
+from tidemill.increments.judgement import Scope, Severity
 
 ROW_COUNTS = (
     "expect_table_row_count_to_be_between",

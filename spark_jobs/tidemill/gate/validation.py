@@ -30,10 +30,10 @@ from great_expectations.expectations.expectation_configuration import (  # noqa:
 from great_expectations.expectations.metadata_types import FailureSeverity  # noqa: TID253
 
 from tidemill.gate.engine_choice import Engine
-from tidemill.gate.judgement import CheckBroke
-from tidemill.gate.mask import hides
 from tidemill.gate.sample import Sample
 from tidemill.gate.suite import Expectation, Suite, SuiteError
+from tidemill.increments.judgement import CheckBroke
+from tidemill.increments.mask import hides
 
 LONGEST_TEXT = 500
 # What Great Expectations counts; everything else in a result may be a value of the data.

@@ -7,6 +7,7 @@ and anything of it can be sealed.
 from tidemill.contract.errors import Refused
 from tidemill.generations.build import left_out
 from tidemill.ledger.batch import Batch
+from tidemill.ledger.books import books_of
 from tidemill.sources.probe import inspect
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
@@ -18,14 +19,24 @@ class RowsReadAmiss(Refused):
     """A batch has not read each row of its files once; carries `batch`, `read` and `held`."""
 
 
+class BooksUnbalanced(Refused):
+    """The rows of a batch do not add up.
+
+    Carries `batch`, `rows_in`, `good`, `rejected` and `amiss`, the rows that are missing; where it
+    is below 0, the rows too many.
+    """
+
+
 def inspected(pipeline: Pipeline, batch: Batch) -> Batch:
     """A batch with the rows of its files, none of which it has read twice or left out.
 
     Raises:
         RowsReadAmiss: it has.
+        BooksUnbalanced: rows of it are nowhere, or come of none.
         Refused: Spark misread a file, and the spec rates that `hold`.
     """
     batch = inspect(pipeline, batch)
+    _refuse_unbalanced_books(pipeline, batch)
     held = _rows_of(batch)
     read = batch.rows_in
     if read is None or held is None or read == held or not _comparable(pipeline):
@@ -42,6 +53,28 @@ def inspected(pipeline: Pipeline, batch: Batch) -> Batch:
         read=read,
         held=held,
         files=files[:MOST_NAMED],
+    )
+
+
+def _refuse_unbalanced_books(pipeline: Pipeline, batch: Batch) -> None:
+    """Refuse a batch whose rows in are not its good, rejected and filtered rows.
+
+    Only where each of the terms was counted for itself: the transform makes one row of each row, or
+    none, and Spark counts the rows of files.
+    """
+    books = books_of([batch])
+    if not books.amiss or not _comparable(pipeline) or left_out(pipeline):
+        return
+    raise BooksUnbalanced(
+        f"Batch {batch.batch} has {books}: its transform makes "
+        f"{'one row' if books.rows_per_row == 'one' else 'at most one row'} of each.",
+        remedy=f"Read all input again: tidemill rebuild {pipeline.name} --reason TEXT. If it comes "
+        "again, report it with the transform.",
+        batch=batch.batch,
+        rows_in=books.rows_in,
+        good=books.good,
+        rejected=books.rejected,
+        amiss=books.amiss,
     )
 
 

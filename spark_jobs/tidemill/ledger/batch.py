@@ -13,7 +13,10 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.output_file import OutputFile
 from tidemill.ledger.static_pins import StaticPin
 
-__all__ = ["Batch", "Counts", "InputFile", "OutputFile", "Start"]
+__all__ = ["Batch", "Counts", "InputFile", "OutputFile", "RowsPerRow", "Start"]
+
+# How many rows a transform makes of each row that it is given.
+RowsPerRow = Literal["one", "at_most_one", "any"]
 
 
 class Start(Document):
@@ -30,6 +33,8 @@ class Start(Document):
         static: Static input -> what was pinned of it.
         readings: Source -> how its rows were read (`ledger.reading`); nothing where that was not
             kept yet.
+        rows_per_row: How many rows the transform makes of each good one; `any` where it cannot be
+            told, and in older documents.
     """
 
     epoch: int
@@ -51,6 +56,7 @@ class Start(Document):
     last_planned: int = Field(default=-1, validation_alias=AliasChoices("last_planned", "planned"))
     static: dict[str, StaticPin] = {}
     readings: dict[str, dict[str, Any]] = {}
+    rows_per_row: RowsPerRow = "any"
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,7 @@ class Batch(Document):
         wake: Whether the next run must happen without new input.
         static: Static input -> what the batch read of it.
         start: The epoch of the `Start` that made its files.
+        rows_per_row: As in that start.
     """
 
     generation: str
@@ -97,3 +104,4 @@ class Batch(Document):
     spec_hash: str
     code_hash: str
     committed: datetime
+    rows_per_row: RowsPerRow = "any"

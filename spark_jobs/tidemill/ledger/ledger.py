@@ -231,6 +231,7 @@ class Ledger:
             spec_hash=made_by.spec_hash,
             code_hash=made_by.code_hash,
             committed=self._clock(),
+            rows_per_row=made_by.rows_per_row,
         )
 
     def _named(self, epoch: Batch) -> Batch:

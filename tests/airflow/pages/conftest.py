@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.histories.history_builder import History, reject, rows
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +32,16 @@ def token(role: str | None) -> dict[str, str]:
 
     user = SimpleAuthManagerUser(username="somebody", role=role)
     return {"Authorization": f"Bearer {get_auth_manager().generate_jwt(user)}"}
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
+    """A published increment, a held one with a rejected row, and one that waits."""
+    history = History(tmp_path)
+    for name, value in history.environ.items():
+        monkeypatch.setenv(name, value)
+    history.increment(rows(1))
+    history.publish()
+    history.increment(rows(2), [reject("2;<script>alert(1)</script>")], outcome="held")
+    history.increment(rows(3))
+    return history

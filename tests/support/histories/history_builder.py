@@ -27,8 +27,10 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.project import Project
 from tidemill.contract.report import Report
 from tidemill.increments.increments import Increments, Release, Sealed, Verdict
+from tidemill.increments.judgement import ExpectationOutcome, Judgement
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event, Journal
+from tidemill.ledger.batch import RowsPerRow
 from tidemill.ledger.generation_note import GenerationNote, hash_of_spec, keys_of, writes_of
 from tidemill.ledger.input_file import hashed_sources
 from tidemill.ledger.ledger import Ledger, Start
@@ -58,6 +60,10 @@ output: {{partition_by: {partition_by}{output}}}
 """
 
 
+def _reasons(failed: Sequence[ExpectationOutcome]) -> tuple[str, ...]:
+    return tuple(one.sentence for one in failed) or ("bad",)
+
+
 @dataclass
 class History(PipelineFolder, Seen):
     """One pipeline under a root of its own.
@@ -70,6 +76,7 @@ class History(PipelineFolder, Seen):
         source: Text at the end of the source, such as `, maxFileAge: 1 day`.
         output: Text at the end of the output, such as `, keys: [id]`.
         pipeline_class: As the note of its generation has it.
+        rows_per_row: As its starts have it.
     """
 
     home: Path
@@ -79,6 +86,7 @@ class History(PipelineFolder, Seen):
     source: str = ""
     output: str = ""
     pipeline_class: PipelineClass = PipelineClass.MAP
+    rows_per_row: RowsPerRow = "any"
     run_number: int = 0
     name = NAME
 
@@ -191,6 +199,7 @@ class History(PipelineFolder, Seen):
                     at=datetime.now(UTC),
                     hashed_sources=hashed_sources(spec),
                     cleaned_sources=cleaned_sources(spec),
+                    rows_per_row=self.rows_per_row,
                 )
             )
         return lease.epoch
@@ -253,7 +262,9 @@ class History(PipelineFolder, Seen):
         number: int,
         outcome: Literal["passed", "held"] = "passed",
         judged: datetime | None = None,
+        judgement: Judgement | None = None,
     ) -> None:
+        failed = () if judgement is None else judgement.failed_critical
         self.increments.judge(
             Verdict(
                 increment=number,
@@ -263,7 +274,8 @@ class History(PipelineFolder, Seen):
                 gate_hash="gate",
                 engine="in_process",
                 why="small",
-                reasons=() if outcome == "passed" else ("bad",),
+                reasons=() if outcome == "passed" else _reasons(failed),
+                judgement={} if judgement is None else judgement.model_dump(mode="json"),
                 run_id=f"run-{number}",
                 judged=judged or datetime.now(UTC),
                 epoch=newest_epoch(self.layout.lease),

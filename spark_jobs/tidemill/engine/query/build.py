@@ -20,12 +20,14 @@ from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupport
 from tidemill.engine.query.reject import committed, good, publishable, tag, two_passes
 from tidemill.engine.query.repeatable_expressions import refuse_unrepeatable_expressions
 from tidemill.engine.query.result_columns import refuse_unfit_columns
-from tidemill.engine.query.single_pass import one_pass
+from tidemill.engine.query.single_pass import one_pass, rows_per_row
 from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.sources.exclusions import leave_out
 from tidemill.engine.sources.kinds import read_stream
 from tidemill.engine.sources.static_inputs import Statics
 from tidemill.generations.build import left_out
+from tidemill.ledger.batch import RowsPerRow
+from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -78,9 +80,13 @@ def plan_rows(
         refuse_keys(transformed, spec, pipeline.spec_file)
         refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)
     rows, may_be_null = None, tuple[str, ...]()
-    if len(sources) == 1 and not spec.observe:
+    per_row: RowsPerRow = "any"
+    if len(sources) == 1:
         (name,) = sources
-        rows = one_pass(tagged[name], fine[name], transformed)
+        if spec.output.mode is OutputMode.APPEND:
+            per_row = rows_per_row(fine[name], transformed)
+        if not spec.observe:
+            rows = one_pass(tagged[name], fine[name], transformed)
     if rows is None:
         # Spark's own count of rows read has each of them twice here.
         counted = {name: _counted(name, frame) for name, frame in tagged.items()}
@@ -95,6 +101,7 @@ def plan_rows(
         _published(transformed.schema),
         class_of(transformed, spec.output.mode),
         state_encoding(transformed),
+        per_row,
     )
 
 

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.ledger.batch import RowsPerRow
 
 # Names of the observations in Spark's progress reports.
 ROWS_READ = "tidemill_rows"
@@ -21,12 +22,14 @@ class Plan:
         rows: What the sink writes: good and rejected rows.
         pipeline_class: How the rows depend on the batches.
         state_encoding: The encoding of the query's state.
+        rows_per_row: How many rows the transform makes of each row that it is given.
     """
 
     rows: DataFrame
     table_schema: StructType
     pipeline_class: PipelineClass
     state_encoding: str
+    rows_per_row: RowsPerRow = "any"
 
 
 @dataclass(frozen=True)

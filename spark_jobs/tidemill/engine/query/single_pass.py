@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from tidemill.engine.spark_internals.catalyst import Catalyst
 from tidemill.engine.spark_internals.plan import analysed, items, kind
 from tidemill.file_formats.reader import REJECT
+from tidemill.ledger.batch import RowsPerRow
 
 PASSED_THROUGH = {"SubqueryAlias"}
 UNGUARDABLE = ("UDF", "Subquery", "Window", "Generator", "AggregateExpression", "PythonFunction")
@@ -48,6 +49,19 @@ def one_pass(tagged: DataFrame, good: DataFrame, transformed: DataFrame) -> Data
         for column in items(analysed(transformed).output())
     ]
     return catalyst.frame(catalyst.Project(catalyst.seq([*output, reject]), plan))
+
+
+def rows_per_row(good: DataFrame, transformed: DataFrame) -> RowsPerRow:
+    """How many rows a transform makes of each row that it is given.
+
+    Args:
+        good: The rows that it was given.
+        transformed: What it made of them.
+    """
+    steps = _steps(analysed(transformed), analysed(good))
+    if steps is None:
+        return "any"
+    return "at_most_one" if any(kind(step) == "Filter" for step in steps) else "one"
 
 
 def _steps(plan: Any, bottom: Any) -> list[Any] | None:

@@ -97,6 +97,7 @@ def start_of(run: LeasedRun, generation: Generation, planned: Plan, pins: Pins) 
         last_planned=generation.planned,
         static=dict(pins),
         readings=readings_of(pipeline.spec),
+        rows_per_row=planned.rows_per_row,
     )
 
 

@@ -7,10 +7,10 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.report import path_of
 from tidemill.gate.engine_choice import Engine, EngineChoice
 from tidemill.gate.judge import judge
-from tidemill.gate.judgement import Judgement
 from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Suite
 from tidemill.increments.increments import Increments, Sealed
+from tidemill.increments.judgement import Judgement
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
 from tidemill.steps.parts.published_rows import published_beside

@@ -19,7 +19,7 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.log import Log
 from tidemill.contract.report import Report
-from tidemill.gate.mask import masked_row, refuse_unknown
+from tidemill.increments.mask import masked_row, refuse_unknown
 from tidemill.ledger.ledger import Batch, Ledger, Start
 from tidemill.ledger.output_file import output_files
 from tidemill.spark_logs.sink_log import SinkFile

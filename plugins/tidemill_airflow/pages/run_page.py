@@ -1,0 +1,63 @@
+"""The page of a run: what each step did, and what became of the rows that it took in."""
+
+from __future__ import annotations
+
+from airflow.api_fastapi.common.db.common import SessionDep
+from airflow.api_fastapi.core_api.security import requires_access_dag
+from fastapi import APIRouter, Depends, HTTPException
+from fastapi.responses import HTMLResponse
+
+from tidemill.contract.errors import UsageError
+from tidemill.contract.layout import Layout
+from tidemill.reporting.run_summary import RunSummary, read_run
+from tidemill.spec.pipeline import open_pipeline, root
+from tidemill_airflow.operators.request import in_words
+from tidemill_airflow.pages.access import MayRead
+from tidemill_airflow.pages.rendering import render
+from tidemill_airflow.pages.runs import find_dag_run, gate_of, pipelines_of, task_path
+
+router = APIRouter()
+NOT_OURS = "This DAG runs no pipeline of Tidemill."
+
+
+@router.get("/dags/{dag_id}/runs/{run_id:path}", dependencies=[Depends(requires_access_dag("GET"))])
+def run_of_dag(dag_id: str, run_id: str, session: SessionDep) -> HTMLResponse:
+    """The tab of a DAG's run: every pipeline that the DAG runs."""
+    return _page(pipelines_of(dag_id), run_id, session)
+
+
+@router.get("/pipelines/{pipeline}/runs/{run_id:path}", dependencies=[MayRead])
+def run_of_pipeline(pipeline: str, run_id: str, session: SessionDep) -> HTMLResponse:
+    """A run of one pipeline, also one of the command line."""
+    return _page([pipeline], run_id, session)
+
+
+def _page(names: list[str], run_id: str, session: SessionDep) -> HTMLResponse:
+    shown = [(_summary(name, run_id), find_dag_run(name, run_id, session)) for name in names]
+    return render(
+        "run.html",
+        run_id=run_id,
+        shown=shown,
+        nothing=NOT_OURS,
+        in_words=_in_words,
+        task_path=task_path,
+    )
+
+
+def _summary(name: str, run_id: str) -> RunSummary:
+    try:
+        return read_run(Layout(root(), name), run_id, gate_of(name))
+    except UsageError as error:
+        raise HTTPException(404, error.what) from error
+
+
+def _in_words(summary: RunSummary) -> str:
+    """What the run was asked for, as a sentence's beginning."""
+    if summary.request.role == "live":
+        return "It takes in what is new"
+    try:
+        timezone = open_pipeline(summary.pipeline).spec.timezone
+    except UsageError:
+        timezone = "UTC"
+    said = in_words(summary.request, timezone)
+    return said[0].upper() + said[1:]

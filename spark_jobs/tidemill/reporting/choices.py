@@ -1,0 +1,84 @@
+"""The decisions that a person may take about an increment, each with its consequence."""
+
+from typing import Literal
+
+from tidemill.contract.document import FrozenModel
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.increments.status import IncrementStatus
+
+Action = Literal["release", "reject", "redo", "reinstate"]
+
+
+class Choice(FrozenModel):
+    """A decision that applies to an increment as it is.
+
+    Attributes:
+        action: As the resolve DAG and the command line have it.
+        consequence: What becomes of the rows, in one line.
+        takes_increment: Whether the request names the increment; a redo is of all that waits.
+        may_exclude: Whether it can leave input files out from now on.
+    """
+
+    action: Action
+    consequence: str
+    takes_increment: bool = True
+    may_exclude: bool = False
+
+
+def choices(
+    increment: IncrementStatus, kept: PipelineClass | None, waiting: int
+) -> tuple[Choice, ...]:
+    """What a person may decide about an increment; nothing where it is published.
+
+    Args:
+        kept: The pipeline's class; None before its first start.
+        waiting: The number of increments that wait behind it.
+    """
+    if increment.state == "rejected":
+        return (_reinstate(increment),) if increment.version is not None else ()
+    if increment.version is not None or increment.state not in ("held", "sealed"):
+        return ()
+    in_order = increment.recomputation in (None, "redo")
+    found = [_release(increment, waiting)] if increment.state == "held" else []
+    if in_order and kept in (None, PipelineClass.MAP):
+        found.append(_reject(increment, waiting))
+    if in_order:
+        found.append(_redo(kept))
+    return tuple(found)
+
+
+def _release(increment: IncrementStatus, waiting: int) -> Choice:
+    behind = f", and then the {waiting:,} that wait behind it" if waiting else ""
+    return Choice(
+        action="release",
+        consequence=f"Its {increment.rows:,} good rows are published as they are{behind}. "
+        "The table's history names you and your reason.",
+    )
+
+
+def _reject(increment: IncrementStatus, waiting: int) -> Choice:
+    behind = " What waits behind it goes out." if waiting else ""
+    return Choice(
+        action="reject",
+        consequence=f"Its input never counts: none of its {increment.rows:,} rows is published, "
+        f"not by a backfill or rebuild either.{behind} To reinstate it takes this back.",
+    )
+
+
+def _redo(kept: PipelineClass | None) -> Choice:
+    how = "" if kept in (None, PipelineClass.MAP) else " from the state before it"
+    return Choice(
+        action="redo",
+        consequence=f"All that is unpublished is computed again{how}, with today's transform, and "
+        "judged by today's suite. Files that you name are left out for good.",
+        takes_increment=False,
+        may_exclude=True,
+    )
+
+
+def _reinstate(increment: IncrementStatus) -> Choice:
+    return Choice(
+        action="reinstate",
+        consequence=f"Its input counts again: its {increment.rows:,} rows are computed, judged and "
+        "added.",
+    )
