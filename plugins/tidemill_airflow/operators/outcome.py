@@ -9,6 +9,7 @@ from tidemill.contract import report as reports
 from tidemill.contract.errors import ExitCode, TidemillError
 from tidemill.contract.remedy import for_airflow
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill_airflow.operators import metrics
 
 # A step that could not even load its spec, or not write to its root, leaves no report, and would
 # do no better when tried again.
@@ -43,7 +44,7 @@ class ReportWatch:
 
 
 def conclude(step: Step, report: Report | None, exit_code: int | None) -> dict[str, Any]:
-    """End the task as the report says.
+    """End the task as the report says, and send its metrics.
 
     Args:
         report: What it left, or None where it left nothing.
@@ -62,6 +63,7 @@ def conclude(step: Step, report: Report | None, exit_code: int | None) -> dict[s
         if exit_code in _TERMINAL_EXITS:
             raise AirflowFailException(f"{step} could not start{how}; its last lines say why.")
         raise AirflowException(f"{step} ended without a report{how}: it was killed or crashed.")
+    metrics.send(report)
     match report.outcome:
         case Outcome.DONE:
             return {"outcome": str(report.outcome), "reason": report.reason}

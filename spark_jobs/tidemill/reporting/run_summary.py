@@ -79,7 +79,7 @@ def read_run(layout: Layout, run_id: str, gate: Gate) -> RunSummary:
         gate: The spec's, which says how many samples are shown and which columns are masked.
 
     Raises:
-        UsageError: it is no run id.
+        UsageError: no run can have this id.
     """
     folder = layout.run(run_id)
     found = {step: reports.read(folder, step) for step in get_args(Step)}
