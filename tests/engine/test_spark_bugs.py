@@ -208,3 +208,16 @@ def test_equal_maps_of_another_order_are_counted_twice(session: SparkSession) ->
     maps = "SELECT map('a', 1, 'b', 2) AS m UNION ALL SELECT map('b', 2, 'a', 1)"
     (counted,) = session.sql(f"SELECT count(DISTINCT m) FROM ({maps})").collect()
     assert counted[0] == 2
+
+
+def test_rows_that_are_read_for_a_sample_are_counted_twice(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    write(tmp_path, "left", [{"k": k} for k in range(20)])
+    rows = session.readStream.schema("k int").json(str(tmp_path / "left"))
+    sampled = rows.observe("seen", F.count(F.lit(1)).alias("rows")).repartitionByRange(2, "k")
+    writer = sampled.writeStream.format("noop").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.awaitTermination()
+    (report,) = query.recentProgress
+    assert (report["numInputRows"], report["observedMetrics"]["seen"].rows) == (40, 40)

@@ -120,6 +120,14 @@ SPARK_BUGS = (
         _TESTS + "test_avro_fields_that_are_matched_by_position_keep_their_values",
     ),
     SparkBug(
+        "SPARK-58183",
+        "Rows that Spark reads again, for a sample (`repartitionByRange`) or after the output of a "
+        "stage was lost, are counted again: in `numInputRows` and by `observe`.",
+        "4.2.1",
+        "such a batch is written down without the number of rows read",
+        _TESTS + "test_rows_that_are_read_for_a_sample_are_counted_twice",
+    ),
+    SparkBug(
         "",
         "`count(DISTINCT map)` counts equal maps twice whose keys are in another order. A batch "
         "gives the same.",

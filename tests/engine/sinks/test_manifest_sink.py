@@ -19,6 +19,7 @@ from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.engine import callback_errors
 from tidemill.engine.query.reject import REJECT_TYPE
+from tidemill.engine.query.row_counts import StageAttempts
 from tidemill.engine.sinks.manifest_sink import Attempts
 from tidemill.engine.sinks.row_keys import KeyTwice, TooManyRows
 from tidemill.ledger.manifests import (
@@ -55,7 +56,8 @@ def frame(spark: SparkSession, rows: Sequence[Row], rejected: int = 0) -> DataFr
 
 def sink(history: NetHistory, spark: SparkSession, epoch: int = 1) -> Attempts:
     lease = Lease(history.layout.lease, epoch)
-    return Attempts(spark, history.run("run").holding(lease), FIRST_GENERATION)
+    run = history.run("run").holding(lease)
+    return Attempts(spark, run, FIRST_GENERATION, StageAttempts(spark.sparkContext))
 
 
 def directories(history: NetHistory, batch: int = 0) -> list[str]:

@@ -20,6 +20,7 @@ from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupport
 from tidemill.engine.query.reject import committed, good, publishable, tag, two_passes
 from tidemill.engine.query.repeatable_expressions import refuse_unrepeatable_expressions
 from tidemill.engine.query.result_columns import refuse_unfit_columns
+from tidemill.engine.query.row_counts import reads_for_a_sample
 from tidemill.engine.query.single_pass import one_pass, rows_per_row
 from tidemill.engine.query.transform import apply, load_transform
 from tidemill.engine.sources.exclusions import leave_out
@@ -89,7 +90,8 @@ def plan_rows(
             rows = one_pass(tagged[name], fine[name], transformed)
     if rows is None:
         # Spark's own count of rows read has each of them twice here.
-        counted = {name: _counted(name, frame) for name, frame in tagged.items()}
+        once = not reads_for_a_sample(transformed)
+        counted = {name: _counted(name, frame, once=once) for name, frame in tagged.items()}
         fine = {name: good(frame, spec, name) for name, frame in counted.items()}
         result = with_partitions(apply(transform, fine, spec, path, statics), pipeline)
         rows = two_passes(tagged.values(), observed(result, pipeline))
@@ -111,5 +113,7 @@ def _published(schema: StructType) -> StructType:
     return StructType([*fields])
 
 
-def _counted(source: str, rows: DataFrame) -> DataFrame:
-    return rows.observe(f"{ROWS_READ}.{source}", F.count(F.lit(1)).alias("rows"))
+def _counted(source: str, rows: DataFrame, *, once: bool) -> DataFrame:
+    """The same rows, counted as they are read; their number is null where that is not once."""
+    number = F.count(F.lit(1)) if once else F.max(F.lit(None).cast("bigint"))
+    return rows.observe(f"{ROWS_READ}.{source}", number.alias("rows"))

@@ -1,7 +1,7 @@
 """The progress of a running query: its reports, and one log line per batch."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,9 @@ class Progress:
         written: The last batch that the sink held before the query started, -1 for none. Where
             Spark had not committed it the sink passes over it now: nothing of it is computed, and
             what is reported of it is of no rows.
-        rows_in: Batch -> rows read.
+        repeated: Whether Spark has computed a part of a query's last batches again, and so counted
+            rows twice.
+        rows_in: Batch -> rows read, where Spark counted each once.
         counts: Batch -> what was counted of it, for a sink that leaves no files.
         samples: Batch -> some of its rows as JSON, where they are shown.
         observed: Batch -> the spec's own metrics of it.
@@ -31,6 +33,7 @@ class Progress:
 
     backlog: Mapping[str, ProbeResult]
     written: int = -1
+    repeated: Callable[[StreamingQuery], bool] = lambda _: False
     rows_in: dict[int, int] = field(default_factory=dict)
     counts: dict[int, Counts] = field(default_factory=dict)
     samples: dict[int, list[str]] = field(default_factory=dict)
@@ -40,19 +43,22 @@ class Progress:
 
     def look(self, query: StreamingQuery) -> None:
         """Take in what the query reported since the last look."""
-        for report in query.recentProgress:
-            # A query without new data reports on the batch to come, which did not run yet.
-            if "addBatch" in report["durationMs"]:
-                self._take_in(report["batchId"], dict(report))
+        # A query without new data reports on the batch to come, which did not run yet.
+        ended = [report for report in query.recentProgress if "addBatch" in report["durationMs"]]
+        fresh = [report for report in ended if report["batchId"] not in self._last]
+        once = not fresh or not self.repeated(query)
+        for report in fresh:
+            self._take_in(report["batchId"], dict(report), once=once)
 
-    def _take_in(self, batch: int, report: dict[str, Any]) -> None:
+    def _take_in(self, batch: int, report: dict[str, Any], *, once: bool) -> None:
         self._last[batch] = report
         if batch <= self.written:
             return
         metrics = report.get("observedMetrics") or {}
         counted = [m for name, m in metrics.items() if name.startswith(ROWS_READ)]
-        rows = sum(m["rows"] for m in counted) if counted else report["numInputRows"]
-        self.rows_in[batch] = int(rows)
+        rows = [m["rows"] for m in counted] if counted else [report["numInputRows"]]
+        if once and None not in rows:
+            self.rows_in[batch] = sum(map(int, rows))
         if ROWS_OUT in metrics:
             rejected = Counter[str]()
             for source in counted:

@@ -14,6 +14,7 @@ from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.engine.query.build import plan
 from tidemill.engine.query.planned_query import Plan, Watch
 from tidemill.engine.query.refusals import refuse_endless
+from tidemill.engine.query.row_counts import StageAttempts
 from tidemill.engine.run.around_query import explained
 from tidemill.engine.run.follow import Following
 from tidemill.engine.run.listeners import listening
@@ -117,7 +118,8 @@ class QueryRun:
         """
         pipeline = self.context.pipeline
         held = self.generation.log.latest
-        progress = Progress(backlog, -1 if held is None else held)
+        stages = StageAttempts(self.session.sparkContext)
+        progress = Progress(backlog, -1 if held is None else held, stages.repeated)
         with persisted(pipeline, statics), listening(self.session, self.context):
             query = self._started(planned)
             following = Following(self, planned, query, progress)

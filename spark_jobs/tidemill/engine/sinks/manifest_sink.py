@@ -14,6 +14,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from tidemill.contract.errors import TidemillError
 from tidemill.engine import callback_errors
 from tidemill.engine.query.planned_query import ROWS_READ
+from tidemill.engine.query.row_counts import StageAttempts
 from tidemill.engine.sinks.row_keys import refuse_irreplaceable
 from tidemill.engine.spark_errors import from_spark
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
@@ -45,7 +46,9 @@ def write(
     Args:
         run: The run; its lease is checked before a manifest is put.
     """
-    return writer.foreachBatch(Attempts(session, run, generation))
+    return writer.foreachBatch(
+        Attempts(session, run, generation, StageAttempts(session.sparkContext))
+    )
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,13 @@ class Attempts:
     Args:
         session: That the query was started in; a batch comes with a copy of it.
         run: The run, which holds the lease for as long as the query runs.
+        stages: Looks whether Spark has computed a part of a batch again.
     """
 
     session: SparkSession
     run: LeasedRun
     generation: str
+    stages: StageAttempts
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Write a batch, unless that was done.
@@ -142,7 +147,9 @@ class Attempts:
             return None
         sources = self.run.pipeline.spec.sources
         counts = observed_counts(query, (f"{ROWS_READ}.{source}" for source in sources))
-        return sum(counts) if counts else None
+        known = [count for count in counts if count is not None]
+        whole = bool(known) and len(known) == len(counts)
+        return None if self.stages.repeated(query) or not whole else sum(known)
 
 
 def _good(folder: Path, files: Iterable[AttemptFile]) -> list[KeyedFile]:

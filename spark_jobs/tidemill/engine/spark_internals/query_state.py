@@ -32,10 +32,11 @@ def explained(query: StreamingQuery) -> str:
     return str(query._jsq.explainInternal(True))
 
 
-def observed_counts(query: StreamingQuery, names: Iterable[str]) -> list[int]:
+def observed_counts(query: StreamingQuery, names: Iterable[str]) -> list[int | None]:
     """The first value of each observed metric of the batch at work, where it has one.
 
     Relies on `lastExecution.observedMetrics`: reports come only when the batch has ended.
     """
     metrics = execution(query).lastExecution().observedMetrics()
-    return [int(metrics.apply(name).getLong(0)) for name in names if metrics.contains(name)]
+    found = (metrics.apply(name) for name in names if metrics.contains(name))
+    return [None if row.isNullAt(0) else int(row.getLong(0)) for row in found]
