@@ -73,23 +73,41 @@ def resolve_page(name: str, actions: Mapping[Any, str]) -> str:
 def _by_hand(name: str, spec: Spec) -> Iterator[str]:
     """The run types that a person may start."""
     yield (
-        "**Backfill** computes past partitions again, as of the last published batch, judges them "
-        "and swaps them in at once. Choose *Backfill* in the dialog of *Trigger*, or start a run "
-        f"with mode `backfill`, from and to (in {spec.timezone} where they name no zone; the end "
-        "is not part of it). Partitions are computed as a whole, the same request only once. With "
-        "`dry_run` it says what would change, and changes nothing. Live runs go on between those "
-        "of a backfill from the dialog; one started by hand is a turn of the pipeline's own, for "
-        "whose end the next waits."
+        "**Backfill** computes past partitions again, over everything that is published, judges "
+        "them and swaps them in. Choose *Trigger*, then *Backfill*, the dates, and under "
+        "*Reprocess Behavior* which of their days:"
+    )
+    yield ""
+    yield "- *All Runs*: every one. After a correction of the transform this is the one you want."
+    yield "- *Missing Runs*: only days for which the DAG has no run, published or not."
+    yield "- *Missing and Errored Runs*: these, and the days whose run failed."
+    yield ""
+    yield (
+        "A run that a backfill reprocesses is a backfill of its interval, whatever it did before; "
+        "cleared afterwards, it is that backfill once more. A live run that is cleared stays one. "
+        "Nothing is computed where nothing would change: the task `doctor` is skipped then, and "
+        "its log says why. The first line of that log says what the run does: live run, backfill "
+        "or dry run, and of which time."
+    )
+    yield ""
+    yield (
+        "For a **dry run** choose *Single Run* with mode `backfill`, from, to (in "
+        f"{spec.timezone} where they name no zone; the end is not part of it) and *Dry run*: it "
+        "says what would change, and changes nothing. The dialog *Backfill* sends *Dry run* and "
+        "*Reason* only with *Override parameters on existing runs* ticked; else the backfill is a "
+        "real one. Parameters that a run was once given stay with it until others are sent."
+    )
+    yield ""
+    yield (
+        "Partitions are computed as a whole. Live runs go on between those of a backfill from the "
+        "dialog; the next live run waits for a single run. While the DAG is paused, the runs of a "
+        "backfill stay queued: unpause it, in the dialog or by the switch beside its name."
     )
     if spec.group is not None:
         yield (
             f"A backfill of group `{spec.group}` is one of each of its pipelines; of this one "
             f"alone: `tidemill backfill {name} --from … --to …`."
         )
-    yield (
-        "A run that has sealed an increment stays the live run that it was when it is "
-        "*reprocessed* as a backfill: its log says so, and a run started by hand does it."
-    )
     if spec.wake is not None and spec.schedule is not None:
         yield "While a backfill goes on, arrivals wait for the next run by the clock."
     yield ""

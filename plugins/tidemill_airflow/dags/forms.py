@@ -53,9 +53,9 @@ def backfill_form(timezone: str) -> dict[str, Param]:
         ),
         "dry_run": Param(
             False,
-            "Backfill: say what would change, and change nothing. Airflow's own dialog Backfill "
-            'sends this only with "Override parameters on existing runs" ticked, else the backfill '
-            "is a real one; a single run of mode backfill always sends it.",
+            "Backfill: say what would change, and change nothing. It always works with Single Run "
+            "and mode backfill. Airflow's dialog Backfill sends it only with \"Override parameters "
+            'on existing runs" ticked; unticked, the backfill is a real one.',
             type="boolean",
             title="Dry run",
         ),

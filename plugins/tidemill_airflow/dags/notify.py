@@ -22,6 +22,7 @@ from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.layout import Layout
 from tidemill.contract.remedy import for_airflow
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.ledger.reprocessed_run import current_run_id
 from tidemill.ledger.run_kinds import Role
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import root
@@ -184,10 +185,14 @@ def _layout(context: Context) -> Layout:
     return Layout(root(), pipeline_of(context["ti"].dag_id, context["ti"].task_id))
 
 
+def _run_folder(context: Context) -> Path:
+    layout = _layout(context)
+    return layout.run(current_run_id(layout, context["run_id"]))
+
+
 def _report(context: Context) -> Report | None:
     try:
-        folder = _layout(context).run(context["run_id"])
-        return reports.read(folder, step_of(context["ti"].task_id))
+        return reports.read(_run_folder(context), step_of(context["ti"].task_id))
     except (TidemillError, OSError, ValueError):
         return None
 
@@ -204,7 +209,7 @@ def _asked_in_vain(context: Context, report: Report | None) -> bool:
 
 def _role(context: Context) -> Role:
     try:
-        return read_request(_layout(context).run(context["run_id"])).role
+        return read_request(_run_folder(context)).role
     except (TidemillError, OSError):
         return "live"
 

@@ -68,6 +68,29 @@ def request_of(spec: Spec, context: Context) -> RunRequest:
     )
 
 
+def refuse_same_dry_run(wanted: RunRequest, context: Context) -> None:
+    """Refuse that a dry run of the Backfill dialog is done once more.
+
+    Whoever leaves "Override parameters on existing runs" unticked sends no parameters, and Airflow
+    keeps those of the dry run.
+
+    Args:
+        wanted: What Airflow asks for, of a run that has said what would change.
+
+    Raises:
+        RequestRefused: it is that dry run.
+    """
+    if wanted.dry_run and run_type(context) == "backfill":
+        raise RequestRefused(
+            "This run was a dry run, and Airflow asks for the dry run once more: it keeps a run's "
+            "parameters until others are sent.",
+            remedy="To compute the interval for real, choose Trigger, Backfill, All Runs, tick "
+            '"Override parameters on existing runs" and switch Dry run off. For another dry run '
+            "choose Trigger, Single Run, with mode backfill, from, to and Dry run.",
+            given={**_params(context)},
+        )
+
+
 def resolution_of(context: Context, by: str | None = None) -> RunRequest:
     """The request of a run of a resolve DAG.
 
@@ -115,7 +138,9 @@ def starter(context: Context) -> str:
 
 
 def in_words(request: RunRequest, timezone: str) -> str:
-    """A request as a sentence, for the log and for the approver."""
+    """A request in words, for the log and for the approver."""
+    if request.role == "live":
+        return "live run, which takes in what is new"
     said = f"dry run of a {request.role}" if request.dry_run else str(request.role)
     if request.increment is not None:
         said += f" of increment {request.increment:06d}"

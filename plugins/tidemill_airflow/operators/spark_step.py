@@ -24,6 +24,7 @@ from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.ledger.reprocessed_run import current_run_id
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.storage.lease import end_outlived
@@ -37,7 +38,12 @@ from tidemill_airflow.operators.command import (
     step_arguments,
 )
 from tidemill_airflow.operators.connections import connection_variables
-from tidemill_airflow.operators.group import applications, conclude_group, members_with_work
+from tidemill_airflow.operators.group import (
+    applications,
+    conclude_group,
+    members_with_work,
+    run_folder,
+)
 from tidemill_airflow.operators.outcome import ReportWatch, as_airflow, conclude
 from tidemill_airflow.operators.processes import end_session
 from tidemill_airflow.operators.request import DECIDED
@@ -163,13 +169,15 @@ class SparkStepOperator(SparkSubmitOperator):
 
     def submit(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
         """Run it through spark-submit."""
-        watch = ReportWatch(pipeline.layout.run(context["run_id"]), self.step)
+        run_id = current_run_id(pipeline.layout, context["run_id"])
+        watch = ReportWatch(pipeline.layout.run(run_id), self.step)
         exit_code = self.submit_all([pipeline], context)
         return watch.report(), exit_code
 
     def submit_all(self, pipelines: Sequence[Pipeline], context: Context) -> int:
         """Run the step of several pipelines as one application; its exit code."""
-        run_id = context["run_id"]
+        # Only live runs share one, and none of them has an id of its own in the books.
+        run_id = current_run_id(pipelines[0].layout, context["run_id"])
         self._require_connection()
         secrets: dict[str, str] = {}
         variables = launched_by_this_task(os.environ)
@@ -223,14 +231,15 @@ class IngestOperator(SparkStepOperator):
     step: ClassVar[Step] = "ingest"
 
     def run_step(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
-        role = read_request(pipeline.layout.run(context["run_id"])).role
+        run_id = current_run_id(pipeline.layout, context["run_id"])
+        role = read_request(pipeline.layout.run(run_id)).role
         if role not in DECIDED:
             return self.submit(pipeline, context)
         now = wall_clock()
         # A driver would take seconds to say so.
         report = Report(
             pipeline=pipeline.name,
-            run_id=context["run_id"],
+            run_id=run_id,
             step=self.step,
             outcome=Outcome.DONE,
             reason=f"a {role} computes nothing",
@@ -263,7 +272,7 @@ class GroupIngestOperator(SparkStepOperator):
             pipelines = members_with_work(self.members, run_id)
             if not pipelines:
                 raise AirflowSkipException("nothing new for any pipeline of the group")
-            folders = [pipeline.layout.run(run_id) for pipeline in pipelines]
+            folders = [run_folder(pipeline, run_id) for pipeline in pipelines]
             watches = [ReportWatch(folder, self.step) for folder in folders]
             codes = [self.submit_all(those, context) for those in applications(pipelines, run_id)]
         except TidemillError as error:

@@ -11,7 +11,8 @@ from airflow.sdk import BaseOperator, BaseOperatorLink
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Outcome, Report, Step
-from tidemill.ledger.run_request import RunRequest, fix_request
+from tidemill.ledger.reprocessed_run import current_run_id
+from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill_airflow.events import announce, emit
 from tidemill_airflow.operators.child_step import ChildStep, StepCommand
@@ -20,7 +21,7 @@ from tidemill_airflow.operators.connections import connection_variables
 from tidemill_airflow.operators.docs_link import DataDocsLink
 from tidemill_airflow.operators.increment_link import IncrementLink
 from tidemill_airflow.operators.outcome import as_airflow, conclude
-from tidemill_airflow.operators.request import in_words, request_of
+from tidemill_airflow.operators.request import in_words, refuse_same_dry_run, request_of
 from tidemill_airflow.operators.spark_step import SparkStepOperator
 
 if TYPE_CHECKING:
@@ -78,17 +79,22 @@ class DoctorOperator(ChildOperator):
         if not os.access(pipeline.layout.root, os.W_OK | os.X_OK):
             # The step refuses it, and a document of ours would make the folder that is missing.
             return
-        fixed = fix_request(pipeline.layout.run(context["run_id"]), wanted)
-        timezone = pipeline.spec.timezone
-        if fixed.role != "live":
-            by = f", asked for by {fixed.by}" if fixed.by else ""
-            self.log.info("this run is a %s%s", in_words(fixed, timezone), by)
-        elif wanted.role != "live":
-            self.log.warning(
-                "Airflow asks for a %s, but this run is a live one that has sealed an increment, "
-                "and stays it: it changes nothing that is published. Start the DAG with mode "
-                "backfill and the same dates instead.",
-                in_words(wanted, timezone),
+        # Imported here, because it costs what a DAG file must not.
+        from tidemill.increments.fixed_run import fix_run, has_run_dry
+
+        layout = pipeline.layout
+        if has_run_dry(layout, current_run_id(layout, context["run_id"])):
+            refuse_same_dry_run(wanted, context)
+        run_id, fixed = fix_run(layout, context["run_id"], wanted)
+        by = f", asked for by {fixed.by}" if fixed.by else ""
+        real = "" if fixed.dry_run else " What passes the gate is published."
+        self.log.info("This run is a %s%s.%s", in_words(fixed, pipeline.spec.timezone), by, real)
+        if run_id != context["run_id"]:
+            self.log.info(
+                "Airflow does run %s once more. What it published before stays in the books; "
+                "what it computes now is run %s there.",
+                context["run_id"],
+                run_id,
             )
 
 
@@ -162,7 +168,7 @@ def child_step(
     return ChildStep(
         operator.step,
         pipeline,
-        context["run_id"],
+        current_run_id(pipeline.layout, context["run_id"]),
         secrets=connection_variables(pipeline.spec),
         command=operator.command,
         log=operator.log.info,

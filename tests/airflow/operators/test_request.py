@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,12 +13,13 @@ from tests.airflow.conftest import NAME
 from tests.support.airflow.fake_dag_run import DAY, context_of
 from tests.support.airflow.fake_step import leaving, report_of
 from tests.support.spec_text import minimal, parse
+from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.contract.os_user import os_user
 from tidemill.contract.report import Outcome
-from tidemill.ledger.run_increment import remember
+from tidemill.ledger.reprocessed_run import airflow_run_id, current_run_id
+from tidemill.ledger.run_increment import read_run_increment, remember
 from tidemill.ledger.run_request import RunRequest, fix_request, read_request
-from tidemill.spec.pipeline import open_pipeline
 from tidemill_airflow.operators.request import RequestRefused, in_words, request_of, resolution_of
 from tidemill_airflow.operators.steps import DoctorOperator
 
@@ -161,19 +161,61 @@ def test_a_decision_that_is_incomplete_is_refused(given: dict[str, Any]) -> None
 # --- what is fixed stays
 
 
-def test_a_live_run_that_has_an_increment_stays_live_and_says_so(
-    layout: Layout, doctor: DoctorOperator, monkeypatch: pytest.MonkeyPatch
+def test_a_live_run_that_took_in_data_is_reprocessed_as_a_backfill_under_another_id(
+    layout: Layout, doctor: DoctorOperator
 ) -> None:
-    warned: list[str] = []
-    log = SimpleNamespace(info=print, warning=lambda text, *_: warned.append(text))
-    monkeypatch.setattr(DoctorOperator, "log", log)
-    pipeline = open_pipeline(NAME)
-    doctor.fix(pipeline, context_of("scheduled", params=DEFAULTS))
+    doctor.execute(context_of("scheduled", params=DEFAULTS))
     remember(layout.run("run-1"), 3)
-    assert warned == []
-    doctor.fix(pipeline, context_of("backfill", params=DEFAULTS))
+    doctor.execute(context_of("backfill", params=DEFAULTS))
     assert fixed(layout).role == "live"
-    assert len(warned) == 1
+    assert read_run_increment(layout.run("run-1")) == 3
+    assert current_run_id(layout, "run-1") == "run-1.reprocessed-1"
+    assert airflow_run_id("run-1.reprocessed-1") == "run-1"
+    again = read_request(layout.run("run-1.reprocessed-1"))
+    assert (again.role, again.start, again.end) == ("backfill", *DAY)
+
+
+def test_a_live_run_that_is_cleared_stays_live(layout: Layout, doctor: DoctorOperator) -> None:
+    doctor.execute(context_of("scheduled", params=DEFAULTS))
+    remember(layout.run("run-1"), 3)
+    doctor.execute(context_of("scheduled", params=DEFAULTS))
+    assert fixed(layout).role == "live"
+    assert current_run_id(layout, "run-1") == "run-1"
+
+
+def test_a_reprocessed_run_that_is_cleared_goes_on_with_its_backfill(
+    layout: Layout, doctor: DoctorOperator
+) -> None:
+    doctor.execute(context_of("scheduled", params=DEFAULTS))
+    remember(layout.run("run-1"), 3)
+    for _ in range(3):
+        doctor.execute(context_of("backfill", params=DEFAULTS))
+    assert current_run_id(layout, "run-1") == "run-1.reprocessed-1"
+
+
+def test_a_dry_run_of_the_dialog_that_is_done_once_more_names_the_way_to_a_real_one(
+    layout: Layout, doctor: DoctorOperator
+) -> None:
+    given = {**DEFAULTS, "dry_run": True}
+    doctor.execute(context_of("backfill", params=given))
+    reports.write(report_of("ingest", Outcome.DONE), layout.run("run-1"))
+    with pytest.raises(AirflowFailException, match="Override parameters"):
+        doctor.execute(context_of("backfill", params=given))
+    doctor.execute(context_of("backfill", params=DEFAULTS))
+    assert not read_request(layout.run(current_run_id(layout, "run-1"))).dry_run
+
+
+def test_a_dry_run_of_the_form_is_done_once_more_when_it_is_cleared(
+    layout: Layout, doctor: DoctorOperator
+) -> None:
+    # The form is always sent, so its dry run is one.
+    given = {**DEFAULTS, **JUNE, "dry_run": True}
+    for _ in range(2):
+        doctor.execute(context_of("manual", params=given))
+        reports.write(
+            report_of("ingest", Outcome.DONE), layout.run(current_run_id(layout, "run-1"))
+        )
+    assert read_request(layout.run("run-1.reprocessed-1")).dry_run
 
 
 def test_a_live_run_that_found_nothing_becomes_a_backfill(
