@@ -5,12 +5,16 @@ from airflow.plugins_manager import AirflowPlugin
 from tidemill_airflow.addresses import URL_PREFIX, page_path
 from tidemill_airflow.operators.docs_link import DataDocsLink
 from tidemill_airflow.operators.increment_link import IncrementLink
+from tidemill_airflow.pages.dag_list import DagList
 from tidemill_airflow.pages.mount import pages
 
 
 class TidemillPlugin(AirflowPlugin):
     name = "tidemill"
     fastapi_apps = [{"app": pages, "url_prefix": URL_PREFIX, "name": "Tidemill"}]
+    fastapi_root_middlewares = [
+        {"middleware": DagList, "args": [], "kwargs": {}, "name": "Tidemill's list of DAGs"}
+    ]
     external_views = [
         {
             "name": "Tidemill",

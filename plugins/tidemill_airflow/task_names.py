@@ -6,6 +6,8 @@ from tidemill.contract.report import Step
 
 # Behind a pipeline's name it names its companion DAG; no name of a pipeline may end in it.
 RESOLVE = "__resolve"
+# The tag of all companion DAGs, by which Airflow's list of DAGs leaves them out.
+RESOLVE_TAG = "resolve"
 
 
 def resolve_id(pipeline: str) -> str:

@@ -125,6 +125,29 @@ def test_a_resolve_dag_is_not_paused_at_its_creation(api: Any, dags: Path) -> No
     assert (found[NAME], found[f"{NAME}__resolve"]) == (True, False)
 
 
+def listed(api: Any, **filters: str) -> set[str]:
+    """The DAGs in the list of Airflow's UI."""
+    answer = api.get("http://127.0.0.1/ui/dags", params={"exclude_stale": True, **filters})
+    return {dag["dag_id"] for dag in answer.json()["dags"]}
+
+
+def test_the_list_of_dags_shows_a_pipeline_once(api: Any, dags: Path) -> None:
+    found = listed(api, tags="tidemill")
+    assert {NAME, UNGATED, "retail"} <= found == listed(api)
+    assert not any(dag_id.endswith("__resolve") for dag_id in found)
+
+
+@pytest.mark.parametrize(
+    "filters", [{"dag_display_name_pattern": f"{NAME}__res"}, {"tags": "resolve"}]
+)
+def test_whoever_looks_for_a_resolve_dag_finds_it(
+    api: Any, dags: Path, filters: dict[str, str]
+) -> None:
+    found = listed(api, **filters)
+    assert f"{NAME}__resolve" in found
+    assert all(dag_id.endswith("__resolve") for dag_id in found)
+
+
 def test_a_mended_spec_is_a_dag_and_no_error_any_more(api: Any, dags: Path) -> None:
     (dags / BROKEN).write_text(minimal())
     process(dags)

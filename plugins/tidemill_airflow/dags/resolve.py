@@ -3,6 +3,10 @@
 approve >> doctor >> decide >> ingest >> gate >> publish. It is started by hand, with a form, and
 approved by another person, or the same one; then the pipeline's steps carry it out in a separate
 run. `decide` records a release or a rejection; the other actions are carried out by `ingest`.
+
+Each pipeline has one of its own: Airflow knows permissions, queues, pools and connections by DAG,
+and a task cannot ask its auth manager about the user who started it. The list of DAGs shows it to
+whoever looks for it (`pages/dag_list.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ from tidemill_airflow.operators.outcome import as_airflow
 from tidemill_airflow.operators.request import OF_ONE_INCREMENT, Action, in_words, resolution_of
 from tidemill_airflow.operators.spark_step import IngestOperator
 from tidemill_airflow.operators.steps import DecideOperator, DoctorOperator
-from tidemill_airflow.task_names import RESOLVE, resolve_id
+from tidemill_airflow.task_names import RESOLVE, RESOLVE_TAG, resolve_id
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -118,7 +122,7 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
         allowed_run_types=("manual",),  # type: ignore[arg-type] # it converts their values
         # It runs when somebody starts it, and then at once.
         is_paused_upon_creation=False,
-        tags=["tidemill", "resolve", *spec.airflow.tags],
+        tags=["tidemill", RESOLVE_TAG, *spec.airflow.tags],
         doc_md=resolve_page(name, ACTIONS),
         params=resolve_form(),
         default_args=default_args(spec),

@@ -1,0 +1,78 @@
+"""Airflow's list of DAGs without the resolve DAGs, unless a person looks for them.
+
+Each published pipeline has a resolve DAG beside its own, because Airflow knows permissions, queues
+and pools by DAG. In the list they would double the number of rows. Airflow has no hidden DAGs, so
+the request of its list is narrowed here. Nothing is refused: this is no check of permissions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode
+
+from tidemill_airflow.task_names import RESOLVE, RESOLVE_TAG
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+# The request of the UI's list; Airflow's public REST API, `/api/v2/dags`, stays as it is.
+LIST = "/ui/dags"
+# Filters with which a person looks for a DAG by its name, or for what needs attention.
+LOOKS_FOR = frozenset(
+    {
+        "dag_ids",
+        "dag_id_pattern",
+        "dag_id_prefix_pattern",
+        "dag_display_name_pattern",
+        "dag_display_name_prefix_pattern",
+        "dag_run_state",
+        "last_dag_run_state",
+        "has_pending_actions",
+        "is_favorite",
+    }
+)
+
+
+class DagList:
+    """Middleware of Airflow's API server: its list of DAGs leaves resolve DAGs out.
+
+    A search by name, the tag `resolve`, favourites, *Required Actions* and filters by state show
+    them.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].endswith(LIST):
+            query: bytes = scope["query_string"]
+            if not looks_for_resolve_dags(query.decode("latin-1")):
+                from starlette.concurrency import run_in_threadpool
+
+                listed = await run_in_threadpool(dags_without_resolve)
+                named = urlencode([("dag_ids", dag_id) for dag_id in listed]).encode()
+                scope = {**scope, "query_string": b"&".join(filter(None, (query, named)))}
+        await self._app(scope, receive, send)
+
+
+def looks_for_resolve_dags(query: str) -> bool:
+    """Whether a request of the list may show resolve DAGs."""
+    given = parse_qs(query)
+    return not LOOKS_FOR.isdisjoint(given) or RESOLVE_TAG in given.get("tags", ())
+
+
+def dags_without_resolve() -> list[str]:
+    """All DAGs but the resolve DAGs; none where there is nothing to leave out."""
+    from airflow.models.dag import DagModel, DagTag
+    from airflow.utils.session import create_session
+    from sqlalchemy import and_, not_, select
+
+    resolve = and_(
+        DagModel.dag_id.endswith(RESOLVE, autoescape=True),
+        DagModel.tags.any(DagTag.name == RESOLVE_TAG),
+    )
+    with create_session() as session:
+        if session.scalar(select(DagModel.dag_id).where(resolve).limit(1)) is None:
+            return []
+        # No DAG has this id: a list of resolve DAGs alone becomes an empty one, not all of them.
+        return [*session.scalars(select(DagModel.dag_id).where(not_(resolve))), ""]
