@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,3 +88,24 @@ def test_the_queries_of_every_pipeline_are_found(tmp_path: Path) -> None:
         write(Layout(tmp_path, name))
     assert [query.pipeline for query in running_anywhere(tmp_path)] == ["orders", "payments"]
     assert running_anywhere(tmp_path / "missing") == []
+
+
+@pytest.mark.parametrize(
+    ("stands", "words"),
+    [
+        ({}, "0 batches written"),
+        (
+            {"done": 0.0, "tasks": (12, 40)},
+            "0 batches written, 0% of what waited is read, batch at work: 12 of 40 tasks",
+        ),
+        (
+            {"batches": 1, "done": 0.25, "rows_per_second": 1240.0, "seconds_left": 42.0},
+            "1 batch written, 25% of what waited is read, 1,240 rows/s, about 42 s left",
+        ),
+        ({"batches": 2, "seconds_left": 7500.0}, "2 batches written, about 2 h 5 min left"),
+    ],
+)
+def test_how_far_a_query_is_in_words(layout: Layout, stands: dict[str, Any], words: str) -> None:
+    write(layout)
+    (query,) = running(layout)
+    assert query.model_copy(update=stands).how_far == words

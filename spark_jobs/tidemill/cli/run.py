@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args
 
 from typer import Argument, Exit, Option
 
+from tidemill.cli.ingest_bar import IngestBar
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import ExitCode, SpecError, TidemillError
@@ -149,7 +150,7 @@ def perform_shown(step: Step, this: RunContext, screen: Screen, prefix: str = ""
     """
     keep_spark_log(this)
     try:
-        with screen.busy(f"{step} …"):
+        with screen.busy(IngestBar(this.layout) if step == "ingest" else f"{step} …"):
             report = perform(step, step_function(step), this)
     except Exception:
         left = read(this.layout.run(this.run_id), step)

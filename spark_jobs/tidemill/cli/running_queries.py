@@ -58,6 +58,7 @@ def status(pipeline: Pipeline, screen: Screen) -> ExitCode:
         f"last batch {_batch(query)}, {query.batches:,} batches and {query.rows:,} rows "
         f"since then, {_speed(query)} rows/s"
     )
+    screen.line(query.how_far)
     if progress:
         screen.line(
             f"last progress at {progress['timestamp']}: batch {progress['batchId']}, "

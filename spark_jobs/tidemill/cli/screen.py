@@ -9,7 +9,7 @@ from datetime import date, time
 from math import isfinite
 from typing import Annotated, Any, TextIO
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 from typer import Argument, Context, Option
@@ -96,8 +96,12 @@ class Screen:
         else:
             self.problem(f"{error.code}: {error}")
 
-    def busy(self, what: str) -> AbstractContextManager[object]:
-        """Shows that something is going on, where somebody is watching."""
+    def busy(self, what: RenderableType) -> AbstractContextManager[object]:
+        """Shows that something is going on, where somebody is watching.
+
+        Args:
+            what: A line of text, or what rich draws again several times a second.
+        """
         return self._out.status(what) if self._out.is_terminal else nullcontext()
 
 

@@ -32,6 +32,10 @@ class RunningQuery(Document):
         status: Spark's own: message, isDataAvailable, isTriggerActive.
         last_progress: Spark's last report.
         plan: The extended plan of the last batch, once there was one.
+        done: The share, from 0 to 1, of what waited at the start that is read; None where it cannot
+            be counted.
+        seconds_left: Until all of it is read, at the pace so far; None before the first batch.
+        tasks: The tasks of the batch at work that are done, and all of them.
         written: When this was written.
     """
 
@@ -49,7 +53,31 @@ class RunningQuery(Document):
     status: dict[str, Any] = {}
     last_progress: dict[str, Any] | None = None
     plan: str | None = None
+    done: float | None = None
+    seconds_left: float | None = None
+    tasks: tuple[int, int] | None = None
     written: datetime
+
+    @property
+    def how_far(self) -> str:
+        """Where it stands, in a few words for a log or a screen."""
+        parts = [f"{self.batches:,} batch{'' if self.batches == 1 else 'es'} written"]
+        if self.done is not None:
+            parts.append(f"{self.done:.0%} of what waited is read")
+        if self.rows_per_second is not None:
+            parts.append(f"{self.rows_per_second:,.0f} rows/s")
+        if self.seconds_left:
+            parts.append(f"about {_in_words(self.seconds_left)} left")
+        if self.tasks is not None:
+            parts.append(f"batch at work: {self.tasks[0]} of {self.tasks[1]} tasks")
+        return ", ".join(parts)
+
+
+def _in_words(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 class Running:

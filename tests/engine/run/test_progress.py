@@ -12,6 +12,7 @@ from tests.support.histories.history_builder import History, rows
 from tidemill.engine.query.metrics import OBSERVED
 from tidemill.engine.query.planned_query import ROWS_OUT, ROWS_READ, SAMPLE
 from tidemill.engine.run.progress import Progress
+from tidemill.engine.run.remaining import Remaining
 from tidemill.sources.probe_result import ProbeResult
 
 
@@ -28,7 +29,7 @@ def report(batch: int, rows: int = 0, *, ran: bool = True, **metrics: Row) -> di
 
 
 def progress_of(*reports: dict[str, Any], written: int = -1) -> Progress:
-    found = Progress({}, written)
+    found = Progress(Remaining({}), written)
     query: Any = SimpleNamespace(recentProgress=reports)
     found.look(query)
     return found
@@ -76,11 +77,14 @@ def left(line: str) -> str:
 
 
 def test_files_that_are_left_grow_fewer_by_those_of_each_batch(history: History) -> None:
-    found = Progress({"orders": ProbeResult("orders", 4, "files")})
-    lines = [found.line(batch) for batch in history.ledger.batches()]
+    found = Progress(Remaining({"orders": ProbeResult("orders", 4, "files")}))
+    lines = []
+    for batch in history.ledger.batches():
+        found.remaining.take(batch)
+        lines.append(found.line(batch))
     assert [left(line) for line in lines] == ["orders: 2 files left", "orders: 1 files left"]
 
 
 def test_where_only_a_query_can_tell_nothing_is_said_of_what_is_left(history: History) -> None:
-    found = Progress({"orders": ProbeResult("orders", None, "records")})
+    found = Progress(Remaining({"orders": ProbeResult("orders", None, "records")}))
     assert not [line for line in map(found.line, history.ledger.batches()) if "left" in line]

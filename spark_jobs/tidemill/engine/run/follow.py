@@ -46,7 +46,9 @@ class Following:
     def to_the_end(self) -> list[Batch]:
         """Stay with the query; the batches that were written down."""
         last = self.run.generation.ledger.latest()
-        with Register(self.query, self.run.context, self.run.trigger, last) as register:
+        with Register(self.run.session, self.query, self.run.context, self.run.trigger, last) as (
+            register
+        ):
             brake = Brake(
                 self.run.session,
                 self.query,
@@ -74,6 +76,7 @@ class Following:
                 self.progress.rows_in, upto, self.progress.counts
             )
             for batch in fresh:
+                self.progress.remaining.take(batch)
                 self.run.context.log(self.progress.line(batch))
                 self._show(batch)
             register.look(fresh, self.progress)

@@ -9,9 +9,8 @@ from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.engine.query.metrics import OBSERVED, as_values
 from tidemill.engine.query.planned_query import ROWS_OUT, ROWS_READ, SAMPLE
+from tidemill.engine.run.remaining import Remaining
 from tidemill.ledger.batch import Batch, Counts
-from tidemill.sources.probe_result import ProbeResult
-from tidemill.spark_logs.offset_ranges import as_offsets, between, records_in
 
 
 @dataclass
@@ -19,7 +18,7 @@ class Progress:
     """Collects the progress of one query.
 
     Attributes:
-        backlog: Source -> what waits to be read; with availableNow Spark does not say.
+        remaining: What is left at the sources.
         written: The last batch that the sink held before the query started, -1 for none. Where
             Spark had not committed it the sink passes over it now: nothing of it is computed, and
             what is reported of it is of no rows.
@@ -31,7 +30,7 @@ class Progress:
         observed: Batch -> the spec's own metrics of it.
     """
 
-    backlog: Mapping[str, ProbeResult]
+    remaining: Remaining
     written: int = -1
     repeated: Callable[[StreamingQuery], bool] = lambda _: False
     rows_in: dict[int, int] = field(default_factory=dict)
@@ -39,7 +38,6 @@ class Progress:
     samples: dict[int, list[str]] = field(default_factory=dict)
     observed: dict[int, dict[str, Any]] = field(default_factory=dict)
     _last: dict[int, dict[str, Any]] = field(default_factory=dict)
-    _read: Counter[str] = field(default_factory=Counter)
 
     def look(self, query: StreamingQuery) -> None:
         """Take in what the query reported since the last look."""
@@ -85,26 +83,14 @@ class Progress:
         seconds = report.get("batchDuration", 0) / 1000
         rows = batch.rows + batch.rejected
         speed = f"{rows / seconds:,.0f} rows/s" if seconds else "speed unknown"
-        left = "".join(self._left(look, batch) for look in self.backlog.values())
         why = ", ".join(f"{count:,} {reason}" for reason, count in batch.reasons.items())
         rejected = f"{batch.rejected:,} rejected{f' ({why})' if why else ''}"
         own = self.observed.get(batch.batch, {})
         metrics = "".join(f", {name}: {value}" for name, value in own.items())
-        return f"batch {batch.batch}: {batch.rows:,} rows, {rejected}, {speed}{left}{metrics}"
+        done = f"batch {batch.batch}: {batch.rows:,} rows, {rejected}, {speed}"
+        return f"{done}{self.remaining}{metrics}"
 
     def speed(self, batch: int) -> float | None:
         """Rows read per second of a batch, as the query reported it."""
         rows = self._last.get(batch, {}).get("processedRowsPerSecond")
         return None if rows is None else float(rows)
-
-    def _left(self, look: ProbeResult, batch: Batch) -> str:
-        """The input that was there at the start and is still unread at one source."""
-        if look.new is None:
-            return ""
-        if "ends" in look.facts:
-            reached = as_offsets(batch.offsets.get(look.source))
-            left = records_in(between(reached, look.facts["ends"]))
-        else:
-            self._read[look.source] += sum(1 for file in batch.inputs if file.source == look.source)
-            left = max(0, look.new - self._read[look.source])
-        return f", {look.source}: {left:,} {look.unit} left"

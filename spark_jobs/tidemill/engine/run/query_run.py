@@ -20,6 +20,7 @@ from tidemill.engine.run.follow import Following
 from tidemill.engine.run.listeners import listening
 from tidemill.engine.run.options import RunOptions
 from tidemill.engine.run.progress import Progress
+from tidemill.engine.run.remaining import Remaining
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Pins, Statics, persisted, read_statics
 from tidemill.engine.spark_errors import QueryInterrupted, from_spark, query_error
@@ -119,7 +120,7 @@ class QueryRun:
         pipeline = self.context.pipeline
         held = self.generation.log.latest
         stages = StageAttempts(self.session.sparkContext)
-        progress = Progress(backlog, -1 if held is None else held, stages.repeated)
+        progress = Progress(Remaining(backlog), -1 if held is None else held, stages.repeated)
         with persisted(pipeline, statics), listening(self.session, self.context):
             query = self._started(planned)
             following = Following(self, planned, query, progress)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Self
 
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.engine.query.planned_query import SAMPLE
@@ -17,6 +18,8 @@ from tidemill.storage.run_context import RunContext
 
 # Without new batches, so that its status is not older than this.
 BEAT_SECONDS = 2.0
+# Between two lines in the task log about how far it is.
+LINE_SECONDS = 60.0
 
 
 class Register:
@@ -27,12 +30,20 @@ class Register:
     """
 
     def __init__(
-        self, query: StreamingQuery, run: RunContext, trigger: StreamTrigger, last_batch: int
+        self,
+        session: SparkSession,
+        query: StreamingQuery,
+        run: RunContext,
+        trigger: StreamTrigger,
+        last_batch: int,
     ) -> None:
+        self._session = session
         self._query = query
+        self._log = run.log
         self._place = Running(run.layout, run.run_id)
         self._clock = run.clock
         self._due = 0.0
+        self._line_due = time.monotonic() + LINE_SECONDS
         now = run.clock()
         self._document = RunningQuery(
             pipeline=run.pipeline.name,
@@ -62,11 +73,15 @@ class Register:
         if not fresh and time.monotonic() < self._due:
             return
         known = self._document
+        elapsed = (self._clock() - known.since).total_seconds()
         changes: dict[str, Any] = {
             "batches": known.batches + len(fresh),
             "rows": known.rows + sum(batch.rows for batch in fresh),
             "status": self._query.status,
             "last_progress": self._last_progress(),
+            "done": progress.remaining.done,
+            "seconds_left": progress.remaining.seconds_left(elapsed),
+            "tasks": self._tasks(),
         }
         if fresh:
             changes["last_batch"] = fresh[-1].batch
@@ -75,6 +90,20 @@ class Register:
             changes["plan"] = explained(self._query)
         self._document = known.model_copy(update=changes)
         self._write()
+        if time.monotonic() >= self._line_due:
+            self._log(self._document.how_far)
+            self._line_due = time.monotonic() + LINE_SECONDS
+
+    def _tasks(self) -> tuple[int, int] | None:
+        """The tasks of its jobs at work that are done, and all of them; None between two jobs."""
+        tracker = self._session.sparkContext.statusTracker()
+        own = set(tracker.getJobIdsForGroup(str(self._query.runId)))
+        jobs = [tracker.getJobInfo(job) for job in own & set(tracker.getActiveJobsIds())]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+        known = [stage for stage in stages if stage is not None]
+        if not known:
+            return None
+        return sum(one.numCompletedTasks for one in known), sum(one.numTasks for one in known)
 
     def _last_progress(self) -> dict[str, Any] | None:
         progress = last_progress(self._query)
