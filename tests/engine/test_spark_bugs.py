@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +208,32 @@ def test_equal_maps_of_another_order_are_counted_twice(session: SparkSession) ->
     maps = "SELECT map('a', 1, 'b', 2) AS m UNION ALL SELECT map('b', 2, 'a', 1)"
     (counted,) = session.sql(f"SELECT count(DISTINCT m) FROM ({maps})").collect()
     assert counted[0] == 2
+
+
+def test_a_python_function_gets_times_in_the_zone_of_the_machine(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(session.sparkContext.environment, "TZ", "America/New_York")
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    hour = F.udf(lambda at: at.hour, "int")
+    noon = session.sql("SELECT timestamp'2026-07-01 12:00:00' AS at")
+    assert noon.select(hour("at")).first() == (8,)
+
+
+def test_a_pandas_function_moves_times_before_the_clocks_go_back(session: SparkSession) -> None:
+    session.conf.set("spark.sql.session.timeZone", "Europe/London")
+    seconds = [1_792_888_200, 1_792_891_800]
+    times = session.createDataFrame([(one,) for one in seconds], "at long")
+    times = times.select(F.timestamp_seconds("at").alias("at"))
+
+    def same(parts: Iterator[Any]) -> Iterator[Any]:
+        yield from parts
+
+    def found(rows: DataFrame) -> list[int]:
+        return sorted(row[0] for row in rows.select(F.unix_seconds("at")).collect())
+
+    assert found(times.mapInPandas(same, "at timestamp")) == [seconds[1]] * 2
+    assert found(times.mapInArrow(same, "at timestamp")) == seconds
 
 
 def test_rows_that_are_read_for_a_sample_are_counted_twice(

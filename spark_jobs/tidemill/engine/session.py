@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
@@ -14,7 +15,14 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.toolchain import jvm
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.loopback import loopback_variables
-from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf
+from tidemill.toolchain.spark_conf import (
+    FAIR,
+    JARS,
+    PYTHON_ZONE,
+    WORKERS_ZONE,
+    driver_java_options,
+    session_conf,
+)
 
 POOL = "spark.scheduler.pool"
 # At a start Spark looks once more at the file of the last batch. Where that was put away since, it
@@ -31,7 +39,7 @@ def open_group_session(pipelines: Sequence[Pipeline], backlog_bytes: int | None)
     """
     jars = (session_conf(pipeline.spec).get(JARS, "") for pipeline in pipelines)
     each = dict.fromkeys(jar for given in jars for jar in given.split(",") if jar)
-    conf = {**HADOOP_UMASK, **FAIR, **({JARS: ",".join(each)} if each else {})}
+    conf = {**HADOOP_UMASK, **FAIR, **WORKERS_ZONE, **({JARS: ",".join(each)} if each else {})}
     return _open(f"tidemill ingest of {len(pipelines)} pipelines", conf, backlog_bytes)
 
 
@@ -68,6 +76,9 @@ def _open(name: str, conf: Mapping[str, str], backlog_bytes: int | None) -> Spar
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # Under LC_ALL=C the JVM cannot write file names beyond ASCII, and partition values are names.
     os.environ["LC_ALL"] = "C.UTF-8"
+    # A transform's own times, as in `F.lit(datetime(2026, 3, 1))`.
+    os.environ["TZ"] = PYTHON_ZONE
+    time.tzset()
     say_errors_once()
     given = {"spark.app.name": name, **conf}
     if "PYSPARK_GATEWAY_PORT" not in os.environ:

@@ -129,6 +129,23 @@ SPARK_BUGS = (
     ),
     SparkBug(
         "",
+        "A Python function gets a timestamp in the time zone of the machine, not of the session: "
+        "on another machine it gives other rows.",
+        "4.2.1",
+        "avoided: `spark.executorEnv.TZ: UTC`",
+        _TESTS + "test_a_python_function_gets_times_in_the_zone_of_the_machine",
+    ),
+    SparkBug(
+        "",
+        "A pandas function (`mapInPandas`, `pandas_udf` and the like) gives out a timestamp of the "
+        "hour before the clocks go back an hour later, in a session whose time zone has such an "
+        "hour. A batch gives the same.",
+        "4.2.1",
+        "nothing: what is published equals the batch; `mapInArrow` and `timezone: UTC` are right",
+        _TESTS + "test_a_pandas_function_moves_times_before_the_clocks_go_back",
+    ),
+    SparkBug(
+        "",
         "`count(DISTINCT map)` counts equal maps twice whose keys are in another order. A batch "
         "gives the same.",
         "4.2.0 and 4.2.1",

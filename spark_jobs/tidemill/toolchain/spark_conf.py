@@ -18,6 +18,10 @@ SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 STATE_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 # Each pipeline of a group has a pool of its own.
 FAIR = {"spark.scheduler.mode": "FAIR"}
+# Python's times without a zone are of the machine's zone, and Spark gives a Python function such
+# ones: on a machine in another zone it would give other rows. UTC has no hour twice.
+PYTHON_ZONE = "UTC"
+WORKERS_ZONE = {"spark.executorEnv.TZ": PYTHON_ZONE}
 STATE = "org.apache.spark.sql.execution.streaming.state"
 RETAINED_BATCHES = 1000
 
@@ -39,6 +43,7 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
     return {
         # Dates are cut in the spec's zone, whatever machine the driver runs on.
         "spark.sql.session.timeZone": spec.timezone,
+        **WORKERS_ZONE,
         # INT96, Spark's default, reads as nanoseconds: Delta readers then refuse the table.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # A wrong cast or an overflow is an error, never a silent null.
