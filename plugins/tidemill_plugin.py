@@ -25,6 +25,12 @@ class TidemillPlugin(AirflowPlugin):
         },
         {
             "name": "Tidemill",
+            "href": f"{page_path('dags')}/{{DAG_ID}}",
+            "destination": "dag",
+            "url_route": "tidemill_pipeline",
+        },
+        {
+            "name": "Tidemill",
             "href": f"{page_path('dags')}/{{DAG_ID}}/runs/{{RUN_ID}}",
             "destination": "dag_run",
             "url_route": "tidemill_run",

@@ -89,6 +89,18 @@ class AirflowUI:
             button.click()
         return answers[0]
 
+    def decide_on_page(self, action: str, reason: str) -> str:
+        """Ask for a decision on the page of an increment; the id of the run that was started."""
+        form = self.page.locator("form").filter(
+            has=self.page.get_by_role("button", name=action, exact=True)
+        )
+        form.get_by_label("Reason").fill(reason)
+        form.get_by_role("button", name=action, exact=True).click()
+        asked = self.page.get_by_role("status")
+        asked.get_by_role("link").wait_for()
+        self.picture(f"asked-for-{action.lower()}")
+        return asked.locator("code").first.inner_text()
+
     def unfold(self, text: str) -> None:
         """Open the JSON that a page shows folded, from its end, until a text can be read."""
         folded = self.page.locator(".codicon-folding-collapsed")

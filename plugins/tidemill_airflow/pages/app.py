@@ -7,10 +7,22 @@ from fastapi.exception_handlers import http_exception_handler
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from tidemill_airflow.pages import docs_page, increment_page, pipelines_page, run_page
+from tidemill_airflow.pages import (
+    docs_page,
+    increment_page,
+    pipeline_page,
+    pipelines_page,
+    run_page,
+)
 from tidemill_airflow.pages.rendering import render
 
-ROUTERS = (docs_page.router, increment_page.router, pipelines_page.router, run_page.router)
+ROUTERS = (
+    docs_page.router,
+    increment_page.router,
+    run_page.router,
+    pipeline_page.router,
+    pipelines_page.router,
+)
 
 
 def build_app() -> FastAPI:

@@ -89,6 +89,7 @@ def _of_increment(
         screen.line(f"held because: {reason}")
     for path in found.inputs:
         screen.line(f"read: {path}")
+    screen.line(str(found.books))
     if found.rejected_by_reason:
         screen.line(f"rejected: {counted(found.rejected_by_reason)}")
     kind = "rejected rows" if rejected else "rows"

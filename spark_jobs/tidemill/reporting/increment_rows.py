@@ -17,7 +17,9 @@ from tidemill.increments.rejected_rows import rejected_by_reason, rejected_rows
 from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.ledger.batch import Batch
+from tidemill.ledger.books import Books
 from tidemill.ledger.ledger import Ledger
+from tidemill.reporting.increment_books import increment_books
 
 
 class NotShown(UsageError):
@@ -30,6 +32,7 @@ class IncrementRows(FrozenModel):
     Attributes:
         inputs: The input files that its batches read.
         rejected_by_reason: Reason -> rejected rows.
+        books: What became of each row that its batches read.
         total: Rows of the kind that was asked for.
         rows: Column -> value.
     """
@@ -37,6 +40,7 @@ class IncrementRows(FrozenModel):
     increment: IncrementStatus
     inputs: tuple[Path, ...]
     rejected_by_reason: dict[str, int]
+    books: Books
     total: int
     columns: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
@@ -73,6 +77,7 @@ def read_increment_rows(
         increment=next(one for one in read_increments(snapshot) if one.increment == number),
         inputs=tuple(file.on_disk for batch in batches for file in batch.inputs),
         rejected_by_reason=rejected_by_reason(ledger, sealed),
+        books=increment_books(layout, sealed),
         total=sealed.rejected if rejected else sealed.rows,
         columns=columns,
         rows=rows,

@@ -220,18 +220,23 @@ def test_the_asset_event_names_the_three_partitions(
     ui.picture("asset-event")
 
 
-def test_a_held_increment_is_released_by_form_and_approval_and_the_history_names_who_did_it(
+def test_a_held_increment_is_released_on_its_page_and_the_history_names_who_did_it(
     mill: OrdersPipeline, airflow: Airflow, ui: AirflowUI
 ) -> None:
     increments = Snapshot(mill.layout).increments
     (number,) = (one.number for one in increments if one.state is State.HELD)
     why = "returns, which the suite does not know"
-    run = ui.trigger(RESOLVE, {"Action": "release", "Increment": number, "Reason": why})
-    run_id = run["dag_run_id"]
+    ui.open("tidemill", "pipelines", NAME, "increments", str(number))
+    ui.page.get_by_text("expect_column_values_to_be_between").first.wait_for()
+    ui.picture("held-increment")
+    run_id = ui.decide_on_page("Release", why)
     assert approve(airflow, ui, run_id) == "success"
     ui.open("dags", RESOLVE, "runs", run_id)
     ui.page.get_by_text("publish").first.wait_for()
     ui.picture("released")
+    ui.open("tidemill", "dags", RESOLVE, "runs", run_id)
+    ui.page.get_by_role("link", name=f"Increment {number:06d}").wait_for()
+    ui.picture("run")
 
     assert mill.published() == expected(mill, mended=[*AGAIN, BAD_DAY])
     history = DeltaTable(mill.layout.table).history()

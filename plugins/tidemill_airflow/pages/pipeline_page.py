@@ -1,0 +1,73 @@
+"""The page of a pipeline: its increments along time, its targets, sources and settings."""
+
+from __future__ import annotations
+
+from airflow.api_fastapi.core_api.security import requires_access_dag
+from fastapi import APIRouter, Depends, HTTPException
+from fastapi.responses import HTMLResponse
+
+from tidemill.contract.errors import TidemillError, UsageError
+from tidemill.contract.layout import Layout
+from tidemill.reporting.effective_spec import Setting, effective_spec
+from tidemill.reporting.pipeline_history import PipelineHistory, read_history
+from tidemill.spec.pipeline import Pipeline, open_pipeline, root
+from tidemill_airflow.pages.access import MayRead
+from tidemill_airflow.pages.rendering import render
+from tidemill_airflow.pages.runs import pipelines_of
+
+router = APIRouter()
+
+
+@router.get("/dags/{dag_id}", dependencies=[Depends(requires_access_dag("GET"))])
+def pipelines_of_dag(dag_id: str) -> HTMLResponse:
+    """The tab of a DAG: its pipeline, or the members of its group."""
+    names = pipelines_of(dag_id)
+    return _page(names[0]) if len(names) == 1 else render("group.html", dag_id=dag_id, names=names)
+
+
+@router.get("/pipelines/{pipeline}", dependencies=[MayRead])
+def pipeline(pipeline: str) -> HTMLResponse:
+    """A pipeline."""
+    return _page(pipeline)
+
+
+def _page(name: str) -> HTMLResponse:
+    opened, problem = _opened(name)
+    targets = [] if opened is None else [target.name for target in opened.spec.publish]
+    try:
+        history = read_history(Layout(root(), name), targets)
+    except UsageError as error:
+        raise HTTPException(404, error.what) from error
+    except TidemillError as error:
+        # A damaged document is what a person has to know first.
+        return render("pipeline.html", 200, name=name, history=None, settings=(), problem=error)
+    settings, unread = _settings(opened)
+    return render(
+        "pipeline.html",
+        name=name,
+        history=history,
+        settings=settings,
+        problem=problem or unread,
+        newest_rows=_rows(history),
+    )
+
+
+def _opened(name: str) -> tuple[Pipeline | None, TidemillError | None]:
+    try:
+        return open_pipeline(name), None
+    except UsageError as error:
+        return None, error
+
+
+def _settings(opened: Pipeline | None) -> tuple[tuple[Setting, ...], TidemillError | None]:
+    if opened is None:
+        return (), None
+    try:
+        return effective_spec(opened), None
+    except UsageError as error:
+        return (), error
+
+
+def _rows(history: PipelineHistory) -> list[int]:
+    """The rows of the increments that the page shows, oldest first."""
+    return [one.status.rows for one in reversed(history.increments)]

@@ -1,0 +1,70 @@
+"""The effective spec: every setting with its value, and the line that gave it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from tidemill.contract.document import FrozenModel
+from tidemill.spec.load import lines_of
+from tidemill.spec.pipeline import Pipeline
+
+Location = tuple[str | int, ...]
+
+
+class Setting(FrozenModel):
+    """One setting.
+
+    Attributes:
+        field: Such as `output.mode`.
+        value: As text; what the environment gives stays as the spec names it, `${NAME}`.
+        line: The line of the spec, from 1; None for a default.
+    """
+
+    field: str
+    value: str
+    line: int | None
+
+
+def effective_spec(pipeline: Pipeline) -> tuple[Setting, ...]:
+    """Every setting of a pipeline, defaults included, in the order of the spec's fields.
+
+    Raises:
+        SpecError: its spec is no YAML any more.
+    """
+    text = pipeline.spec_file.read_text(encoding="utf-8")
+    lines = lines_of(text, pipeline.spec_file)
+    written = yaml.safe_load(text) or {}
+    values = pipeline.spec.model_dump(mode="json", by_alias=True)
+    return tuple(
+        Setting(field=".".join(map(str, at)), value=_text(at, value, written), line=lines.get(at))
+        for at, value in _leaves(values, (), lines)
+    )
+
+
+def _leaves(
+    value: Any, at: Location, lines: Mapping[Location, int]
+) -> Iterator[tuple[Location, Any]]:
+    """The values that are no mapping; of a mapping without keys, or of short text, itself."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _leaves(item, (*at, key), lines)
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for number, item in enumerate(value):
+            yield from _leaves(item, (*at, number), lines)
+    else:
+        yield at, value
+
+
+def _text(at: Location, value: Any, written: Any) -> str:
+    """A value as text, as the spec has it where the environment has a part in it."""
+    for key in at:
+        inner = isinstance(written, dict) or (isinstance(written, list) and isinstance(key, int))
+        try:
+            written = written[key] if inner else None
+        except (KeyError, IndexError):
+            written = None
+    if isinstance(written, str) and "${" in written:
+        return written
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
