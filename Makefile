@@ -38,7 +38,7 @@ setup: $(DONE)-project ## Build .venv as the lock files say and find a Java; qui
 
 .PHONY: demo
 demo: setup ## Run the demo pipeline through Airflow: several increments, one of them held and released
-	@$(RUN) tidemill_airflow.local.demo
+	@$(RUN) tidemill_airflow.local.demo $(if $(DAYS),--days $(DAYS))
 
 .PHONY: up
 up: setup ## Start Airflow with its UI on what the demo left

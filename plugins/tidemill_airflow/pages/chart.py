@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from tidemill.reporting.measures import Measured
 
+# A short history leaves room at the right.
+SLOTS = 20
+
 
 @dataclass(frozen=True)
 class Column:
@@ -27,7 +30,7 @@ class Column:
 
 def chart(history: Sequence[Measured], width: float, height: float) -> list[Column]:
     """The columns of a measure, the greatest as high as the plot; a value below 0 has none."""
-    step = width / max(len(history), 1)
+    step = width / max(len(history), SLOTS)
     greatest = max((one.value or 0 for one in history), default=0) or 1
     found = []
     for place, one in enumerate(history):

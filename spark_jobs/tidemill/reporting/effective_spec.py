@@ -31,7 +31,7 @@ def effective_spec(pipeline: Pipeline) -> tuple[Setting, ...]:
     """Every setting of a pipeline, defaults included, in the order of the spec's fields.
 
     Raises:
-        SpecError: its spec is no YAML any more.
+        SpecError: its spec cannot be read as YAML any more.
     """
     text = pipeline.spec_file.read_text(encoding="utf-8")
     lines = lines_of(text, pipeline.spec_file)
@@ -46,7 +46,7 @@ def effective_spec(pipeline: Pipeline) -> tuple[Setting, ...]:
 def _leaves(
     value: Any, at: Location, lines: Mapping[Location, int]
 ) -> Iterator[tuple[Location, Any]]:
-    """The values that are no mapping; of a mapping without keys, or of short text, itself."""
+    """The values below the keys, each with its place; a list of plain values is one value."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from _leaves(item, (*at, key), lines)

@@ -86,7 +86,7 @@ class PipelineHistory(FrozenModel):
     Attributes:
         waiting: The increments that are held or wait, oldest first.
         increments: The newest, newest first.
-        watermark: Of the last batch, UTC; None without event time.
+        watermark: The watermark after the last batch, UTC; None without event time.
         state: Figures on the query's state, as the last ingest that has any reported them.
     """
 

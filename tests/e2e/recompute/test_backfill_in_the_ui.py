@@ -235,7 +235,7 @@ def test_a_held_increment_is_released_on_its_page_and_the_history_names_who_did_
     ui.page.get_by_text("publish").first.wait_for()
     ui.picture("released")
     ui.open("tidemill", "dags", RESOLVE, "runs", run_id)
-    ui.page.get_by_role("link", name=f"Increment {number:06d}").wait_for()
+    ui.page.get_by_role("link", name=f"Increment {number:06d}", exact=True).wait_for()
     ui.picture("run")
 
     assert mill.published() == expected(mill, mended=[*AGAIN, BAD_DAY])
