@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tidemill.contract.errors import UsageError
-from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
-from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
-from tidemill.increments.swap_order import touches
-from tidemill.journal.journal import Event
+from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import BatchRange, Recomputation
-from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.computed_before import (
+    nothing_belongs_to,
+    published_before,
+    sealed_before,
+)
 from tidemill.steps.decisions.recomputed import (
     describe,
     leased,
@@ -23,10 +24,13 @@ from tidemill.steps.decisions.recomputed import (
     seal_recomputed,
     verify_published,
 )
+from tidemill.steps.parts.interval_partitions import interval_partitions
 from tidemill.steps.parts.run import Ended
 from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tidemill.engine.recompute.dry_run import DryRun
     from tidemill.engine.recompute.intervals import Extent
     from tidemill.engine.recompute.recompute import Recomputed
@@ -50,7 +54,7 @@ def backfill(run: RunContext, request: RunRequest, *, lost_race: bool = False) -
 
     Returns:
         `done` with what was computed, or that it is there already: the same partitions by the same
-        code, with nothing published in them since.
+        code, with nothing published in them since. `skipped` where no row belongs to them.
 
     Raises:
         Refused: it is not possible, or not now; the remedy says what is.
@@ -60,7 +64,7 @@ def backfill(run: RunContext, request: RunRequest, *, lost_race: bool = False) -
     own = read_run_increment(pipeline.layout.run(run.run_id))
     if own is not None and not lost_race:
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
-    from tidemill.engine.recompute.recompute import recompute
+    from tidemill.engine.recompute.recompute import OutsidePrefix
     from tidemill.engine.recompute.requested_partitions import resolve_partitions
     from tidemill.engine.session import open_session
 
@@ -68,20 +72,64 @@ def backfill(run: RunContext, request: RunRequest, *, lost_race: bool = False) -
     extent = resolve_partitions(session, pipeline, request)
     # One snapshot: what is published after its last event is not part of the recomputation.
     snapshot = Snapshot(pipeline.layout)
+    recomputation = _recomputation(pipeline, request, snapshot, extent.partitions)
+    try:
+        if request.dry_run:
+            from tidemill.engine.recompute.dry_run import dry_run
+
+            return _described(dry_run(session, run, recomputation, extent))
+        return _computed(session, run, snapshot, recomputation, extent)
+    except OutsidePrefix as error:
+        return Ended(Outcome.SKIPPED, f"{error.what} {error.remedy}")
+
+
+def nothing_to_compute(pipeline: Pipeline, request: RunRequest, snapshot: Snapshot) -> str | None:
+    """The reason why a backfill would change nothing, as far as that can be told without Spark.
+
+    A dry run of what was computed before is worth its time: it says so in numbers.
+    """
+    if request.start is None or request.end is None:
+        return None
+    partitions = interval_partitions(pipeline.spec, request.start, request.end)
+    if partitions is None:
+        return None
+    recomputation = _recomputation(pipeline, request, snapshot, partitions)
+    there = None if request.dry_run else published_before(snapshot, recomputation)
+    if there is not None:
+        return (
+            f"{partitions}: increment {there:06d} has computed that from the same published input "
+            "by the same code and spec"
+        )
+    if nothing_belongs_to(pipeline, snapshot, recomputation):
+        return f"nothing of {partitions} was ever published, and no row that was read belongs there"
+    return None
+
+
+def _recomputation(
+    pipeline: Pipeline, request: RunRequest, snapshot: Snapshot, partitions: Partitions
+) -> Recomputation:
     last = verify_published(snapshot, snapshot.generation)
-    recomputation = describe(
+    return describe(
         pipeline,
         request,
         "backfill",
         BatchRange(generation=snapshot.generation, first=0, last=last),
         snapshot.last_seq,
-        partitions=extent.partitions,
+        partitions=partitions,
     )
-    if request.dry_run:
-        from tidemill.engine.recompute.dry_run import dry_run
 
-        return _described(dry_run(session, run, recomputation, extent))
-    there = _there_already(pipeline, snapshot, recomputation)
+
+def _computed(
+    session: SparkSession,
+    run: RunContext,
+    snapshot: Snapshot,
+    recomputation: Recomputation,
+    extent: Extent,
+) -> Ended:
+    """Compute and seal the partitions, unless an increment holds them already."""
+    from tidemill.engine.recompute.recompute import recompute
+
+    there = published_before(snapshot, recomputation) or sealed_before(snapshot, recomputation)
     if there is not None:
         note(run, there)
         reason = f"{extent.partitions}: increment {there:06d} holds just that"
@@ -130,52 +178,6 @@ def _refuse_unknown(pipeline: Pipeline, request: RunRequest) -> None:
                 column=other,
                 known=[*known],
             )
-
-
-def _there_already(
-    pipeline: Pipeline, snapshot: Snapshot, recomputation: Recomputation
-) -> int | None:
-    """An increment that holds what would be computed: published and untouched, or on its way."""
-    layout, events = snapshot.layout, snapshot.events
-    if recomputation.partitions is None:
-        return None
-    last = next((e for e in reversed(events) if touches(layout, e, recomputation.partitions)), None)
-    same = (
-        last is not None
-        and last.recomputation is not None
-        and _alike(last.recomputation, recomputation)
-    )
-    if last is not None and same and not _late_since(pipeline, last, recomputation):
-        return last.increment
-    gone_out = snapshot.event_of
-    return next(
-        (
-            one.number
-            for one in snapshot.increments
-            if one.number not in gone_out
-            and one.state is not State.SUPERSEDED
-            and one.sealed.recomputation is not None
-            and _alike(one.sealed.recomputation, recomputation)
-            and one.sealed.recomputation.seq == recomputation.seq
-        ),
-        None,
-    )
-
-
-def _late_since(pipeline: Pipeline, last: Event, recomputation: Recomputation) -> bool:
-    """Whether late rows may have come since: they are in no event, and forgiven by a backfill."""
-    note_of = read_note(pipeline.layout, recomputation.generation)
-    keeps = note_of is not None and note_of.pipeline_class is not PipelineClass.MAP
-    return keeps and last.last != recomputation.last
-
-
-def _alike(one: Recomputation, other: Recomputation) -> bool:
-    return (one.kind, one.partitions, one.code_hash, one.spec_hash) == (
-        other.kind,
-        other.partitions,
-        other.code_hash,
-        other.spec_hash,
-    )
 
 
 def _described(found: DryRun) -> Ended:

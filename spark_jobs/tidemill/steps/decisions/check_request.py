@@ -12,7 +12,7 @@ from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_support import refuse_backfill
 from tidemill.spec.pipeline import Pipeline
-from tidemill.steps.decisions.backfill import verify_interval
+from tidemill.steps.decisions.backfill import nothing_to_compute, verify_interval
 from tidemill.steps.decisions.checks import refuse_missing_reason
 from tidemill.steps.decisions.recomputed import verify_published
 from tidemill.steps.decisions.reject import refuse_not_rejectable, rejected_batches
@@ -38,7 +38,8 @@ def asked(run: RunContext, request: RunRequest, generation: Generation | None) -
         generation: The live one, whose parts agree; None where it does not matter whether they do.
 
     Returns:
-        `done`: the next steps go on with it, or have nothing to do.
+        `done`: the next steps go on with it, or have nothing to do; `skipped` where a backfill
+        would change nothing.
 
     Raises:
         Refused: it cannot be done, and the remedy says what can.
@@ -77,6 +78,9 @@ def asked(run: RunContext, request: RunRequest, generation: Generation | None) -
             refuse_backfill(pipeline)
         case "backfill" if generation is not None:
             _prove_interval(pipeline, snapshot, request, generation)
+            nothing = nothing_to_compute(pipeline, request, snapshot)
+            if nothing is not None:
+                return Ended(Outcome.SKIPPED, nothing, facts)
         case _:
             pass
     return Ended(Outcome.DONE, _sentence(request), facts)
