@@ -204,6 +204,16 @@ def test_avro_fields_that_are_matched_by_position_keep_their_values(
     assert rows.select("z", "y").first() == (3, 2)
 
 
+def test_avro_of_another_type_is_read_as_something_else(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    written = session.sql("SELECT 1.25BD AS money, DATE'2026-03-01' AS day, 20513 AS number")
+    written.write.format("avro").save(str(tmp_path / "rows"))
+    reader = session.read.format("avro").schema("money decimal(10,1), day int, number date")
+    row = reader.load(str(tmp_path / "rows")).selectExpr("string(money)", "day", "string(number)")
+    assert row.first() == ("1.3", 20513, "2026-03-01")
+
+
 def test_equal_maps_of_another_order_are_counted_twice(session: SparkSession) -> None:
     maps = "SELECT map('a', 1, 'b', 2) AS m UNION ALL SELECT map('b', 2, 'a', 1)"
     (counted,) = session.sql(f"SELECT count(DISTINCT m) FROM ({maps})").collect()

@@ -143,6 +143,36 @@ def test_avro_tells_an_instant_from_the_time_on_a_wall(
     assert bool(said) is (logical is not None and named[logical] != wanted)
 
 
+DAY = {"type": "int", "logicalType": "date"}
+INSTANT = {"type": "long", "logicalType": "timestamp-micros"}
+MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "ddl", "said"),
+    [
+        (DAY, "date", None),
+        (DAY, "int", "date"),
+        (DAY, "bigint", "date"),
+        ("int", "date", "int"),
+        ("int", "bigint", None),
+        (INSTANT, "bigint", "timestamp"),
+        (INSTANT, "date", "long"),
+        (MONEY, "decimal(8,2)", None),
+        (MONEY, "decimal(8,4)", None),
+        (MONEY, "decimal(8,1)", "decimal(6,2)"),
+        (MONEY, "decimal(6,3)", "decimal(6,2)"),
+    ],
+)
+def test_avro_that_spark_takes_for_something_else_is_told(
+    tmp_path: Path, kind: Any, ddl: str, said: str | None
+) -> None:
+    path = tmp_path / "a.avro"
+    write_avro(path, {"v": ["null", kind]}, [])
+    found = [*READERS["avro"].misfits(path, SOURCE, column_types(f"v {ddl}"))]
+    assert found == ([] if said is None else [f"column v is {said}, not {ddl}"])
+
+
 READ: list[tuple[str, Any, str]] = [
     ("parquet", pa.array([70000], INT), "smallint"),
     ("parquet", None, "int"),

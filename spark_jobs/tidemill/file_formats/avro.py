@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from tidemill.contract.syntax.ddl import DdlType
 from tidemill.file_formats.reader import NO_ZONE, REJECT, Columns, FormatReader, NotWhole
+from tidemill.file_formats.schema_fit import spelled
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.avro import AVRO
 from tidemill.spec.sources.file import FileSource
@@ -15,9 +17,14 @@ MAGIC = b"Obj\x01"
 _UNITS = ("millis", "micros", "nanos")
 _INSTANTS = frozenset(f"timestamp-{unit}" for unit in _UNITS)
 _LOCAL = frozenset(f"local-timestamp-{unit}" for unit in _UNITS)
-# Spark's type -> Avro's logical types that mean something else: a place's time, or an instant.
-_OTHER_TIMES = {"timestamp": _LOCAL, "timestamp_ntz": _INSTANTS}
-_NAMED = {"timestamp": NO_ZONE, "timestamp_ntz": "timestamp"}
+# Spark's type -> Avro's logical types that mean something else, which Spark takes without a word: a
+# place's time for an instant, a date for its number.
+_OTHER_TIMES = {
+    "timestamp": _LOCAL,
+    "timestamp_ntz": _INSTANTS,
+    "int": frozenset({"date"}),
+    "bigint": frozenset({"date"}) | _INSTANTS | _LOCAL,
+}
 # As the specification of Avro's object container files writes it; `fastavro` has no public one.
 _HEADER = {
     "type": "record",
@@ -43,10 +50,8 @@ class Avro(FormatReader):
         for name, kind in wanted.items():
             if name.lower() not in fields:
                 yield f"column {name} is missing"
-            elif kind.name in _OTHER_TIMES and _OTHER_TIMES[kind.name] & _logical_types(
-                fields[name.lower()]
-            ):
-                yield f"column {name} is {_NAMED[kind.name]}, not {kind.name}"
+            elif (other := _misread(fields[name.lower()], kind)) is not None:
+                yield f"column {name} is {other}, not {spelled(kind)}"
 
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
         return _not_named(avro_schema(path), source.types)
@@ -120,10 +125,27 @@ def _fields(schema: Any) -> list[Any]:
     return schema.get("fields", []) if isinstance(schema, Mapping) else []
 
 
-def _logical_types(kind: Any) -> set[str]:
-    """The logical types of a field's type, or of the members of its union."""
-    members = kind if isinstance(kind, list) else [kind]
-    return {str(one.get("logicalType")) for one in members if isinstance(one, Mapping)}
+def _misread(kind: Any, wanted: DdlType) -> str | None:
+    """What a field is where Spark takes it for something else, or drops digits, without a word."""
+    members = [one for one in (kind if isinstance(kind, list) else [kind]) if one != "null"]
+    for one in members:
+        found = one if isinstance(one, Mapping) else {"type": one}
+        logical = str(found.get("logicalType"))
+        if logical in _OTHER_TIMES.get(wanted.name, ()):
+            return _named(logical)
+        if wanted.name == "date" and logical != "date":
+            return str(found["type"])
+        if wanted.name == "decimal" and logical == "decimal":
+            precision, scale = found["precision"], found.get("scale", 0)
+            if scale > wanted.scale or precision - scale > wanted.precision - wanted.scale:
+                return f"decimal({precision},{scale})"
+    return None
+
+
+def _named(logical: str) -> str:
+    if logical == "date":
+        return logical
+    return "timestamp" if logical in _INSTANTS else NO_ZONE
 
 
 def _not_named(schema: Any, named: Columns, within: str = "") -> Iterator[str]:

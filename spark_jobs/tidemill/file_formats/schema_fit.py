@@ -114,7 +114,7 @@ def _misfits(found: pa.DataType, wanted: DdlType, name: str) -> Iterator[str]:
             if kind is not None:
                 yield from _misfits(inner, kind, f"{name}[]")
     elif not _fits(found, wanted):
-        yield f"column {name} is {_named(found)}, not {_spelled(wanted)}"
+        yield f"column {name} is {_named(found)}, not {spelled(wanted)}"
 
 
 def _fits(found: pa.DataType, wanted: DdlType) -> bool:
@@ -170,7 +170,8 @@ def _named(found: pa.DataType) -> str:
     return str(found)
 
 
-def _spelled(wanted: DdlType) -> str:
+def spelled(wanted: DdlType) -> str:
+    """A type as a schema names it."""
     if wanted.name == "decimal":
         return f"decimal({wanted.precision},{wanted.scale})"
     return wanted.name

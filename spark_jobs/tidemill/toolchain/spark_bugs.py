@@ -146,6 +146,14 @@ SPARK_BUGS = (
     ),
     SparkBug(
         "",
+        "Avro under a schema of another type: a decimal is rounded, a date or timestamp is read as "
+        "its number, a number as a date, without a word.",
+        "4.2.1",
+        "rated by `other_schema`; the default holds such a file",
+        _TESTS + "test_avro_of_another_type_is_read_as_something_else",
+    ),
+    SparkBug(
+        "",
         "`count(DISTINCT map)` counts equal maps twice whose keys are in another order. A batch "
         "gives the same.",
         "4.2.0 and 4.2.1",
