@@ -53,6 +53,7 @@ ELSEWHERE = {
     "make kafka",
     "make env",
     "tidemill accept-loss",
+    "tidemill doctor",
     "tidemill init",
     "tidemill upgrade",
     "tidemill forget",

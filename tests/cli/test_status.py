@@ -25,7 +25,9 @@ def test_a_pipeline_that_never_ran_has_nothing_of_everything(tidemill: Tidemill)
     answer = tidemill("status", "orders", "--json")
 
     assert answer.exit_code == ExitCode.DONE
-    assert answer.json == {
+    found = answer.json
+    assert found.pop("standing")["state"] == "never run"
+    assert found == {
         "pipeline": "orders",
         "generation": "live-0001",
         "building": [],
@@ -143,11 +145,11 @@ def test_without_a_name_every_pipeline_of_one_s_own_has_a_line_and_each_example_
     found = {one["pipeline"]: one for one in tidemill("status", "--json").json}
 
     assert {*found} == {"orders", "shop_orders"}
-    assert found["orders"]["increments"][0]["state"] == "held"
-    assert found["shop_orders"]["increments"] == []
+    assert found["orders"]["state"] == "held"
+    assert found["shop_orders"]["state"] == "never run"
     lines = tidemill("status").stdout.splitlines()
     assert [line.split()[0] for line in lines if line.startswith("orders")] == ["orders"]
-    assert "1 held" in next(line for line in lines if line.startswith("orders"))
+    assert "held" in next(line for line in lines if line.startswith("orders"))
 
     monkeypatch.delenv("TIDEMILL_PROJECTS")
     examples = {one["pipeline"] for one in tidemill("status", "--json").json}
@@ -166,7 +168,7 @@ def test_the_damage_of_one_pipeline_does_not_hide_the_others(
     one = tidemill("status", "orders", "--json")
 
     assert every.exit_code == ExitCode.DONE
-    errors = {found["pipeline"]: found.get("error", {}).get("code") for found in every.json}
+    errors = {found["pipeline"]: (found["error"] or {}).get("code") for found in every.json}
     assert errors == {**dict.fromkeys(errors), "orders": "TornDocument"}
     assert len(errors) > 1
     assert (one.exit_code, one.json["code"]) == (ExitCode.REFUSED, "TornDocument")
@@ -204,3 +206,38 @@ def test_neither_spark_nor_great_expectations_nor_pandas_is_loaded(history: Hist
 
     assert "orders" in ended.stdout
     assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_one_pipeline_stands_where_the_list_says(tidemill: Tidemill, history: History) -> None:
+    history.increment(rows(1, 2), [reject("bad")])
+    history.publish()
+
+    (listed,) = tidemill("status", "--json").json
+    alone = tidemill("status", "orders", "--json").json["standing"]
+
+    assert alone == listed
+    assert (listed["state"], listed["published"]["version"]) == ("fine", 0)
+    assert listed["rows_of_days"][-1] == 2
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"),
+    [
+        ("held,overdue,behind", ExitCode.HELD),
+        ("overdue,behind", ExitCode.DONE),
+        ("refused", ExitCode.DONE),
+        ("never run, fine", ExitCode.DONE),
+    ],
+)
+def test_monitoring_names_the_states_that_are_an_error(
+    tidemill: Tidemill, history: History, fail_on: str, code: ExitCode
+) -> None:
+    history.increment(rows(1), outcome="held")
+    for arguments in (["status"], ["status", "orders"]):
+        assert tidemill(*arguments, "--fail-on", fail_on, "--json").exit_code == code
+
+
+@pytest.mark.usefixtures("history")
+def test_a_state_that_there_is_not_is_wrong_usage(tidemill: Tidemill) -> None:
+    answer = tidemill("status", "--fail-on", "bad", "--json")
+    assert (answer.exit_code, answer.json["data"]) == (ExitCode.USAGE, {"state": "bad"})

@@ -243,7 +243,7 @@ def torn(history: History) -> None:
         (torn, Outcome.REFUSED),
     ],
 )
-def test_nothing_is_written_but_the_report(
+def test_nothing_is_written_but_the_report_and_the_status_document(
     published: History, happen: Callable[[History], None], outcome: Outcome
 ) -> None:
     # The first look gives the root its identity.
@@ -254,6 +254,9 @@ def test_nothing_is_written_but_the_report(
     run = published.layout.run("look")
     after = tree(published.home)
     assert after.pop(str((run / "doctor.json").relative_to(published.home)))
+    status = str(published.layout.status.relative_to(published.home))
+    assert after.pop(status)
+    files.pop(status, None)
     assert after == files
     assert directories(published.home) - folders <= {run, run.parent, published.layout.home}
 

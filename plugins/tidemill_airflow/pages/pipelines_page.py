@@ -1,21 +1,77 @@
-"""The list of pipelines: the first page."""
+"""The list of pipelines: the first page, and the same as JSON for monitoring."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-from fastapi.responses import HTMLResponse
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args
 
-from tidemill.contract.project import spec_files
-from tidemill_airflow.pages.access import GetUserDep, dag_of, permitted
+from fastapi import APIRouter, Depends
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from tidemill.reporting.standing import (
+    PipelineStanding,
+    by_attention,
+    listed_pipelines,
+    read_standing,
+)
+from tidemill.reporting.status_document import PipelineState
+from tidemill.spec.pipeline import root
+from tidemill_airflow.pages.access import GetUserDep, permitted
 from tidemill_airflow.pages.rendering import render
 
 router = APIRouter()
 
 
+@dataclass(frozen=True)
+class Filter:
+    """What the reader wants to see; an empty text stands for everything."""
+
+    name: str = ""
+    state: str = ""
+    owner: str = ""
+    tag: str = ""
+
+    def keeps(self, one: PipelineStanding) -> bool:
+        return (
+            self.name.strip().lower() in one.pipeline
+            and self.state in ("", one.state)
+            and self.owner in ("", one.about.owner)
+            and (not self.tag or self.tag in one.about.tags)
+        )
+
+
 @router.get("/pipelines")
-def pipelines(user: GetUserDep) -> HTMLResponse:
-    """Every pipeline whose DAG the user may read."""
-    dag_ids = {path.stem: dag_of(path.stem) for _, path in spec_files()}
-    shown = permitted(set(dag_ids.values()), user)
-    names = [name for name, dag_id in dag_ids.items() if dag_id in shown]
-    return render("pipelines.html", names=names, dag_ids=dag_ids)
+def pipelines(user: GetUserDep, chosen: Annotated[Filter, Depends()]) -> HTMLResponse:
+    """Every pipeline whose DAG the user may read, what needs attention first."""
+    readable = readable_pipelines(user)
+    return render(
+        "pipelines.html",
+        pipelines=[one for one in readable if chosen.keeps(one)],
+        count=len(readable),
+        chosen=chosen,
+        states=_counted(readable),
+        owners=sorted({one.about.owner for one in readable if one.about.owner}),
+        tags=sorted({tag for one in readable for tag in one.about.tags}),
+    )
+
+
+@router.get("/pipelines.json")
+def pipelines_json(user: GetUserDep, chosen: Annotated[Filter, Depends()]) -> JSONResponse:
+    """The same as `tidemill status --json`, of what the user may read."""
+    found = [one for one in readable_pipelines(user) if chosen.keeps(one)]
+    content: list[dict[str, Any]] = [one.model_dump(mode="json") for one in found]
+    return JSONResponse(content, headers={"Cache-Control": "private, no-store"})
+
+
+def readable_pipelines(user: GetUserDep) -> list[PipelineStanding]:
+    """Where each pipeline stands whose DAG a user may read, what needs attention first."""
+    found = [read_standing(root(), spec) for spec in listed_pipelines()]
+    readable = permitted({one.about.dag_id for one in found}, user)
+    return by_attention(one for one in found if one.about.dag_id in readable)
+
+
+def _counted(found: Iterable[PipelineStanding]) -> dict[str, int]:
+    """State -> how many pipelines are in it, for the states that there are."""
+    states = [one.state for one in found]
+    return {state: states.count(state) for state in get_args(PipelineState) if state in states}

@@ -14,6 +14,7 @@ from typer.exceptions import TyperException
 
 from tidemill.cli import (
     check,
+    doctor,
     journal,
     late,
     plan,
@@ -113,6 +114,7 @@ for command in (
     check.check,
     plan.plan,
     status.status,
+    doctor.doctor,
     rows.rows,
     late.late,
     sql.sql,

@@ -1,56 +1,69 @@
 """`tidemill status`: where pipelines stand."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Exit
 
+from tidemill.cli.fail_on import FailOn, exit_code, states_of
 from tidemill.cli.screen import Json, Screen
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.contract.layout import FIRST_GENERATION, Layout
-from tidemill.contract.project import REPOSITORY, find, search_path, spec_files
+from tidemill.contract.project import find
 from tidemill.file_formats.delta import Head
 from tidemill.increments.status import IncrementStatus
 from tidemill.ledger.orphans import read_orphans
 from tidemill.reporting.pipeline_status import PipelineStatus, read_status
+from tidemill.reporting.standing import (
+    PipelineStanding,
+    by_attention,
+    listed_pipelines,
+    read_standing,
+)
+from tidemill.reporting.status_document import LastRun
+from tidemill.reporting.words import ago, share
 from tidemill.spec.pipeline import open_pipeline, root
 
 Name = Annotated[str | None, Argument(metavar="NAME", help="The pipeline.", show_default="all")]
 
 
-def status(name: Name = None, json: Json = False) -> None:
-    """Show batches, increments and the published table; of all pipelines, or of one in detail."""
-    screen = Screen(json)
+def status(name: Name = None, fail_on: FailOn = None, json: Json = False) -> None:
+    """Show where pipelines stand: all, what needs attention first, or one in detail."""
+    screen, failing = Screen(json), states_of(fail_on)
     if name is not None:
-        find(name)
+        spec = find(name).spec(name)
+        standing = read_standing(root(), spec)
         one = _with_orphans(Layout(root(), name))
-        screen.document(one.model_dump(mode="json")) if json else _show(one, screen)
-        return
-    every = [_read(layout) for layout in _listed()]
+        if json:
+            document = one.model_dump(mode="json")
+            screen.document({**document, "standing": standing.model_dump(mode="json")})
+        else:
+            screen.line(f"state: {standing.state}")
+            _show(one, screen)
+        raise Exit(int(exit_code([standing.state], failing)))
+    every = by_attention(read_standing(root(), spec) for spec in listed_pipelines())
     if json:
-        screen.document(
-            [
-                {"pipeline": layout.name, "error": found.as_dict()}
-                if isinstance(found, TidemillError)
-                else found.model_dump(mode="json")
-                for layout, found in every
-            ]
-        )
-        return
-    columns = ("pipeline", "class", "version", "rows", "rejected", "batches", "unpublished")
-    lines = (_line(layout.name, found) for layout, found in every)
-    screen.table("", (*columns, "last run"), lines)
+        screen.document([one.model_dump(mode="json") for one in every])
+    else:
+        columns = ("pipeline", "state", "waiting", "published", "rows in 14 days", "rejected")
+        now = wall_clock()
+        screen.table("", (*columns, "to decide", "last run"), (_line(one, now) for one in every))
+    raise Exit(int(exit_code((one.state for one in every), failing)))
 
 
-def _listed() -> Iterator[Layout]:
-    """All pipelines; of the examples that come with the clone, beside projects, those that ran."""
-    own_projects = len(search_path()) > 1
-    for project, path in spec_files():
-        layout = Layout(root(), path.stem)
-        example = own_projects and project.home == REPOSITORY
-        if not example or layout.home.is_dir():
-            yield layout
+def _line(one: PipelineStanding, now: datetime) -> tuple[object, ...]:
+    published = one.published
+    return (
+        one.pipeline,
+        one.state,
+        one.waiting,
+        published and f"version {published.version}, {ago(published.at, now)}",
+        f"{sum(one.rows_of_days):,}",
+        share(one.rejected_share),
+        " ".join(one.decisions),
+        _last_run(one.last_run),
+    )
 
 
 def _with_orphans(layout: Layout) -> PipelineStatus:
@@ -64,35 +77,12 @@ def _with_orphans(layout: Layout) -> PipelineStatus:
     return found.model_copy(update={"orphans": orphans})
 
 
-def _read(layout: Layout) -> tuple[Layout, PipelineStatus | TidemillError]:
-    try:
-        return layout, read_status(layout, _targets(layout.name))
-    except TidemillError as error:
-        # One pipeline's damage must not hide the others.
-        return layout, error
-
-
 def _targets(name: str) -> list[str]:
     try:
         return [target.name for target in open_pipeline(name).spec.publish]
     except TidemillError:
         # What was done with an older spec can be shown while the new one does not load.
         return []
-
-
-def _line(name: str, found: PipelineStatus | TidemillError) -> tuple[object, ...]:
-    if isinstance(found, TidemillError):
-        return (name, *[None] * 6, f"{found.code}: {found}")
-    return (
-        name,
-        found.pipeline_class,
-        None if found.table is None else found.table.version,
-        _rows(found.table),
-        _rows(found.rejected),
-        found.batches,
-        _unpublished(found),
-        _last_run(found),
-    )
 
 
 def _show(one: PipelineStatus, screen: Screen) -> None:
@@ -124,7 +114,7 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
     screen.line(f"unpublished: {_unpublished(one) or 'none'}")
     for target, lag in one.lagging.items():
         screen.line(f"{target}: {lag} increments behind")
-    screen.line(f"last run: {_last_run(one) or 'none'}")
+    screen.line(f"last run: {_last_run(one.last_run) or 'none'}")
     if one.writer is not None:
         state = "gone" if one.writer.gone else "at work"
         screen.line(
@@ -181,8 +171,7 @@ def _unpublished(one: PipelineStatus) -> str | None:
     return f"{len(one.unpublished)}{held}"
 
 
-def _last_run(one: PipelineStatus) -> str | None:
-    last = one.last_run
+def _last_run(last: LastRun | None) -> str | None:
     if last is None:
         return None
     return f"{last.step} {last.outcome} at {_time(last.finished)} ({last.run_id}): {last.reason}"

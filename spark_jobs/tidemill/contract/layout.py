@@ -82,6 +82,11 @@ class Layout:
         return self.home / "generations"
 
     @property
+    def status(self) -> Path:
+        """The status document: for people, never for decisions."""
+        return self.home / "status.json"
+
+    @property
     def notices(self) -> Path:
         return self.home / "notices"
 

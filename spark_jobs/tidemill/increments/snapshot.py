@@ -149,9 +149,16 @@ class Snapshot:
     def judge(self, verdict: Verdict) -> None:
         """Add a verdict; as `Increments.judge`."""
         self.store.judge(verdict)
-        self._forget("increments")
+        self._read_increment(verdict.increment)
 
     def decide(self, decision: Release | Rejection) -> None:
         """Record the decision of a person; as `Increments.decide`."""
         self.store.decide(decision)
-        self._forget("increments")
+        self._read_increment(decision.increment)
+
+    def _read_increment(self, number: int) -> None:
+        """Read one increment again; a verdict or decision changes no other."""
+        known: list[Increment] = self.__dict__.get("increments", [])
+        for place, one in enumerate(known):
+            if one.number == number:
+                known[place] = self.store.read(one.sealed, superseded=one.superseded)

@@ -3,17 +3,11 @@
 Read from files only, so that the command line and Airflow's pages say the same without a JVM.
 """
 
-import os
 from collections.abc import Sequence
-from datetime import datetime
-from pathlib import Path
-from typing import get_args
 
-from tidemill.contract import report as reports
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
-from tidemill.contract.report import Outcome, Report, Step
 from tidemill.file_formats.delta import Head, read_head
 from tidemill.generations.build import newest_builds
 from tidemill.increments.snapshot import Snapshot
@@ -22,32 +16,8 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.late_rows import LateLog
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.orphans import Orphans
-from tidemill.storage.lease import current_holder
-
-
-class LastRun(FrozenModel):
-    """The step that reported last."""
-
-    run_id: str
-    step: Step
-    outcome: Outcome
-    reason: str
-    finished: datetime
-
-
-class Writer(FrozenModel):
-    """Who holds the lease.
-
-    Attributes:
-        gone: Its process is provably dead; the next step takes over.
-    """
-
-    step: str
-    run_id: str
-    host: str
-    pid: int
-    since: datetime
-    gone: bool
+from tidemill.reporting.standing import Writer, last_reports, read_writer
+from tidemill.reporting.status_document import LastRun
 
 
 class PipelineStatus(FrozenModel):
@@ -104,6 +74,7 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
     latest = Ledger(layout, generation).latest()
     note = read_note(layout, generation)
     sealed = snapshot.last_sealed(generation)
+    last = next(last_reports(layout.runs), None)
     return PipelineStatus(
         pipeline=layout.name,
         generation=generation,
@@ -116,46 +87,6 @@ def read_status(layout: Layout, targets: Sequence[str] = ()) -> PipelineStatus:
         rejected=read_head(layout.rejected),
         late=LateLog(layout, generation).total(),
         lagging={name: lag for name in targets if (lag := len(snapshot.journal.behind(name)))},
-        last_run=_last_run(layout.runs),
-        writer=_writer(layout),
-    )
-
-
-def _last_run(runs: Path) -> LastRun | None:
-    # A report is put in place by a rename, which touches the folder of its run.
-    folders = os.scandir(runs) if runs.is_dir() else ()
-    for folder in sorted((one for one in folders if one.is_dir()), key=_modified, reverse=True):
-        # A decision at a shell has a folder of its own, and no step that reports.
-        found = [reports.read(Path(folder), step) for step in get_args(Step)]
-        last = max((r for r in found if r is not None), key=lambda r: r.finished, default=None)
-        if last is not None:
-            return _as_last_run(last)
-    return None
-
-
-def _as_last_run(last: Report) -> LastRun:
-    return LastRun(
-        run_id=last.run_id,
-        step=last.step,
-        outcome=last.outcome,
-        reason=last.reason,
-        finished=last.finished,
-    )
-
-
-def _modified(entry: os.DirEntry[str]) -> int:
-    return entry.stat().st_mtime_ns
-
-
-def _writer(layout: Layout) -> Writer | None:
-    holder = current_holder(layout.lease)
-    if holder is None:
-        return None
-    return Writer(
-        step=holder.step,
-        run_id=holder.run_id,
-        host=holder.process.host,
-        pid=holder.process.pid,
-        since=holder.since,
-        gone=holder.process.gone,
+        last_run=None if last is None else LastRun.of(last),
+        writer=read_writer(layout),
     )

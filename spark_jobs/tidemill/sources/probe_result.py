@@ -31,6 +31,7 @@ class ProbeResult:
         unit: Such as `files`.
         backlog_bytes: The backlog bytes of what is new; None where unknown.
         last_arrival: When the newest of it arrived; None where nothing ever did.
+        oldest_new: When the oldest of what is new arrived; None where nothing is, or unknown.
         problems: In the order of their weight.
     """
 
@@ -39,6 +40,7 @@ class ProbeResult:
     unit: str
     backlog_bytes: int | None = None
     last_arrival: datetime | None = None
+    oldest_new: datetime | None = None
     problems: tuple[Problem, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -56,8 +58,15 @@ class ProbeResult:
         """For a step's report."""
         arrival = self.last_arrival.isoformat() if self.last_arrival else None
         problems = [{"code": p.error.code, "rating": str(p.rating)} for p in self.problems]
-        said = {"new": self.new, "unit": self.unit, "last_arrival": arrival, "problems": problems}
-        return said | self.facts
+        oldest = self.oldest_new.isoformat() if self.oldest_new else None
+        return {
+            "new": self.new,
+            "unit": self.unit,
+            "bytes": self.backlog_bytes,
+            "oldest_new": oldest,
+            "last_arrival": arrival,
+            "problems": problems,
+        } | self.facts
 
 
 def first_held(problems: Iterable[Problem]) -> Refused | None:

@@ -10,7 +10,8 @@ overdue (`steps.parts.overdue`).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -30,16 +31,17 @@ from tidemill.ledger.ledger import Batch
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
 from tidemill.publish.target_heads import verify_tables
+from tidemill.reporting.standing import HistoryRead
 from tidemill.sources.probe import probe_sources
 from tidemill.sources.probe_result import ProbeResult, refuse_held
 from tidemill.spec.sources.base import Rating
 from tidemill.steps.decisions.check_request import asked
 from tidemill.steps.decisions.repair_lease import refuse_lease_set_back
 from tidemill.steps.parts.database_heads import verify_databases
-from tidemill.steps.parts.overdue import check_overdue
+from tidemill.steps.parts.overdue import check_overdue, last_arrivals
 from tidemill.steps.parts.pending_work import find_work
 from tidemill.steps.parts.run import Ended
-from tidemill.storage.lease import end_outlived
+from tidemill.storage.lease import end_outlived, settled_epoch
 from tidemill.storage.root_identity import verify_pipeline, verify_root
 from tidemill.storage.run_context import RunContext
 
@@ -81,7 +83,9 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
     if request.role != "live":
         return asked(run, request, generation)
     verify_execution(generation, continuous=continuous)
+    epoch = settled_epoch(layout.lease)
     batches, snapshot = generation.ledger.batches(), Snapshot(layout)
+    read = HistoryRead(snapshot, epoch)
     _log_what_is_missing(run, snapshot.journal)
     _check_unpublished_files(generation, batches, _first_unpublished(snapshot, generation.name))
     verify_sources(layout, generation.name, pipeline.spec, batches)
@@ -100,18 +104,22 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
         published=pipeline.spec.published,
     )
     verify_databases(run, due=bool(work))
-    facts = _facts(found)
+    now = now or run.clock()
+    arrivals = last_arrivals(run, found, batches, now)
+    facts = _facts(found, arrivals)
     if work:
         reason = "; ".join(one.reason for one in work)
-        return Ended(Outcome.DONE, reason, {**facts, "work": [one.as_dict() for one in work]})
-    check_overdue(run, found, batches, now or run.clock())
-    return _idle(snapshot, facts, ran=bool(batches))
+        facts["work"] = [one.as_dict() for one in work]
+        return Ended(Outcome.DONE, reason, facts, read)
+    check_overdue(run, arrivals, now)
+    return replace(_idle(snapshot, facts, ran=bool(batches)), read=read)
 
 
-def _facts(found: Sequence[ProbeResult]) -> dict[str, Any]:
+def _facts(found: Sequence[ProbeResult], arrivals: Mapping[str, datetime | None]) -> dict[str, Any]:
     return {
         "new": {look.source: look.new for look in found},
         "backlog_bytes": sum_if_known(look.backlog_bytes for look in found),
+        "arrived": {name: at and at.isoformat() for name, at in arrivals.items()},
         "sources": {look.source: look.as_dict() for look in found},
     }
 

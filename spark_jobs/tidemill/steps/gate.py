@@ -22,6 +22,7 @@ from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember
 from tidemill.ledger.run_request import read_request
+from tidemill.reporting.standing import HistoryRead
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.run import Ended
 from tidemill.steps.parts.seal import seal
@@ -46,19 +47,25 @@ def gate(run: RunContext) -> Ended:
     layout = run.pipeline.layout
     with run.hold("gate") as held:
         snapshot = Snapshot(layout)
-        number = read_run_increment(layout.run(run.run_id))
+        ended = _seal_and_judge(held, snapshot)
+        return replace(ended, read=HistoryRead(snapshot, held.epoch))
+
+
+def _seal_and_judge(run: LeasedRun, snapshot: Snapshot) -> Ended:
+    folder = run.layout.run(run.run_id)
+    number = read_run_increment(folder)
+    if number is None:
+        if not _seals(run):
+            return Ended(Outcome.DONE, "nothing was computed that could be judged")
+        waits = _judge_orphans(run, snapshot)
+        if waits is not None:
+            return waits
+        number = _never_judged(snapshot) or seal(run, snapshot)
         if number is None:
-            if not _seals(run):
-                return Ended(Outcome.DONE, "nothing was computed that could be judged")
-            waits = _judge_orphans(held, snapshot)
-            if waits is not None:
-                return waits
-            number = _never_judged(snapshot) or seal(held, snapshot)
-            if number is None:
-                return Ended(Outcome.DONE, "nothing new to judge")
-            held.lease.check()
-            remember(layout.run(run.run_id), number)
-        return judge_own(held, snapshot, number)
+            return Ended(Outcome.DONE, "nothing new to judge")
+        run.lease.check()
+        remember(folder, number)
+    return judge_own(run, snapshot, number)
 
 
 def judge_own(run: LeasedRun, snapshot: Snapshot, number: int) -> Ended:

@@ -13,6 +13,7 @@ from tidemill.ledger.run_increment import read_run_increment, tries
 from tidemill.publish.catch_up import CatchUp
 from tidemill.publish.registry import targets_of
 from tidemill.publish.withdrawal import withdraw_overtaken
+from tidemill.reporting.standing import HistoryRead
 from tidemill.sources.files.clean_source import clean_sources
 from tidemill.steps.decisions.recompute_lost import recompute_lost
 from tidemill.steps.gate import judge_own
@@ -79,7 +80,8 @@ def publish_once(run: LeasedRun) -> Ended:
     done = CatchUp(run, snapshot, targets).run()
     cleaned = clean_sources(run)
     ended = _lost(run, snapshot, lost) or _ended(run, snapshot, done)
-    return replace(ended, facts={**ended.facts, "input": cleaned}) if cleaned else ended
+    facts = {**ended.facts, "input": cleaned} if cleaned else ended.facts
+    return replace(ended, facts=facts, read=HistoryRead(snapshot, run.epoch))
 
 
 def _lost(run: RunContext, snapshot: Snapshot, lost: Mapping[int, str]) -> Ended | None:

@@ -1,7 +1,7 @@
 """Writes documents once: by exclusive create and hard link, whole or not at all.
 
-Ledger, increments, journal, notes and leases are made of these. Nothing is ever renamed over
-another, so a writer that was paused and woke too late cannot undo what came after it.
+Ledger, increments, journal, notes and leases are made of these. None of them is ever renamed
+over another, so a writer that was paused and woke too late cannot undo what came after it.
 """
 
 import os
@@ -112,6 +112,21 @@ def _link_content(path: Path, content: str) -> bool:
             # Also of one who may have died between its link and this.
             sync_folder(path.parent)
         return True
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def replace(path: Path, document: Document) -> None:
+    """Put a document that only informs in the place of the one before.
+
+    The last writer wins, and no write waits for the disk: only for what can be computed again.
+    """
+    make_folder(path.parent)
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.draft")
+    try:
+        with disk_errors(path):
+            draft.write_text(document.content(), encoding="utf-8")
+            draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
 

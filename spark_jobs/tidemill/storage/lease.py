@@ -104,6 +104,12 @@ def newest_epoch(folder: Path, known: int | None = None) -> int:
     return documents.newest(folder, known) or 0
 
 
+def settled_epoch(folder: Path) -> int:
+    """The newest epoch that is over, or whose holder is dead; 0 where there was none."""
+    epoch, holder = _look(folder)
+    return epoch if holder is None or holder.process.gone else epoch - 1
+
+
 def current_holder(folder: Path) -> Holder | None:
     """Who holds the lease now, dead or alive; None where it is free."""
     return _look(folder)[1]

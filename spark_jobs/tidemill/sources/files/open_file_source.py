@@ -48,6 +48,7 @@ class OpenFileSource(OpenSource[FileSource]):
             unit="files",
             backlog_bytes=found.backlog_bytes,
             last_arrival=found.last_arrival,
+            oldest_new=found.oldest_new,
             problems=tuple(problems),
             facts=_counts(found),
         )

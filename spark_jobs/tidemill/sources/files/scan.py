@@ -73,6 +73,12 @@ class Scan:
     def backlog_bytes(self) -> int:
         return sum(file.size for file in self.new)
 
+    @property
+    def oldest_new(self) -> datetime | None:
+        """The time of the oldest file that the next run will read; None where there is none."""
+        oldest = min((file.modified_ms for file in self.new), default=None)
+        return None if oldest is None else datetime.fromtimestamp(oldest / 1000, UTC)
+
 
 def scan(name: str, source: FileSource, batches: Sequence[Batch]) -> Scan:
     """Compare the directory with the ledger.

@@ -103,6 +103,7 @@ def probe(
         new=None if at.moves else new,
         unit="records",
         backlog_bytes=_bytes(new, first),
+        oldest_new=oldest,
         last_arrival=_time(broker.newest_ms(at.partitions)),
         problems=tuple(problem for problem in problems if problem is not None),
         facts=_facts(at, accepted)

@@ -1,6 +1,7 @@
 """Checks whether a feed stopped arriving."""
 
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import TidemillError
@@ -13,10 +14,24 @@ class FeedOverdue(TidemillError):
     """Nothing arrived for longer than the spec's `expect` allows; carries `last_arrival`."""
 
 
-def check_overdue(
+def last_arrivals(
     run: RunContext, found: list[ProbeResult], batches: list[Batch], now: datetime
-) -> None:
+) -> dict[str, datetime | None]:
+    """When something arrived last at each source, by its own date or when a run took it in."""
+    arrivals = {}
+    for look in found:
+        # A file with a date to come did not arrive then, and must not silence this for ever.
+        times = [look.last_arrival] if look.last_arrival and look.last_arrival <= now else []
+        times += [batch.committed for batch in batches if _brought(batch, look.source)]
+        arrivals[look.source] = max(times, default=_first_look(run))
+    return arrivals
+
+
+def check_overdue(run: RunContext, arrivals: Mapping[str, datetime | None], now: datetime) -> None:
     """Hold every source's last arrival against the spec's `expect`.
+
+    Args:
+        arrivals: As `last_arrivals`.
 
     Raises:
         FeedOverdue: nothing arrived for longer than that.
@@ -24,17 +39,13 @@ def check_overdue(
     expect = run.pipeline.spec.expect
     if expect is None:
         return
-    for look in found:
-        # A file with a date to come did not arrive then, and must not silence this for ever.
-        arrivals = [look.last_arrival] if look.last_arrival and look.last_arrival <= now else []
-        arrivals += [batch.committed for batch in batches if _brought(batch, look.source)]
-        last = max(arrivals, default=_first_look(run))
+    for source, last in arrivals.items():
         if last is not None and now - last > expect.every + expect.grace:
             raise FeedOverdue(
-                f"sources.{look.source}: nothing arrived since {last:%Y-%m-%d %H:%M} UTC, and "
+                f"sources.{source}: nothing arrived since {last:%Y-%m-%d %H:%M} UTC, and "
                 f"expect.every is {expect.every} with a grace of {expect.grace}.",
                 remedy="Ask whoever delivers the feed; what arrives next ends this state.",
-                source=look.source,
+                source=source,
                 last_arrival=last,
                 every=expect.every,
             )

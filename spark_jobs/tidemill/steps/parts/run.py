@@ -12,6 +12,7 @@ from tidemill.contract import report as reports
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.contract.outage import is_outage
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.reporting.standing import HistoryRead, keep_up
 from tidemill.steps.parts.last_failure import forget_failure, judge_again
 from tidemill.storage.disk_errors import disk_errors, named
 from tidemill.storage.run_context import RunContext
@@ -26,11 +27,13 @@ class Ended:
     Args:
         outcome: How.
         reason: One sentence for the task log.
+        read: The history as the step left it, where the step has read it.
     """
 
     outcome: Outcome
     reason: str
     facts: dict[str, Any] = field(default_factory=dict)
+    read: HistoryRead | None = field(default=None, compare=False, repr=False)
 
 
 StepFunction = Callable[[RunContext], Ended]
@@ -56,6 +59,7 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
     # Whether the root can be written to is for the step to say.
     with suppress(OSError):
         reports.path_of(folder, step).unlink()
+    read: HistoryRead | None = None
     try:
         ended = function(run)
     except TidemillError as error:
@@ -69,6 +73,7 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
         report = _report_of(refused or unforeseen(error, step, name), step, run, started)
         if refused is None:
             _leave(report, run)
+            _keep_up(report, run)
             raise
     else:
         report = Report(
@@ -81,8 +86,10 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
             finished=run.clock(),
             facts=ended.facts,
         )
+        read = ended.read
         forget_failure(step, run)
     _leave(report, run)
+    _keep_up(report, run, read)
     return report
 
 
@@ -111,6 +118,14 @@ def _leave(report: Report, run: RunContext) -> None:
         # The root cannot be written to: then the exit code and the log are all there is.
         if report.error is None:
             raise
+
+
+def _keep_up(report: Report, run: RunContext, read: HistoryRead | None = None) -> None:
+    try:
+        keep_up(run.pipeline, report, read)
+    except (OSError, TidemillError) as error:
+        # It only informs, and is computed again where it is missing.
+        run.log(f"warning: {run.layout.status} was not written ({error})")
 
 
 def foreseen(error: Exception, folder: Path) -> TidemillError | None:
