@@ -44,7 +44,9 @@ def test_no_other_package_writes_into_the_folder_of_pyspark() -> None:
 
 def test_whatever_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = {re.split(r"[=<>\[]", line)[0].lower() for line in project["dependencies"]}
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["openlineage"]]
+    declared = {re.split(r"[=<>\[]", line)[0].lower() for line in lines}
     own = {"spark_jobs", "tidemill", "tidemill_airflow", *sys.stdlib_module_names}
     distributions = packages_distributions()
     undeclared = {

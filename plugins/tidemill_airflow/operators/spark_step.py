@@ -52,6 +52,8 @@ from tidemill_airflow.operators.step_environment import step_environment
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from tidemill_airflow.operators.lineage import Lineage
+
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Otherwise a line per batch drowns in Spark's own; a spec may ask for more.
 QUIET = {"spark.log.level": "WARN"}
@@ -167,6 +169,18 @@ class SparkStepOperator(SparkSubmitOperator):
         """End the task as the report says; its result."""
         return conclude(self.step, report, exit_code)
 
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Lineage:
+        """What the step read and wrote, for Airflow's OpenLineage provider, which calls this."""
+        # The provider is an extra, and it alone asks.
+        from tidemill_airflow.operators.lineage import lineage_of
+
+        return lineage_of(map(open_pipeline, self.covers), self.step, task_instance.run_id)
+
+    @property
+    def covers(self) -> Sequence[str]:
+        """The names of the pipelines whose step it runs."""
+        return (self.pipeline,)
+
     def submit(self, pipeline: Pipeline, context: Context) -> tuple[Report | None, int | None]:
         """Run it through spark-submit."""
         run_id = current_run_id(pipeline.layout, context["run_id"])
@@ -264,6 +278,10 @@ class GroupIngestOperator(SparkStepOperator):
     def __init__(self, *, group: str, members: Sequence[str], **kwargs: Any) -> None:
         super().__init__(pipeline=group, **kwargs)
         self.members = tuple(members)
+
+    @property
+    def covers(self) -> Sequence[str]:
+        return self.members
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         keep_from_others()

@@ -2,7 +2,7 @@
 
 Each published pipeline has a resolve DAG beside its own, because Airflow knows permissions, queues
 and pools by DAG. In the list they would double the number of rows. Airflow has no hidden DAGs, so
-the request of its list is narrowed here. Nothing is refused: this is no check of permissions.
+the request of its list is narrowed here. Nothing is refused: permissions are checked elsewhere.
 """
 
 from __future__ import annotations
