@@ -115,9 +115,9 @@ class StateNotice:
         state = _state(report)
         reason = report.reason if report else str(context.get("exception") or "no report was left")
         remedy = for_airflow(report.error) if report and report.error else ""
-        if state == "held" and report is not None:
-            remedy = f"{remedy} {_where_to_decide(context, report)}"
-        self._change(context, state, f"{step_of(context['ti'].task_id)}: {reason} {remedy}".strip())
+        page = _where_to_decide(context, report) if report and state == "held" else ""
+        said = (f"{step_of(context['ti'].task_id)}: {reason}", remedy, page)
+        self._change(context, state, " ".join(filter(None, said)))
 
     def ended(self, context: Context) -> None:
         """The last step is done, or the doctor found nothing to do: the pipeline is well."""

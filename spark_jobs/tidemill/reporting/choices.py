@@ -48,7 +48,8 @@ def choices(
 
 
 def _release(increment: IncrementStatus, waiting: int) -> Choice:
-    behind = f", and then the {waiting:,} that wait behind it" if waiting else ""
+    one = "increment that waits" if waiting == 1 else "increments that wait"
+    behind = f", and then the {waiting:,} {one} behind it" if waiting else ""
     return Choice(
         action="release",
         consequence=f"Its {increment.rows:,} good rows are published as they are{behind}. "

@@ -159,5 +159,8 @@ def _same(one: ExpectationOutcome, other: ExpectationOutcome) -> bool:
 
 
 def _short(value: Any) -> str:
-    text = f"{value:,}" if isinstance(value, int | float) and value is not True else str(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    text = f"{value:,}" if number else str(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]} …"

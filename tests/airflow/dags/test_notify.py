@@ -63,6 +63,18 @@ def test_a_hold_is_told_with_its_reason(
     assert states(layout) == ["held"]
 
 
+def test_a_hold_is_told_with_the_address_of_its_page(
+    layout: Layout,
+    notice: StateNotice,
+    sent: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://flow.example/air")
+    notice.failed(ended(layout, "gate", Outcome.HELD, reason="held", facts={"increment": 3}))
+    page = "https://flow.example/air/tidemill/pipelines/orders/increments/3"
+    assert sent[0]["text"].endswith(f"gate: held {page}")
+
+
 def test_a_pipeline_that_stays_held_sends_nothing_more(
     layout: Layout, notice: StateNotice, sent: list[dict[str, Any]]
 ) -> None:
