@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
 from airflow.models.dag import DagModel
-from fastapi import Depends, Request
+from fastapi import Depends, HTTPException, Request
 
 from tidemill.contract.errors import UsageError
 from tidemill.spec.pipeline import open_pipeline
 
-__all__ = ["GetUserDep", "MayEdit", "MayRead", "dag_of", "permitted"]
+__all__ = ["GetUserDep", "MayEdit", "MayRead", "dag_of", "may_start", "permitted", "require_start"]
 
 Method = Literal["GET", "PUT"]
 
@@ -53,6 +54,20 @@ def _requires(method: Method) -> Callable[..., None]:
         requires_access_dag(method, param_dag_id=dag_of(pipeline))(request, user)
 
     return check
+
+
+def require_start(dag_id: str, request: Request, user: GetUserDep) -> None:
+    """Answer 403 to a user who may not start runs of a DAG."""
+    requires_access_dag("POST", DagAccessEntity.RUN, param_dag_id=dag_id)(request, user)
+
+
+def may_start(dag_id: str, request: Request, user: GetUserDep) -> bool:
+    """Whether a user may start runs of a DAG."""
+    try:
+        require_start(dag_id, request, user)
+    except HTTPException:
+        return False
+    return True
 
 
 # Dependencies of a route whose path has {pipeline}; without the permission it answers 403.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, cast, get_args
 
-from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
-from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import APIRouter, Depends, Form, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
@@ -17,12 +15,14 @@ from tidemill.reporting.incident import Incident, read_incident
 from tidemill.spec.pipeline import open_pipeline, root
 from tidemill_airflow.addresses import page_path
 from tidemill_airflow.dags.resolve import APPROVE, resolution
-from tidemill_airflow.pages.access import GetUserDep, MayRead
+from tidemill_airflow.pages.access import GetUserDep, MayRead, may_start, require_start
 from tidemill_airflow.pages.chart import chart
 from tidemill_airflow.pages.rendering import render
 from tidemill_airflow.pages.runs import find_dag_run, gate_of, start_run, task_path
 from tidemill_airflow.task_names import resolve_id
 
+# Up to so many input files can be ticked; the names of more are typed.
+FEW_FILES = 25
 router = APIRouter(prefix="/pipelines/{pipeline}/increments/{number}")
 
 
@@ -30,6 +30,8 @@ router = APIRouter(prefix="/pipelines/{pipeline}/increments/{number}")
 def increment(
     pipeline: str,
     number: int,
+    request: Request,
+    user: GetUserDep,
     session: SessionDep,
     asked: Annotated[str | None, Query()] = None,
 ) -> HTMLResponse:
@@ -50,12 +52,13 @@ def increment(
         asked=asked,
         resolve_dag=resolve_id(pipeline),
         approve=APPROVE,
+        may_decide=may_start(resolve_id(pipeline), request, user),
+        few_files=FEW_FILES,
     )
 
 
 def _may_decide(pipeline: str, request: Request, user: GetUserDep) -> None:
-    check = requires_access_dag("POST", DagAccessEntity.RUN, param_dag_id=resolve_id(pipeline))
-    check(request, user)
+    require_start(resolve_id(pipeline), request, user)
 
 
 @router.post("/decisions", dependencies=[MayRead, Depends(_may_decide)])
@@ -67,12 +70,12 @@ def decide(
     session: SessionDep,
     action: Annotated[str, Form()] = "",
     reason: Annotated[str, Form()] = "",
-    exclude: Annotated[str, Form()] = "",
+    exclude: Annotated[list[str] | None, Form()] = None,
 ) -> RedirectResponse:
     """Start the DAG that carries out a decision; it asks a person to approve it first.
 
     Args:
-        exclude: Input files to leave out, one a line.
+        exclude: Input files to leave out, as ticked, or one a line.
 
     Raises:
         HTTPException: the form is not filled in, comes from elsewhere, or Airflow refuses the run.
@@ -87,7 +90,9 @@ def decide(
         wanted,
         increment=None if wanted == "redo" else number,
         reason=reason.strip(),
-        exclude=[line.strip() for line in exclude.splitlines() if line.strip()],
+        exclude=[
+            line.strip() for given in exclude or () for line in given.splitlines() if line.strip()
+        ],
     )
     run_id = start_run(dag_id, conf, request, user, session)
     place = page_path("pipelines", pipeline, "increments", str(number), asked=run_id)

@@ -67,11 +67,18 @@ def _reject(increment: IncrementStatus, waiting: int) -> Choice:
 
 
 def _redo(kept: PipelineClass | None) -> Choice:
-    how = "" if kept in (None, PipelineClass.MAP) else " from the state before it"
+    row_by_row = kept in (None, PipelineClass.MAP)
+    how = "" if row_by_row else " from the state before it"
+    instead = (
+        ""
+        if row_by_row
+        else " Its rows are in the state of later batches, so that this is "
+        "the only way to go on without some of its input."
+    )
     return Choice(
         action="redo",
         consequence=f"All that is unpublished is computed again{how}, with today's transform, and "
-        "judged by today's suite. Files that you name are left out for good.",
+        f"judged by today's suite. Files that you name are left out for good.{instead}",
         takes_increment=False,
         may_exclude=True,
     )

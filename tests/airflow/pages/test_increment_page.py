@@ -37,7 +37,7 @@ def resolve_dag(airflow_database: None, history: History) -> Iterator[str]:
 
 
 def test_the_page_says_why_it_is_held_and_what_can_be_decided(api: Any, history: History) -> None:
-    answer = api.get(f"{PAGE}/2", headers=token("viewer"))
+    answer = api.get(f"{PAGE}/2", headers=token("user"))
     assert answer.status_code == 200
     assert "<script>alert(1)" not in answer.text
     assert "&lt;script&gt;alert(1)" in answer.text
@@ -78,6 +78,22 @@ def test_a_decision_starts_the_dag_that_asks_for_approval(
     assert (run.triggering_user_name, run.run_type) == ("somebody", "manual")
     page = api.get(answer.headers["location"], headers=token("user"))
     assert f"/runs/{asked}/tasks/approve" in page.text
+
+
+def test_a_redo_names_the_files_that_are_ticked(
+    api: Any, resolve_dag: str, history: History
+) -> None:
+    files = ["/feed/a.csv", "/feed/b, c.csv"]
+    form = {"action": "redo", "reason": "mended", "exclude": files}
+    api.post(f"{PAGE}/2/decisions", data=form, headers=token("user"), follow_redirects=False)
+    (run,) = runs_of(resolve_dag)
+    assert run.conf == {"action": "redo", "reason": "mended", "exclude": files}
+
+
+def test_who_may_only_read_is_told_so_and_has_no_button(api: Any, history: History) -> None:
+    page = api.get(f"{PAGE}/2", headers=token("viewer")).text
+    assert ("<button" in page, "may not start runs" in page) == (False, True)
+    assert "<button" in api.get(f"{PAGE}/2", headers=token("user")).text
 
 
 def runs_of(dag_id: str) -> list[Any]:
