@@ -115,6 +115,12 @@ WAYS: Mapping[str, Row] = {
         spec_was={"output": {"partition_by": {"day": "to_date(at)"}}},
         spec_now={"output": {"partition_by": {"day": "to_date(booked)"}}},
     ),
+    "another place of null partitions": row(
+        NOT_ALLOWED,
+        "output.null_partition",
+        spec_was={"output": {"partition_by": {"day": "to_date(at)"}}},
+        spec_now={"output": {"partition_by": {"day": "to_date(at)"}, "null_partition": "keep"}},
+    ),
     "another time zone": row(NOT_ALLOWED, "timezone", spec_now={"timezone": "Europe/London"}),
     "a row rule": row(
         CONSEQUENCES, "row_rules.known", spec_now={"row_rules": {"known": "id > ''"}}

@@ -10,6 +10,7 @@ from tidemill.spark_logs.partition_paths import (
     NotALocalFile,
     NotAPartitionDirectory,
     disk_path,
+    is_rejected,
     partition_values,
 )
 
@@ -47,6 +48,24 @@ def test_a_value_is_escaped_twice_in_the_log_and_once_on_disk(
 def test_every_level_is_a_column_in_order() -> None:
     values = partition_values(SINK / "_rejected=false" / "a%3Db=1" / "part-0.parquet", SINK)
     assert list(values.items()) == [("_rejected", "false"), ("a=b", "1")]
+
+
+@pytest.mark.parametrize(
+    ("values", "keeps_null", "rejected"),
+    [
+        ({"_rejected": "true"}, False, True),
+        ({"_rejected": "false"}, False, False),
+        ({"k": None}, False, True),
+        ({"k": None, "day": "2026-03-01"}, False, False),
+        ({"k": None}, True, False),
+        ({"k": "__TIDEMILL_REJECTED__"}, True, True),
+        ({"k": "a"}, True, False),
+    ],
+)
+def test_rejected_rows_have_a_name_of_their_own_where_the_null_partition_is_kept(
+    values: dict[str, str | None], keeps_null: bool, rejected: bool
+) -> None:
+    assert is_rejected(values, keeps_null=keeps_null) is rejected
 
 
 def test_a_file_of_an_unpartitioned_sink_has_no_values() -> None:

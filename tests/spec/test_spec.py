@@ -212,6 +212,7 @@ DISAGREEING = {
     "sink: {kind: console}\npublish: [{kind: delta}]": "publish",
     "sink: {kind: console}\noutput: {partition_by: {day: to_date(at)}}": "output.partition_by",
     "trigger: once\nbudget: {max_batches: 3}": "budget",
+    "output: {null_partition: keep}": "output.null_partition",
 }
 
 

@@ -9,10 +9,13 @@ from typing import Any
 
 from tidemill.compatibility.change import Change, Judge
 from tidemill.ledger.generation_note import GenerationNote, Writes, keys_of, writes_of
-from tidemill.spec.output import OutputMode
+from tidemill.spec.output import NullPartition, OutputMode
 from tidemill.spec.spec import Spec
 
 MOVED = "rows of the same time would be in two partitions, and no interval could be computed again"
+NULL_MOVED = (
+    "the null partition holds rejected rows under one of them and good ones under the other"
+)
 BEHIND_THE_GATE = (
     "leave the sink away and publish to it, as in publish: [{kind: delta}, {kind: kafka, topic: …}]"
 )
@@ -24,6 +27,7 @@ class FrozenSettings:
 
     Args:
         partition_by: Column and expression, in the order of directories.
+        null_partition: What becomes of rows whose partition value is null.
         keys: By which rows replace each other.
         writes: What its batches leave.
     """
@@ -34,6 +38,7 @@ class FrozenSettings:
     mode: OutputMode
     keys: tuple[str, ...]
     writes: Writes
+    null_partition: NullPartition = "reject"
 
 
 def judge_of(note: GenerationNote, pipeline: str) -> Judge:
@@ -50,6 +55,7 @@ def bound_by(note: GenerationNote) -> FrozenSettings:
         mode=note.mode,
         keys=note.keys,
         writes=note.writes,
+        null_partition=note.null_partition,
     )
 
 
@@ -62,6 +68,7 @@ def bound_today(spec: Spec) -> FrozenSettings:
         mode=spec.output.mode,
         keys=keys_of(spec),
         writes=writes_of(spec),
+        null_partition=spec.output.null_partition,
     )
 
 
@@ -71,6 +78,9 @@ def interval_changes(judge: Judge, was: FrozenSettings, now: FrozenSettings) -> 
     if was.partition_by != now.partition_by:
         field = "output.partition_by"
         found.append(judge.not_allowed(field, _said(was), _said(now), MOVED))
+    if was.null_partition != now.null_partition:
+        field, values = "output.null_partition", (was.null_partition, now.null_partition)
+        found.append(judge.not_allowed(field, *values, NULL_MOVED))
     if was.timezone != now.timezone:
         found.append(judge.not_allowed("timezone", was.timezone, now.timezone, MOVED))
     return found

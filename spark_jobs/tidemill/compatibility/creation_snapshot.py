@@ -26,7 +26,7 @@ from tidemill.ledger.generation_note import (
     keys_of,
     writes_of,
 )
-from tidemill.spec.output import OutputMode
+from tidemill.spec.output import NullPartition, OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource, Rating
 from tidemill.spec.spec import Spec
@@ -57,6 +57,7 @@ class SpecSnapshot(FrozenModel):
 
     Attributes:
         partition_by: In their order, which is that of directories.
+        null_partition: What becomes of rows whose partition value is null.
         shuffle_partitions: As the spec asks for them.
         sink: One of Spark's own.
         sink_code: The hash of the file's code that such a sink calls.
@@ -67,6 +68,7 @@ class SpecSnapshot(FrozenModel):
     statics: dict[str, dict[str, Any]]
     timezone: str
     partition_by: tuple[tuple[str, str], ...]
+    null_partition: NullPartition
     row_rules: dict[str, str]
     watermark_policy: str
     shuffle_partitions: int | None
@@ -166,6 +168,7 @@ def print_of(spec: Spec, code: bytes, suffix: str) -> SpecSnapshot:
         },
         timezone=spec.timezone,
         partition_by=tuple(spec.output.partition_by.items()),
+        null_partition=spec.output.null_partition,
         row_rules=spec.row_rules,
         watermark_policy=spec.multipleWatermarkPolicy,
         shuffle_partitions=spec.state.shuffle_partitions,

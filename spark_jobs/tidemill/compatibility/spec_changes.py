@@ -48,7 +48,13 @@ def spec_changes(judge: Judge, was: SpecSnapshot, now: SpecSnapshot) -> list[Cha
 
 def _bound(one: SpecSnapshot) -> FrozenSettings:
     return FrozenSettings(
-        one.partition_by, one.timezone, one.format, one.mode, one.keys, one.writes
+        one.partition_by,
+        one.timezone,
+        one.format,
+        one.mode,
+        one.keys,
+        one.writes,
+        one.null_partition,
     )
 
 

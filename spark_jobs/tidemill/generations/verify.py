@@ -280,8 +280,8 @@ def _verify_intervals(pipeline: Pipeline, note: GenerationNote) -> None:
         raise IntervalsChanged(
             f"{pipeline.spec_file}: {sentences(changes)}.",
             remedy=f"{changes[0].remedy}.",
-            born=(born.partition_by, born.timezone),
-            today=(today.partition_by, today.timezone),
+            born=(born.partition_by, born.null_partition, born.timezone),
+            today=(today.partition_by, today.null_partition, today.timezone),
         )
 
 

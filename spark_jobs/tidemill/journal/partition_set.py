@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tidemill.contract.document import FrozenModel
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
 
 
 class Partitions(FrozenModel):
@@ -12,7 +13,8 @@ class Partitions(FrozenModel):
 
     Attributes:
         columns: Those of `output.partition_by` that tell them; without any it is the whole table.
-        values: For each partition its values, as they are in directories' names; sorted.
+        values: For each partition its values, as they are in directories' names; sorted. Null is
+            `NULL_PARTITION`.
     """
 
     columns: tuple[str, ...] = ()
@@ -26,7 +28,9 @@ class Partitions(FrozenModel):
         """Whether a file's partition is one of them; one that says nothing of them may be."""
         if any(column not in partition for column in self.columns):
             return True
-        return self.everything or tuple(partition[c] for c in self.columns) in self._known
+        values = (partition[column] for column in self.columns)
+        named = tuple(NULL_PARTITION if value is None else value for value in values)
+        return self.everything or named in self._known
 
     def overlap(self, other: Partitions) -> bool:
         """Whether a partition may be one of both."""
@@ -36,7 +40,7 @@ class Partitions(FrozenModel):
         return self.everything or not self._known.isdisjoint(other.values)
 
     @property
-    def _known(self) -> frozenset[tuple[str | None, ...]]:
+    def _known(self) -> frozenset[tuple[str, ...]]:
         return frozenset(self.values)
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from tidemill.contract.document import Document
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.spec.formats.table import FileFormat
-from tidemill.spec.output import OutputMode
+from tidemill.spec.output import NullPartition, OutputMode
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 
@@ -37,6 +37,7 @@ class GenerationNote(Document):
         pipeline_class: How its rows depend on its batches.
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
+        null_partition: What becomes of rows whose partition value is null.
         timezone: In which partition expressions cut dates.
         born: UTC.
         root: The identity of the root that it was born in (`ledger.root_identity`).
@@ -55,6 +56,7 @@ class GenerationNote(Document):
     pipeline_class: PipelineClass = PipelineClass.MAP
     table_schema: dict[str, Any]
     partition_by: dict[str, str]
+    null_partition: NullPartition = "reject"
     timezone: str
     spec_hash: str
     code_hash: str

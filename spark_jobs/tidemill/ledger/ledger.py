@@ -15,7 +15,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
-from tidemill.ledger.generation_note import read_note
+from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.input_file import taken_in
 from tidemill.ledger.output_file import output_files
 from tidemill.ledger.sink_reader import read_committed
@@ -170,7 +170,7 @@ class Ledger:
             files = log.files_of(number, known)
             counted = log.rows_in(number)
             read = (rows_in or {}).get(number) if counted is None else counted
-            batch = self._batch(number, checkpoint, files, inputs, starts, read)
+            batch = self._batch(number, checkpoint, files, inputs, starts, read, note)
             if counts and number in counts:
                 batch = _counted(batch, counts[number])
             if note is not None and note.continuous:
@@ -199,6 +199,7 @@ class Ledger:
         inputs: list[tuple[str, Mapping[int, tuple[SourceFile, ...]]]],
         starts: list[Start],
         rows_in: int | None,
+        note: GenerationNote | None,
     ) -> Batch:
         offsets = checkpoint.offsets[number]
         commit = checkpoint.commits[number]
@@ -209,7 +210,8 @@ class Ledger:
                 remedy="Restore it from a backup.",
                 batch=number,
             )
-        outputs = output_files(files, self.sink, made_by.write_format)
+        keeps_null = note is not None and note.null_partition == "keep"
+        outputs = output_files(files, self.sink, made_by.write_format, keeps_null=keeps_null)
         return Batch(
             generation=self.generation,
             batch=number,

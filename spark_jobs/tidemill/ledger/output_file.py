@@ -30,9 +30,16 @@ class OutputFile(FrozenModel):
 
 
 def output_files(
-    files: Sequence[SinkFile], sink: Path, written: WriteFormat = PARQUET
+    files: Sequence[SinkFile],
+    sink: Path,
+    written: WriteFormat = PARQUET,
+    *,
+    keeps_null: bool = False,
 ) -> tuple[OutputFile, ...]:
     """The output files with their rows, from their content and directories.
+
+    Args:
+        keeps_null: Whether the null partition holds good rows.
 
     Raises:
         TornParquet: a Parquet file is not whole.
@@ -49,7 +56,7 @@ def output_files(
                 size=file.size,
                 rows=content.rows,
                 uncompressed_bytes=content.uncompressed_bytes,
-                rejected=is_rejected(values),
+                rejected=is_rejected(values, keeps_null=keeps_null),
                 partition={k: v for k, v in values.items() if k != REJECTED},
             )
         )

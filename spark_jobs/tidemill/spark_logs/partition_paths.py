@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from tidemill.contract.errors import Refused
-from tidemill.spec.output import REJECTED
+from tidemill.spec.output import REJECTED, REJECTED_PARTITION
 
 # What Spark writes for null, and for '' as well.
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -85,10 +85,16 @@ def partition_directory(values: Mapping[str, str | None]) -> Path:
     return Path(*names)
 
 
-def is_rejected(values: Mapping[str, str | None]) -> bool:
-    """Whether a sink partition is that of rejected rows (see `Output.sink_partitions`)."""
+def is_rejected(values: Mapping[str, str | None], *, keeps_null: bool) -> bool:
+    """Whether a sink partition is that of rejected rows (see `Output.sink_partitions`).
+
+    Args:
+        keeps_null: Whether the null partition holds good rows.
+    """
     if REJECTED in values:
         return values[REJECTED] == "true"
+    if keeps_null:
+        return REJECTED_PARTITION in values.values()
     return all(value is None for value in values.values())
 
 

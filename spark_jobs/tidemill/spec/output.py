@@ -1,7 +1,7 @@
 """What a query writes, and in which of Spark's output modes."""
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,6 +11,10 @@ from tidemill.spec.model import Column, Disagreement, Expression, Model
 from tidemill.spec.sources.base import OptionValue, as_text
 
 REJECTED = "_rejected"
+# The partition of rejected rows where the null partition holds good ones.
+REJECTED_PARTITION = "__TIDEMILL_REJECTED__"
+
+NullPartition = Literal["reject", "keep"]
 
 
 class OutputMode(StrEnum):
@@ -26,6 +30,8 @@ class Output(Model):
 
     Attributes:
         options: The options of Spark's writer, by Spark's names.
+        null_partition: What becomes of a row whose partition value is null: `reject` puts it among
+            the rejected rows, `keep` publishes it in the null partition of Hive, Spark and Delta.
         keys: The columns that tell rows apart, for `update` and for targets that upsert.
         max_rows: The most rows that a batch in mode `complete` may have.
     """
@@ -34,6 +40,7 @@ class Output(Model):
     format: FileFormat = "parquet"
     options: dict[str, OptionValue] = {}
     partition_by: dict[Column, Expression] = {}
+    null_partition: NullPartition = "reject"
     maxRecordsPerFile: Annotated[int, Field(ge=0)] = 0
     keys: tuple[Column, ...] = ()
     max_rows: Annotated[int, Field(gt=0)] = 1_000_000
@@ -45,6 +52,18 @@ class Output(Model):
             if refused:
                 raise Disagreement(refused, "options", name)
         return self
+
+    @model_validator(mode="after")
+    def _null_has_a_partition(self) -> Self:
+        if self.keeps_null_partition and not self.partition_by:
+            msg = "a table without partition_by has no null partition; remove one or give the other"
+            raise Disagreement(msg, "null_partition")
+        return self
+
+    @property
+    def keeps_null_partition(self) -> bool:
+        """Whether the null partition holds good rows, and rejected ones have another."""
+        return self.null_partition == "keep"
 
     @property
     def rules(self) -> FormatRules:
@@ -61,8 +80,9 @@ class Output(Model):
     def sink_partitions(self) -> tuple[str, ...]:
         """The columns that the sink's directories are named after.
 
-        A rejected row is in the null partition, into which no good row ever falls; a sink without
-        partitions gets one for the purpose. (A further level over the partitions would do, but
-        Polars then finds a column in the path that the table does not have.)
+        A rejected row is in the null partition, into which no good row ever falls, or where that
+        one is kept, in a partition of a reserved name; a sink without partitions gets one for the
+        purpose. (A further level over the partitions would do, but Polars then finds a column in
+        the path that the table does not have.)
         """
         return tuple(self.partition_by) or (REJECTED,)

@@ -1,11 +1,17 @@
 """Where a pipeline's passed increments become visible: the targets under `publish:`."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from tidemill.spec.database_names import unfit_for_mariadb, unfit_for_postgres
+from tidemill.spec.database_names import (
+    MARIADB_KEY,
+    key_unfit_for_mariadb,
+    unfit_for_mariadb,
+    unfit_for_postgres,
+)
 from tidemill.spec.model import Column, Disagreement, Model, PlainName, Topic
 from tidemill.spec.output import Output, OutputMode
 from tidemill.spec.sources.base import OptionValue
@@ -46,6 +52,18 @@ class BaseTarget(Model):
 
     def column_refused(self, name: str) -> str | None:
         """Why a published column cannot have this name here; None where it can."""
+        return None
+
+    def longest_key(self, kind: str) -> int | None:
+        """The most characters of a text, or bytes of a binary, in a key; None where any fit.
+
+        Args:
+            kind: Spark's name of the column's type.
+        """
+        return None
+
+    def key_refused(self, kinds: Sequence[str]) -> str | None:
+        """Why columns of these types together cannot be the key here; None where they can."""
         return None
 
     @property
@@ -146,6 +164,12 @@ class MariaDbTarget(DatabaseTarget):
 
     def column_refused(self, name: str) -> str | None:
         return unfit_for_mariadb(name)
+
+    def longest_key(self, kind: str) -> int | None:
+        return MARIADB_KEY.get(kind)
+
+    def key_refused(self, kinds: Sequence[str]) -> str | None:
+        return key_unfit_for_mariadb(kinds)
 
 
 class KafkaTarget(BaseTarget):

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.spec_text import minimal, parse
-from tidemill.engine.query.reject import tag
+from tidemill.engine.query.reject import committed, tag
 from tidemill.engine.sources.file import read_batch
 from tidemill.spark_logs.partition_paths import NULL_PARTITION
+from tidemill.spec.output import REJECTED_PARTITION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,3 +29,35 @@ def test_a_text_that_names_the_null_partition_is_rejected_like_null(
     assert found[1] is None
     assert [found[n]["reason"] for n in (2, 3)] == ["no partition k"] * 2
     assert [found[n]["partition"] for n in (2, 3)] == [{"k": None}] * 2
+
+
+def test_where_the_null_partition_is_kept_its_rows_are_good_ones(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    path = tmp_path / "orders.csv"
+    at = "2026-03-01 00:00:00"
+    lines = [
+        f"{NULL_PARTITION},2,{at}",
+        f",3,{at}",
+        f",-4,{at}",
+        "a,many,",
+        f"{REJECTED_PARTITION},6,{at}",
+    ]
+    path.write_text("\n".join(["id,amount,at", *lines]) + "\n")
+    output = "output: {null_partition: keep, partition_by: {k: upper(id)}}\n"
+    spec = parse(minimal(output + "row_rules: {positive: amount > 0}\n"))
+
+    rows = tag(read_batch(spark, spec.sources["orders"], [str(path)]), spec, "orders")
+    found = [
+        (row["k"], reject and (reject["reason"], reject["partition"]))
+        for row in committed(rows, spec).collect()
+        for reject in (row["_reject"],)
+    ]
+
+    assert found == [
+        (None, None),
+        (None, None),
+        (REJECTED_PARTITION, ("rule positive", {"k": NULL_PARTITION})),
+        (REJECTED_PARTITION, ("malformed", {"k": None})),
+        (REJECTED_PARTITION, ("no partition k", {"k": None})),
+    ]

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql.types import StructType
 
 from tests.support.spec_text import minimal, parse
-from tidemill.engine.query.reject import REJECT_TYPE, publishable
+from tidemill.engine.query.publishable import publishable
+from tidemill.engine.query.reject import REJECT_TYPE
 from tidemill.engine.query.result_columns import ColumnUnfit, refuse_unfit_columns
 from tidemill.file_formats.reader import REJECT
 from tidemill.spec.spec import Spec
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 FILE = Path("transforms/orders.py")
 SELECT = re.compile(r"Select (.+) in its place\.|: (from_json.+)\.$")
+TO_MARIADB = "publish: [{kind: delta}, {kind: mariadb, conn_id: db, table: t}]\n"
 TO_POSTGRES = "publish: [{kind: delta}, {kind: postgres, conn_id: db, table: t}]\n"
 
 
@@ -124,6 +126,26 @@ def test_a_null_key_is_a_result_and_rejected_where_a_database_holds_the_keys(
     assert found["malformed"][1]["record"] == "r"
 
 
+def test_a_key_that_is_too_long_for_a_database_is_rejected(spark: SparkSession) -> None:
+    spec = parse(minimal("output: {mode: update, keys: [k]}\n" + TO_MARIADB))
+    rows = spark.sql(
+        f"SELECT repeat('ü', 255 + id) AS k, CAST(NULL AS {REJECT_TYPE}) AS {REJECT} FROM range(2)"
+    )
+    found = [row[REJECT] and row[REJECT]["reason"] for row in publishable(rows, spec, ()).collect()]
+    assert found == [None, "key k longer than 255 characters"]
+
+
+def test_keys_that_are_too_many_for_a_database_are_refused(spark: SparkSession) -> None:
+    keys = ["a", "b", "c", "d"]
+    rows = spark.sql("SELECT " + ", ".join(f"'x' AS {key}" for key in keys))
+    update = "output: {mode: update, keys: [%s]}\n" + TO_MARIADB
+    assert refused(rows.schema, update % ", ".join(keys)).column == "a"
+    refuse_unfit_columns(rows.schema, parse(minimal(update % "a, b, c")), FILE)
+
+
 def test_a_result_without_a_partition_is_rejected_before_it_is_judged(spark: SparkSession) -> None:
     found = rows_by_key(spark, parse(minimal("output: {partition_by: {k: upper(id)}}\n")))
     assert set(found) == {"a", "no partition k", "malformed"}
+
+    kept = "output: {null_partition: keep, partition_by: {k: upper(id)}}\n"
+    assert set(rows_by_key(spark, parse(minimal(kept)))) == {"a", None, "malformed"}

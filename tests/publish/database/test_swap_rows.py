@@ -18,6 +18,7 @@ from tidemill.publish import registry
 from tidemill.publish.database.session import KeyRepeated
 from tidemill.publish.database.target import RowsAhead
 from tidemill.publish.target import HeadUnexplained, NotOurTurn, Target
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
 
 Make = Callable[..., History]
 SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
@@ -169,6 +170,19 @@ def test_values_of_partitions_are_of_the_columns_type(
     made_again(history, [row(10, k=value)], partitions=partitions)
     assert history.publish("again").outcome is Outcome.DONE
     assert warehouse.ids() == history.ids() == [2, 3, 10]
+
+
+def test_the_null_partition_is_one_of_them(make_history: Make, warehouse: Warehouse) -> None:
+    history = make_history(
+        partitions={"day": pa.date32(), "k": pa.string()},
+        more=f"publish: [{{kind: delta}}, {warehouse.target()}]",
+    )
+    history.increment([row(1, k=None), row(2, k="a")])
+    history.publish()
+    partitions = Partitions(columns=("day", "k"), values=(("2024-01-01", NULL_PARTITION),))
+    made_again(history, [row(10, k=None)], partitions=partitions)
+    assert history.publish("again").outcome is Outcome.DONE
+    assert warehouse.ids() == history.ids() == [2, 10]
 
 
 def test_the_whole_table_is_one_partition(make_history: Make, warehouse: Warehouse) -> None:

@@ -15,9 +15,10 @@ from tidemill.engine.query.metrics import observed
 from tidemill.engine.query.partition_columns import refuse_unfaithful_types, with_partitions
 from tidemill.engine.query.pipeline_class import class_of, state_encoding
 from tidemill.engine.query.planned_query import ROWS_READ, Plan, Watch
+from tidemill.engine.query.publishable import publishable
 from tidemill.engine.query.read_once import read_once
 from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupported
-from tidemill.engine.query.reject import committed, good, publishable, tag, two_passes
+from tidemill.engine.query.reject import committed, good, tag, two_passes
 from tidemill.engine.query.repeatable_expressions import refuse_unrepeatable_expressions
 from tidemill.engine.query.result_columns import refuse_unfit_columns
 from tidemill.engine.query.row_counts import reads_for_a_sample

@@ -4,6 +4,9 @@ A row is rejected when it does not parse, has no event time, has no partition, o
 also when its event time or partition is a date that Python, Arrow and many readers cannot hold. It
 goes into its own partition of the same sink, with the reason, the file, the record, and the
 partition it would have had.
+
+Where `output.null_partition` is `keep`, a row without a partition's value is a good one. To Spark,
+Hive and Delta '' is null there too, and so is the name of the null partition.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,11 +24,13 @@ from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
 from tidemill.file_formats.reader import REJECT
 from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.formats.rules import MICROSECONDS
-from tidemill.spec.output import REJECTED
+from tidemill.spec.output import REJECTED, REJECTED_PARTITION
 from tidemill.spec.spec import Spec
 
 NO_TIME = "no event time"
 FAR_TIME = "event time outside the years 1 to 9999"
+# Texts that are the names of a sink's own partitions.
+RESERVED = (NULL_PARTITION, REJECTED_PARTITION)
 # A day less at both ends, as a time zone may move it into the next year.
 _CALENDAR = {
     "date": ("DATE'0001-01-01'", "DATE'9999-12-31'"),
@@ -56,6 +61,7 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
         F.when(has_time, F.expr(expression)).alias(partition)
         for partition, expression in cut.items()
     ]
+    keeps_null = spec.output.keeps_null_partition
     delivered = [F.col(RECORD)] if RECORD in source.columns else []
     kept: list[Column | str] = [*columns, *delivered, *dict.fromkeys((CORRUPT, ORIGIN, *further))]
     try:
@@ -63,10 +69,21 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
     except AnalysisException:
         refuse_expressions(source, cut, "output.partition_by.{}".format)
         raise
+    if keeps_null:
+        located = located.withColumns(
+            {n: _nullable(located, n) for n in cut if _is_text(located, n)}
+        )
     # Without the formats Spark would cut microseconds off.
     record = F.coalesce(F.col(CORRUPT), *delivered, F.to_json(F.struct(*columns), MICROSECONDS))
     reason = _reason(spec, name, located)
-    pairs = [part for name in cut for part in (F.lit(name), _directory_value(located, name))]
+    values = {name: _directory_value(located, name) for name in cut}
+    if keeps_null:
+        null = F.when(has_time, F.lit(NULL_PARTITION))
+        values = {
+            name: F.when(F.col(f"`{name}`").isNull(), null).otherwise(value)
+            for name, value in values.items()
+        }
+    pairs = [part for name, value in values.items() for part in (F.lit(name), value)]
     partition = F.create_map(*pairs) if pairs else F.lit(None)
     reject = F.struct(
         reason.alias("reason"),
@@ -115,47 +132,19 @@ def two_passes(tagged: Iterable[DataFrame], transformed: DataFrame) -> DataFrame
     return reduce(DataFrame.unionByName, refused, fine)
 
 
-def publishable(rows: DataFrame, spec: Spec, partitions: Sequence[str]) -> DataFrame:
-    """The rows, of which those are rejected that a target could not hold.
-
-    A null group is an ordinary result, and Delta's tables and topics have it. A database has no
-    null in a primary key, and every target must show the same rows. An outer join may leave a row
-    without a partition, and the sink's null partition is that of the rejected rows.
-
-    Args:
-        rows: The transform's rows and the rejected ones, with `_reject`.
-        partitions: The partition columns that the transform may have made null.
-    """
-    upserts = any(target.upserts(spec.output.mode) for target in spec.publish)
-    keys = spec.output.keys if upserts else ()
-    if not keys and not partitions:
-        return rows
-    columns = [name for name in rows.columns if name != REJECT]
-    reason = F.lit(None).cast("string")
-    for name in reversed(keys):
-        reason = F.when(F.col(name).isNull(), F.lit(f"no key {name}")).otherwise(reason)
-    if partitions:
-        nowhere = reduce(Column.__and__, (F.col(name).isNull() for name in partitions))
-        reason = F.when(nowhere, F.lit(f"no partition {partitions[0]}")).otherwise(reason)
-    record = F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns)), MICROSECONDS)
-    reject = F.struct(
-        reason.alias("reason"),
-        F.lit(None).alias("file"),
-        record.alias("record"),
-        F.lit(None).alias("partition"),
-    ).cast(REJECT_TYPE)
-    both = rows.withColumn(
-        REJECT, F.when(F.col(REJECT).isNull() & reason.isNotNull(), reject).otherwise(F.col(REJECT))
-    )
-    good = F.col(REJECT).isNull()
-    return both.select(*(F.when(good, F.col(f"`{name}`")).alias(name) for name in columns), REJECT)
-
-
 def committed(rows: DataFrame, spec: Spec) -> DataFrame:
     """The rows that the sink writes; rejected ones are in the null partition or their own one."""
-    if spec.output.partition_by:
+    rejected = F.col(REJECT).isNotNull()
+    if not spec.output.partition_by:
+        return rows.withColumn(REJECTED, rejected)
+    if not spec.output.keeps_null_partition:
         return rows
-    return rows.withColumn(REJECTED, F.col(REJECT).isNotNull())
+    # A directory's name is a text, of whatever type the column is.
+    named = {
+        name: F.when(rejected, F.lit(REJECTED_PARTITION)).otherwise(F.col(name).cast("string"))
+        for name in spec.output.partition_by
+    }
+    return rows.withColumns(named)
 
 
 def reasons(spec: Spec, source: str) -> tuple[str, ...]:
@@ -169,7 +158,17 @@ def reasons(spec: Spec, source: str) -> tuple[str, ...]:
 def _directory_value(located: DataFrame, partition: str) -> Column:
     """A partition's value as a directory's name has it; null where no directory can have it."""
     text = F.col(partition).cast("string")
-    return F.when(~_is_far(located, partition) & (text != NULL_PARTITION), text)
+    return F.when(~_is_far(located, partition) & ~text.isin(*RESERVED), text)
+
+
+def _nullable(located: DataFrame, partition: str) -> Column:
+    """A text of which those are null that the null partition's directory stands for."""
+    text = F.col(f"`{partition}`")
+    return F.when(~text.isin("", NULL_PARTITION), text)
+
+
+def _is_text(rows: DataFrame, column: str) -> bool:
+    return rows.schema[column].dataType.typeName() == "string"
 
 
 def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
@@ -179,14 +178,13 @@ def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
     if time is not None:
         reason = reason.when(F.col(time.column).isNull(), F.lit(NO_TIME))
         reason = reason.when(_is_far(located, time.column), F.lit(FAR_TIME))
-    text = {field.name for field in located.schema.fields if field.dataType.typeName() == "string"}
     for name in source_partitions(spec):
-        missing = F.col(name).isNull()
-        if name in text:
-            # Both are the null partition, which no interval covers: '' to Spark, the other to all
-            # who read directories' names.
-            missing |= F.col(name).isin("", NULL_PARTITION)
-        missing |= _is_far(located, name)
+        missing = _is_far(located, name)
+        if not spec.output.keeps_null_partition:
+            missing |= F.col(name).isNull()
+        if _is_text(located, name):
+            # '' is null to Spark, the name of the null partition to all who read directories.
+            missing |= F.col(name).isin("", *RESERVED)
         reason = reason.when(missing, F.lit(f"no partition {name}"))
     for name, rule in spec.row_rules_of(source).items():
         reason = reason.when(~F.coalesce(F.expr(rule), F.lit(False)), F.lit(f"rule {name}"))

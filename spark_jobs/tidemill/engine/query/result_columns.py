@@ -56,6 +56,10 @@ def _unfit(result: StructType, spec: Spec) -> Iterator[Unfit]:
                     f"is {result[name].dataType.simpleString()}, and {target.name} has no such keys"
                 )
                 yield Unfit(name, what, "Make a text of it: to_json(…), or name other output.keys")
+        why = target.key_refused([result[n].dataType.typeName() for n in keys if n in result.names])
+        if why is not None:
+            what = f"is in output.keys ({', '.join(keys)}), which {target.name} cannot have: {why}"
+            yield Unfit(keys[0], what, "Name one column in their place, such as sha2(…, 256)")
     yield from _collated_keys(result, spec)
 
 

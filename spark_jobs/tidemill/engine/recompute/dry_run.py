@@ -26,6 +26,7 @@ from tidemill.file_formats.written_format import PARQUET, WriteFormat, written_b
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.published_files import files_now
 from tidemill.journal.recomputation import Recomputation
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.run_context import RunContext
@@ -178,19 +179,32 @@ def _in(schema: pa.Schema, partitions: Partitions) -> ds.Expression | None:
         return None
     if len(partitions.columns) == 1:
         (column,) = partitions.columns
-        values = pa.array([value[0] for value in partitions.values], pa.string())
-        return ds.field(column).isin(values.cast(schema.field(column).type))
+        named = [value[0] for value in partitions.values if value[0] != NULL_PARTITION]
+        values = pa.array(named, pa.string()).cast(schema.field(column).type)
+        is_named = ds.field(column).isin(values)
+        has_null = len(named) < len(partitions.values)
+        return is_named | ds.field(column).is_null() if has_null else is_named
     each = (
         reduce(
             lambda one, other: one & other,
             (
-                ds.field(column) == pa.scalar(text).cast(schema.field(column).type)
+                _is(schema.field(column), text)
                 for column, text in zip(partitions.columns, value, strict=True)
             ),
         )
         for value in partitions.values
     )
     return reduce(lambda one, other: one | other, each)
+
+
+def _is(field: pa.Field, text: str) -> ds.Expression:
+    """The condition that a column has the value of a directory's name."""
+    import pyarrow.dataset as ds
+
+    column = ds.field(field.name)
+    return (
+        column.is_null() if text == NULL_PARTITION else column == pa.scalar(text).cast(field.type)
+    )
 
 
 def _of_sinks(

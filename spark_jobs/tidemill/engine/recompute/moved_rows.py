@@ -21,6 +21,7 @@ from tidemill.journal.journal import Journal
 from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.source_reading import RULES, Reading, readings_of, spec_as_read
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 
@@ -165,10 +166,15 @@ def _belongs(spec: Spec, name: str, extent: Extent) -> Column:
         where = F.when(within, F.lit(WITHIN)).otherwise(F.lit(ELSEWHERE))
         # Asked so, Spark parses all columns, as it did then.
         return F.when(F.col(f"{REJECT}.record").isNull(), where)
-    parts = [F.col(f"`{column}`").cast("string") for column in extent.partitions.columns]
+    good = F.col(f"{REJECT}.record").isNull()
+    parts = [
+        F.when(
+            good, F.coalesce(F.col(f"`{column}`").cast("string"), F.lit(NULL_PARTITION))
+        ).otherwise(F.col(f"{REJECT}.partition").getItem(column))
+        for column in extent.partitions.columns
+    ]
     known = reduce(Column.__and__, (part.isNotNull() & (part != "") for part in parts))
-    parsed = F.col(f"{REJECT}.record").isNull() | F.col(f"{REJECT}.partition").isNotNull()
-    return F.when(known & parsed, F.concat_ws("/", *parts))
+    return F.when(known, F.concat_ws("/", *parts))
 
 
 def _held(column: str, extent: Extent) -> Column:

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from tidemill.file_formats.reader import REJECT
 from tidemill.journal.partition_set import Partitions
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
 
 Keep = Callable[[DataFrame], DataFrame]
 
@@ -25,7 +26,8 @@ def partition_filter(partitions: Partitions | None, origins: Sequence[str] = ())
     columns, values = partitions.columns, [*partitions.values]
 
     def keep(rows: DataFrame) -> DataFrame:
-        good = _in([F.col(f"`{name}`").cast("string") for name in columns], values)
+        texts = (F.col(f"`{name}`").cast("string") for name in columns)
+        good = _in([F.coalesce(text, F.lit(NULL_PARTITION)) for text in texts], values)
         would = [F.col(f"{REJECT}.partition").getItem(name) for name in columns]
         refused = _in(would, values)
         if origins:

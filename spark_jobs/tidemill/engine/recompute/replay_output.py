@@ -12,13 +12,11 @@ from tidemill.contract.errors import TidemillError
 from tidemill.engine import callback_errors
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.recompute.scratch_generation import write_rows
-from tidemill.engine.sinks.row_keys import refuse_irreplaceable
+from tidemill.engine.sinks.row_keys import good_files, refuse_irreplaceable
 from tidemill.engine.spark_errors import from_spark
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
-from tidemill.file_formats.keyed_rows import KeyedFile
 from tidemill.file_formats.reader import REJECT
 from tidemill.journal.recomputation import BatchRange
-from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
@@ -82,8 +80,7 @@ class ReplayOutput:
         written = self.keep(rows) if append else rows
         written.write.partitionBy(*output.sink_partitions).mode("overwrite").parquet(str(place))
         if not append:
-            keyed = [KeyedFile(p, partition_values(p, place)) for p in place.rglob("*.parquet")]
-            good = [file for file in keyed if not is_rejected(file.partition)]
+            good = good_files(place.rglob("*.parquet"), place, output)
             refuse_irreplaceable(good, rows.schema, output, batch)
 
 

@@ -16,6 +16,7 @@ from tidemill.journal.partition_set import Partitions
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.run_request import RunRequest
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.pipeline import Pipeline
 
 Partition = Mapping[str, str | None]
@@ -52,8 +53,8 @@ def extent_of_partitions(
     """Some partitions by name, with the times they cover.
 
     Args:
-        requested: Column -> value as it is in directories' names; where time decides some of the
-            columns, the others are of no account.
+        requested: Column -> value as it is in directories' names, where null is `NULL_PARTITION`;
+            where time decides some of the columns, the others are of no account.
 
     Returns:
         Without times where nothing but its values tells a partition.
@@ -62,6 +63,10 @@ def extent_of_partitions(
         PartitionUntimed: the values are not days or times, and the pipeline keeps state.
     """
     partitions, spec = [*requested], pipeline.spec
+    if spec.output.keeps_null_partition:
+        partitions = [
+            {n: NULL_PARTITION if v is None else v for n, v in one.items()} for one in partitions
+        ]
     if not spec.output.partition_by:
         return Extent(Partitions())
     zone = ZoneInfo(spec.timezone)

@@ -134,7 +134,8 @@ def files_in(pipeline: Pipeline, place: BatchRange) -> tuple[OutputFile, ...]:
     sink = pipeline.layout.sink(place.generation)
     paths = sorted(path for path in sink.rglob("*") if path.is_file() and _is_data(path, sink))
     files = [SinkFile(path, path.stat().st_size, place.last) for path in paths]
-    return output_files(files, sink, _written(pipeline))
+    keeps_null = pipeline.spec.output.keeps_null_partition
+    return output_files(files, sink, _written(pipeline), keeps_null=keeps_null)
 
 
 def _note(pipeline: Pipeline, planned: Plan, generation: str, start: Start) -> GenerationNote:
@@ -151,6 +152,7 @@ def _note(pipeline: Pipeline, planned: Plan, generation: str, start: Start) -> G
         pipeline_class=planned.pipeline_class,
         table_schema=start.table_schema,
         partition_by=spec.output.partition_by,
+        null_partition=spec.output.null_partition,
         timezone=spec.timezone,
         spec_hash=start.spec_hash,
         code_hash=start.code_hash,

@@ -60,6 +60,7 @@ def bind(
             pipeline_class=planned.pipeline_class,
             table_schema=planned.table_schema.jsonValue(),
             partition_by=spec.output.partition_by,
+            null_partition=spec.output.null_partition,
             timezone=spec.timezone,
             spec_hash=hash_of_spec(spec),
             code_hash=hash_of_file(pipeline.transform_file),

@@ -4,7 +4,7 @@ Spark calls `foreachBatch` at least once per batch. Each call writes to a direct
 whoever first puts the manifest has written the batch; every later call finds it and writes nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +15,10 @@ from tidemill.contract.errors import TidemillError
 from tidemill.engine import callback_errors
 from tidemill.engine.query.planned_query import ROWS_READ
 from tidemill.engine.query.row_counts import StageAttempts
-from tidemill.engine.sinks.row_keys import refuse_irreplaceable
+from tidemill.engine.sinks.row_keys import good_files, refuse_irreplaceable
 from tidemill.engine.spark_errors import from_spark
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.engine.spark_internals.query_state import observed_counts
-from tidemill.file_formats.keyed_rows import KeyedFile
 from tidemill.file_formats.parquet import read_footer
 from tidemill.ledger.manifests import (
     AttemptFile,
@@ -31,7 +30,6 @@ from tidemill.ledger.manifests import (
     verify_planned,
 )
 from tidemill.spark_logs.offset_log import OffsetEntry, read_offsets
-from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spark_logs.spark_files import planned_files, with_checksums
 from tidemill.spec.output import Output
 from tidemill.storage.run_context import LeasedRun
@@ -109,7 +107,8 @@ class Attempts:
             .parquet(str(folder))
         )
         files = tuple(_files(folder))
-        refuse_irreplaceable(_good(folder, files), rows.schema, self.output, batch)
+        good = good_files([folder / file.path for file in files], folder, self.output)
+        refuse_irreplaceable(good, rows.schema, self.output, batch)
         # The manifest counts from then on, and only for this plan.
         sync(planned_files(checkpoint, batch), self.run.layout.root)
         sync(with_checksums(folder / file.path for file in files), self.run.layout.root)
@@ -150,13 +149,6 @@ class Attempts:
         known = [count for count in counts if count is not None]
         whole = bool(known) and len(known) == len(counts)
         return None if self.stages.repeated(query) or not whole else sum(known)
-
-
-def _good(folder: Path, files: Iterable[AttemptFile]) -> list[KeyedFile]:
-    """The files of rows that are not rejected, with their partitions."""
-    paths = [folder / file.path for file in files]
-    keyed = [KeyedFile(path, partition_values(path, folder)) for path in paths]
-    return [file for file in keyed if not is_rejected(file.partition)]
 
 
 def _files(folder: Path) -> Iterator[AttemptFile]:

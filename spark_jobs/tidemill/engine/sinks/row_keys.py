@@ -1,6 +1,7 @@
 """Checks that a batch's rows can replace others: no key twice, and not too many of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
@@ -8,6 +9,7 @@ from pyspark.sql.types import StructType
 from tidemill.engine.spark_errors import QueryFailed
 from tidemill.file_formats.keyed_rows import KeyedFile, doubled
 from tidemill.file_formats.parquet import read_footers
+from tidemill.spark_logs.partition_paths import is_rejected, partition_values
 from tidemill.spec.output import Output, OutputMode
 
 
@@ -17,6 +19,17 @@ class KeyTwice(QueryFailed):
 
 class TooManyRows(QueryFailed):
     """The whole result is larger than the spec allows; carries `batch`, `rows` and `max_rows`."""
+
+
+def good_files(paths: Iterable[Path], folder: Path, output: Output) -> list[KeyedFile]:
+    """The files of rows that are not rejected, with their partitions.
+
+    Args:
+        folder: The folder in which the partitions' directories begin.
+    """
+    keyed = [KeyedFile(path, partition_values(path, folder)) for path in paths]
+    keeps_null = output.keeps_null_partition
+    return [file for file in keyed if not is_rejected(file.partition, keeps_null=keeps_null)]
 
 
 def refuse_irreplaceable(

@@ -11,6 +11,7 @@ from tidemill.publish.database.session import BATCH, GENERATION
 from tidemill.publish.database.storable import Storable
 from tidemill.publish.encoding import is_nested
 from tidemill.publish.payload import Payload
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.targets import DatabaseMode
 
 ENGINE_COLUMNS = (pa.field(GENERATION, pa.string()), pa.field(BATCH, pa.int64()))
@@ -60,7 +61,8 @@ class Incoming:
     def partition_values(self, partitions: Partitions) -> dict[str, pa.Array]:
         """Column -> its value in each of some partitions, of the column's type."""
         schema = self.payload.schema
-        texts = zip(*partitions.values, strict=True) if partitions.values else ((),)
+        named = [[None if v == NULL_PARTITION else v for v in one] for one in partitions.values]
+        texts = zip(*named, strict=True) if named else ((),)
         return {
             name: pa.array(values, pa.string()).cast(schema.field(name).type)
             for name, values in zip(partitions.columns, texts, strict=False)

@@ -20,12 +20,10 @@ from tidemill.publish.database.errors import name_unfit
 from tidemill.publish.database.session import BATCH, STAGING, Existing, Session
 from tidemill.publish.database.storable import Storable
 from tidemill.publish.encoding import type_unfit
-from tidemill.spec.database_names import unfit_for_mariadb
+from tidemill.spec.database_names import MARIADB_KEY, unfit_for_mariadb
 
 # The size of one INSERT in bytes; smaller where the server takes less.
 STATEMENT_BYTES = 8 * 2**20
-# InnoDB's key holds 3072 bytes, of 4 a character.
-KEY_CHARACTERS, KEY_BYTES = 255, 767
 # No upper case equals its lower case, and no trailing space is passed over.
 COLLATIONS = {"mariadb": "utf8mb4_nopad_bin", "mysql": "utf8mb4_0900_bin"}
 TYPES = {
@@ -106,9 +104,9 @@ class MariaDbSession(Session):
         if str(kind) not in TYPES:
             raise type_unfit(kind, "MariaDB")
         if key and pa.types.is_string(kind):
-            return f"varchar({KEY_CHARACTERS})"
+            return f"varchar({MARIADB_KEY['string']})"
         if key and pa.types.is_binary(kind):
-            return f"varbinary({KEY_BYTES})"
+            return f"varbinary({MARIADB_KEY['binary']})"
         return TYPES[str(kind)]
 
     def has_table(self, name: str) -> bool:
@@ -173,8 +171,8 @@ class MariaDbSession(Session):
     def equal(self, name: str, kind: pa.DataType) -> str:
         # The column may have another collation, to which more than this text is equal.
         if pa.types.is_string(kind):
-            return f"CAST({self.quoted(name)} AS BINARY) = CAST(%s AS BINARY)"
-        return super().equal(name, kind)
+            return f"CAST({self.quoted(name)} AS BINARY) <=> CAST(%s AS BINARY)"
+        return f"{self.quoted(name)} <=> %s"
 
     def merge(self, columns: Sequence[str], key: Sequence[str]) -> str:
         names, keys = (", ".join(map(self.quoted, some)) for some in (columns, key))

@@ -189,8 +189,8 @@ class Session(ABC):
         self.execute(f"DELETE FROM {self.place}")
 
     def equal(self, name: str, kind: pa.DataType) -> str:
-        """The condition that a column has a bound value, to the letter."""
-        return f"{self.quoted(name)} = %s"
+        """The condition that a column has a bound value, which may be null, to the letter."""
+        return f"{self.quoted(name)} IS NOT DISTINCT FROM %s"
 
     def stage_rows(
         self, columns: Sequence[str], chunks: Iterable[pa.RecordBatch], key: Sequence[str]

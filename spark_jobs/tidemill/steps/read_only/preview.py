@@ -195,7 +195,11 @@ def _write_down(pipeline: Pipeline, plan: Plan, rows_in: int) -> Batch:
     ledger = Ledger(pipeline.layout, FIRST_GENERATION)
     now = wall_clock()
     found = sorted(ledger.sink.rglob("*.parquet"))
-    files = output_files([SinkFile(path, path.stat().st_size, 0) for path in found], ledger.sink)
+    files = output_files(
+        [SinkFile(path, path.stat().st_size, 0) for path in found],
+        ledger.sink,
+        keeps_null=pipeline.spec.output.keeps_null_partition,
+    )
     start = Start(
         epoch=1,
         run_id=RUN_ID,

@@ -1,0 +1,59 @@
+"""Rejects the rows of a result that a target could not hold."""
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidemill.engine.query.reject import REJECT_TYPE
+from tidemill.file_formats.reader import REJECT
+from tidemill.spec.formats.rules import MICROSECONDS
+from tidemill.spec.spec import Spec
+
+
+def publishable(rows: DataFrame, spec: Spec, partitions: Sequence[str]) -> DataFrame:
+    """The rows, of which those are rejected that a target could not hold.
+
+    A null group is an ordinary result, and Delta's tables and topics have it. A database has no
+    null in a primary key, MariaDB no long text, and every target must show the same rows. An outer
+    join may leave a row without a partition, and where the null partition is not kept, the sink's
+    is that of the rejected rows.
+
+    Args:
+        rows: The transform's rows and the rejected ones, with `_reject`.
+        partitions: The partition columns that the transform may have made null.
+    """
+    upserting = [target for target in spec.publish if target.upserts(spec.output.mode)]
+    keys = spec.output.keys if upserting else ()
+    if spec.output.keeps_null_partition:
+        partitions = ()
+    if not keys and not partitions:
+        return rows
+    columns = [name for name in rows.columns if name != REJECT]
+    reason = F.lit(None).cast("string")
+    for name in reversed(keys):
+        kind = rows.schema[name].dataType.typeName()
+        known = (target.longest_key(kind) for target in upserting)
+        longest = min((limit for limit in known if limit is not None), default=None)
+        if longest is not None:
+            said = (
+                f"key {name} longer than {longest} {'bytes' if kind == 'binary' else 'characters'}"
+            )
+            reason = F.when(F.length(name) > longest, F.lit(said)).otherwise(reason)
+        reason = F.when(F.col(name).isNull(), F.lit(f"no key {name}")).otherwise(reason)
+    if partitions:
+        nowhere = reduce(Column.__and__, (F.col(name).isNull() for name in partitions))
+        reason = F.when(nowhere, F.lit(f"no partition {partitions[0]}")).otherwise(reason)
+    record = F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns)), MICROSECONDS)
+    reject = F.struct(
+        reason.alias("reason"),
+        F.lit(None).alias("file"),
+        record.alias("record"),
+        F.lit(None).alias("partition"),
+    ).cast(REJECT_TYPE)
+    both = rows.withColumn(
+        REJECT, F.when(F.col(REJECT).isNull() & reason.isNotNull(), reject).otherwise(F.col(REJECT))
+    )
+    good = F.col(REJECT).isNull()
+    return both.select(*(F.when(good, F.col(f"`{name}`")).alias(name) for name in columns), REJECT)
