@@ -112,7 +112,11 @@ def test_files_that_spark_passes_over_are_counted_and_said(tmp_path: Path) -> No
     assert (found.facts["passed_over"], found.facts["files"]) == (1, {"passed_over": [str(hidden)]})
 
 
-@pytest.mark.parametrize("name", ["12:30.csv", "at=/a.csv", "day=/at=1/a.csv"])
+# Spark gives these the date of the run.
+OF_TODAY = ("at=12%3A30/a.csv", "at=T12/a.csv", "day=1/AT=12:30/a.csv")
+
+
+@pytest.mark.parametrize("name", ["12:30.csv", "at=/a.csv", "day=/at=1/a.csv", *OF_TODAY])
 def test_a_name_with_which_spark_reads_nothing_is_refused(tmp_path: Path, name: str) -> None:
     history = History(tmp_path / "history")
     (history.inputs / name).parent.mkdir(parents=True, exist_ok=True)
@@ -122,8 +126,9 @@ def test_a_name_with_which_spark_reads_nothing_is_refused(tmp_path: Path, name: 
 
 def test_a_name_that_only_looks_so_is_read(tmp_path: Path) -> None:
     history = History(tmp_path / "history")
-    (history.inputs / "day=12:30").mkdir(parents=True)
-    history.arrive("day=12:30/a.csv", "id,at\n1,\n")
+    for folder in ("day=12:30", "at=2026-03-01 12%3A30"):
+        (history.inputs / folder).mkdir(parents=True)
+        history.arrive(f"{folder}/a.csv", f"id,at\n{len(folder)},\n")
     assert looked(history).problems == ()
 
 

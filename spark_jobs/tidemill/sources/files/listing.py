@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from urllib.parse import unquote
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.syntax.hadoop_glob import python_globs
 from tidemill.contract.syntax.unicode_text import is_unicode
+from tidemill.contract.syntax.unrepeatable_sql import is_of_today
 from tidemill.sources.files.source_tree import (
     files_below,
     is_hidden,
@@ -21,6 +23,9 @@ from tidemill.sources.files.source_tree import (
     readable,
 )
 from tidemill.spec.sources.file import FileSource
+
+# Types of which Spark makes the value of a partition by a cast.
+TIMES = frozenset(("date", "timestamp", "timestamp_ltz", "timestamp_ntz"))
 
 
 class InputMissing(Refused):
@@ -142,12 +147,23 @@ def partition_columns(path: Path, source: FileSource) -> tuple[frozenset[str], f
 
 def in_nameless_partition(path: Path, source: FileSource) -> bool:
     """Whether Spark would read a partition without a name or a value from a path, as from `y=`."""
+    return any(name.startswith("=") or name.endswith("=") for name in _folders(path, source))
+
+
+def in_partition_of_today(path: Path, source: FileSource) -> bool:
+    """Whether Spark would give a partition the date of the run, as it does to `at=12%3A30`."""
+    times = {name.lower() for name, kind in source.types.items() if kind.name in TIMES}
+    parts = (name.partition("=") for name in _folders(path, source))
+    return any(name.lower() in times and is_of_today(unquote(value)) for name, _, value in parts)
+
+
+def _folders(path: Path, source: FileSource) -> tuple[str, ...]:
+    """The folders of a path in which Spark looks for partitions."""
     plain = source.directory == Path(source.path)
     base = source.path if plain else source.reader_option("basePath")
     if base is None or source.is_on("recursiveFileLookup") or not path.is_relative_to(base):
-        return False
-    folders = path.parent.relative_to(base).parts
-    return any(name.startswith("=") or name.endswith("=") for name in folders)
+        return ()
+    return path.parent.relative_to(base).parts
 
 
 def _named(folders: Path) -> frozenset[str]:

@@ -118,6 +118,14 @@ def problems_of_scan(name: str, source: FileSource, scan: Scan, pipeline: str) -
             "directory.",
         ),
         _problem(
+            Rating.HOLD,
+            _paths(scan.partition_of_today),
+            InputNameUnreadable,
+            "is in a partition folder (k=v) with a time without a date, to which Spark would give "
+            "the date of the run",
+            f"Rename the folder with its date, or declare the column as string in {place}.schema.",
+        ),
+        _problem(
             source.changed,
             _paths(scan.changed),
             InputChanged,

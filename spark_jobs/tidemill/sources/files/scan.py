@@ -20,7 +20,13 @@ from pathlib import Path
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile, sha256_of
-from tidemill.sources.files.listing import Found, Listing, in_nameless_partition, list_source
+from tidemill.sources.files.listing import (
+    Found,
+    Listing,
+    in_nameless_partition,
+    in_partition_of_today,
+    list_source,
+)
 from tidemill.sources.files.source_tree import readable
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
@@ -49,6 +55,8 @@ class Scan:
         passed_over: Hidden files and links that lead nowhere, which Spark does not read.
         with_colon: Files whose name has a colon, with which Spark cannot open them.
         nameless_partition: Files below a folder such as `y=`, because of which Spark lists nothing.
+        partition_of_today: Files below a folder such as `at=12%3A30`, which Spark dates by the day
+            of the run.
         known: How many of the files that were read are there.
         gone: Batch and file, of files that were read and are not listed any more.
         last_arrival: The newest file's time; None where nothing ever arrived.
@@ -65,6 +73,7 @@ class Scan:
     passed_over: tuple[Path, ...]
     with_colon: tuple[Found, ...]
     nameless_partition: tuple[Found, ...]
+    partition_of_today: tuple[Found, ...]
     known: int
     gone: tuple[tuple[Batch, InputFile], ...]
     last_arrival: datetime | None
@@ -147,6 +156,7 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
         nameless_partition=tuple(
             file for file in listing.files if in_nameless_partition(file.path, source)
         ),
+        partition_of_today=tuple(file for file in new if in_partition_of_today(file.path, source)),
         known=len(read) - len({file.path for _, file in gone}),
         gone=gone,
         last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
