@@ -132,3 +132,12 @@ def test_a_rejected_increment_can_be_reinstated_once_it_was_passed_over(tmp_path
     assert incident(history).choices == ()
     history.publish()
     assert [one.action for one in incident(history).choices] == ["reinstate"]
+
+
+def test_rejected_rows_whose_files_were_vacuumed_are_counted_all_the_same(tmp_path: Path) -> None:
+    history = held(tmp_path)
+    for batch in history.ledger.batches():
+        for file in batch.outputs:
+            (history.sink / file.path).unlink()
+    found = incident(history)
+    assert (found.rejected_rows, found.rejected_by_reason, found.books.rejected) == ((), {}, 2)

@@ -8,7 +8,7 @@ from airflow.api_fastapi.common.db.common import SessionDep
 from fastapi import APIRouter, Depends, Form, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from tidemill.contract.errors import UsageError
+from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.reporting.choices import Action
 from tidemill.reporting.incident import Incident, read_incident
@@ -104,6 +104,9 @@ def _incident(pipeline: str, number: int) -> Incident:
         return read_incident(Layout(root(), pipeline), number, gate_of(pipeline))
     except UsageError as error:
         raise HTTPException(404, error.what) from error
+    except TidemillError as error:
+        # A damaged document; whoever looks here has to know of it.
+        raise HTTPException(500, f"{error.what} {error.remedy}") from error
 
 
 def _suite(pipeline: str) -> str | None:

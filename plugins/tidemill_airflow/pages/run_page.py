@@ -7,7 +7,7 @@ from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import APIRouter, Depends, HTTPException
 from fastapi.responses import HTMLResponse
 
-from tidemill.contract.errors import UsageError
+from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.reporting.run_summary import RunSummary, read_run
 from tidemill.spec.pipeline import open_pipeline, root
@@ -49,6 +49,9 @@ def _summary(name: str, run_id: str) -> RunSummary:
         return read_run(Layout(root(), name), run_id, gate_of(name))
     except UsageError as error:
         raise HTTPException(404, error.what) from error
+    except TidemillError as error:
+        # A damaged document; whoever looks here has to know of it.
+        raise HTTPException(500, f"{error.what} {error.remedy}") from error
 
 
 def _in_words(summary: RunSummary) -> str:

@@ -10,6 +10,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.increments.excerpt import Excerpt
 from tidemill.increments.mask import masked_row
+from tidemill.increments.records import Sealed
 from tidemill.increments.rejected_rows import rejected_by_reason, rejected_rows
 from tidemill.increments.status import IncrementStatus, read_increments
 from tidemill.ledger.batch import Batch
@@ -32,7 +33,8 @@ class Incident(FrozenModel):
 
     Attributes:
         failures: What it broke; warnings are among them.
-        rejected_by_reason: Reason -> rejected rows, the most frequent first.
+        rejected_by_reason: Reason -> rejected rows, the most frequent first; empty as well where
+            their files were vacuumed since.
         rejected_rows: Some of them, masked as the spec says.
         waiting: The increments that wait behind it.
         inputs: The input files that its batches read, at most 200 of them.
@@ -76,6 +78,7 @@ def read_incident(layout: Layout, number: int, gate: Gate) -> Incident:
     batches = ledger.batches(found.sealed.first, found.sealed.last)
     inputs = tuple(file for batch in batches for file in batch.inputs)
     earlier = [one for one in excerpt.increments if number - MEASURED < one.number < number]
+    reasons, rejected = _rejected(ledger, found.sealed, batches, gate)
     note = read_note(layout, found.sealed.generation)
     kept = None if note is None else note.pipeline_class
     return Incident(
@@ -83,10 +86,8 @@ def read_incident(layout: Layout, number: int, gate: Gate) -> Incident:
         increment=increment,
         books=increment_books(layout, found.sealed),
         failures=failures(found, earlier, gate.mask),
-        rejected_by_reason=rejected_by_reason(ledger, found.sealed)
-        if found.sealed.rejected
-        else {},
-        rejected_rows=_rejected(ledger, batches, gate),
+        rejected_by_reason=reasons,
+        rejected_rows=rejected,
         waiting=waiting,
         inputs=inputs[:MOST_FILES],
         files=len(inputs),
@@ -97,7 +98,20 @@ def read_incident(layout: Layout, number: int, gate: Gate) -> Incident:
     )
 
 
-def _rejected(ledger: Ledger, batches: Sequence[Batch], gate: Gate) -> tuple[dict[str, Any], ...]:
+def _rejected(
+    ledger: Ledger, sealed: Sealed, batches: Sequence[Batch], gate: Gate
+) -> tuple[dict[str, int], tuple[dict[str, Any], ...]]:
+    """The rejected rows by reason, and some of them, masked."""
+    if not sealed.rejected:
+        return {}, ()
+    try:
+        return rejected_by_reason(ledger, sealed), _samples(ledger, batches, gate)
+    except (OSError, pa.ArrowInvalid):
+        # Once the table was compacted, VACUUM may have removed the files of an older increment.
+        return {}, ()
+
+
+def _samples(ledger: Ledger, batches: Sequence[Batch], gate: Gate) -> tuple[dict[str, Any], ...]:
     found: list[dict[str, Any]] = []
     for rows in rejected_rows(ledger, batches) if gate.samples else ():
         few = pa.Table.from_struct_array(rows.slice(0, gate.samples - len(found)))

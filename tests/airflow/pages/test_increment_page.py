@@ -62,6 +62,13 @@ def test_who_may_not_read_the_dag_sees_nothing(
     assert api.get(f"{PAGE}/{path}", headers=token(headers)).status_code == status
 
 
+def test_a_damaged_document_is_said(api: Any, history: History) -> None:
+    torn = history.increments.folder_of(2) / "sealed.json"
+    torn.write_text("{")
+    answer = api.get(f"{PAGE}/2", headers=token("viewer") | {"Accept": "text/html"})
+    assert (answer.status_code, str(torn) in answer.text) == (500, True)
+
+
 def test_a_decision_starts_the_dag_that_asks_for_approval(
     api: Any, resolve_dag: str, history: History
 ) -> None:
