@@ -54,13 +54,20 @@ class AirflowUI:
         """A page by its path, such as `dags`, the DAG, `runs`, the run."""
         self.page.goto("/".join((self.url, *(quote(part, safe="") for part in path))))
 
-    def backfill(self, dag: str, first: date, last: date) -> dict[str, Any]:
-        """Run the DAG for a range of dates, from the dialog as it comes; the backfill."""
+    def backfill(
+        self, dag: str, first: date, last: date, which: str = "Missing Runs"
+    ) -> dict[str, Any]:
+        """Run the DAG for a range of dates, from the dialog; the backfill.
+
+        Args:
+            which: The dialog's name for the runs that are wanted.
+        """
         dialog = self._dialog(dag)
         dialog.get_by_text("Backfill", exact=True).click()
         # Parameters may have the same names; they come after the dialog's own fields.
         self._choose_date(self._field(dialog, "From").first, first)
         self._choose_date(self._field(dialog, "To").first, last)
+        dialog.get_by_text(which, exact=True).click()
         # It asks the scheduler's own rules, and says how many runs there will be.
         dialog.get_by_text("will be triggered").wait_for()
         self.picture(f"backfill-of-{dag}")

@@ -36,7 +36,8 @@ def backfill_form(timezone: str) -> dict[str, Param]:
     return {
         "mode": Param(
             "live",
-            "live takes in what is new; backfill computes past partitions again.",
+            "Single Run: live takes in what is new; backfill computes past partitions again. The "
+            "dialog Backfill is always a backfill of the dates at its top, whatever stands here.",
             type="string",
             enum=[*get_args(Mode)],
             title="Mode",

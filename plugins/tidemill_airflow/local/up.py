@@ -22,6 +22,12 @@ from tidemill_airflow.local.quiet import quiet
 from tidemill_airflow.operators.processes import end_session
 
 PATIENCE = 15.0
+OF_SQLITE = (
+    "Its database is SQLite, which has one writer at a time. Where the dialog Backfill says that "
+    "the database is locked, only some of its runs are there: wait until they have ended, and "
+    "start the same backfill again; what is computed already is skipped. For backfills of many "
+    "days take PostgreSQL: make env, then docker compose up -d."
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -110,7 +116,7 @@ def _follow(airflow: subprocess.Popen[bytes], url: str, log: Path) -> int:
         while airflow.poll() is None:
             if not told and _healthy(url):
                 told = True
-                print(f"Tidemill is up: {url}/dags (Ctrl-C stops it)", flush=True)
+                print(f"Tidemill is up: {url}/dags (Ctrl-C stops it)\n{OF_SQLITE}", flush=True)
             time.sleep(1)
     except KeyboardInterrupt:
         print("\nStopping.", flush=True)

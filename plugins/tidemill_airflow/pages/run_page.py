@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import APIRouter, Depends, HTTPException
@@ -9,6 +11,7 @@ from fastapi.responses import HTMLResponse
 
 from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.ledger.reprocessed_run import current_run_id
 from tidemill.reporting.run_summary import RunSummary, read_run
 from tidemill.spec.pipeline import open_pipeline, root
 from tidemill_airflow.operators.request import in_words
@@ -23,17 +26,26 @@ NOT_OURS = "This DAG runs no pipeline of Tidemill."
 @router.get("/dags/{dag_id}/runs/{run_id:path}", dependencies=[Depends(requires_access_dag("GET"))])
 def run_of_dag(dag_id: str, run_id: str, session: SessionDep) -> HTMLResponse:
     """The tab of a DAG's run: every pipeline that the DAG runs."""
-    return _page(pipelines_of(dag_id), run_id, session)
+    names = pipelines_of(dag_id)
+    return _page({name: _current(name, run_id) for name in names}, run_id, session)
 
 
 @router.get("/pipelines/{pipeline}/runs/{run_id:path}", dependencies=[MayRead])
 def run_of_pipeline(pipeline: str, run_id: str, session: SessionDep) -> HTMLResponse:
     """A run of one pipeline, also one of the command line."""
-    return _page([pipeline], run_id, session)
+    return _page({pipeline: run_id}, run_id, session)
 
 
-def _page(names: list[str], run_id: str, session: SessionDep) -> HTMLResponse:
-    shown = [(_summary(name, run_id), find_dag_run(name, run_id, session)) for name in names]
+def _current(name: str, run_id: str) -> str:
+    """The id in the books of a run of Airflow's, which a backfill may have reprocessed."""
+    try:
+        return current_run_id(Layout(root(), name), run_id)
+    except UsageError as error:
+        raise HTTPException(404, error.what) from error
+
+
+def _page(ids: Mapping[str, str], run_id: str, session: SessionDep) -> HTMLResponse:
+    shown = [(_summary(name, own), find_dag_run(name, own, session)) for name, own in ids.items()]
     return render(
         "run.html",
         run_id=run_id,

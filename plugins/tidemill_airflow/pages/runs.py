@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.project import spec_files
+from tidemill.ledger.reprocessed_run import airflow_run_id
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.spec import Gate
 from tidemill_airflow.addresses import airflow_path
@@ -37,7 +38,8 @@ def gate_of(pipeline: str) -> Gate:
 
 
 def find_dag_run(pipeline: str, run_id: str, session: SessionDep) -> tuple[str, str] | None:
-    """The DAG and the id of a pipeline's run; None where it is not one of this Airflow's."""
+    """The DAG and Airflow's id of a pipeline's run; None where it is not one of this Airflow's."""
+    run_id = airflow_run_id(run_id)
     dag_ids = (dag_of(pipeline), resolve_id(pipeline))
     wanted = select(DagRun.dag_id).where(DagRun.run_id == run_id, DagRun.dag_id.in_(dag_ids))
     dag_id = session.scalar(wanted.limit(1))

@@ -26,7 +26,7 @@ def fix_run(layout: Layout, run_id: str, wanted: RunRequest) -> tuple[str, RunRe
         The id in the books, and what the run does.
     """
     current = current_run_id(layout, run_id)
-    if wanted.role == "backfill" and _is_over(layout, current):
+    if wanted.role == "backfill" and _is_over(layout, current, wanted):
         current = next_run_id(layout, run_id)
     return current, fix_request(layout.run(current), wanted)
 
@@ -44,13 +44,15 @@ def has_run_dry(layout: Layout, run_id: str) -> bool:
     return found is not None and found.outcome is Outcome.DONE
 
 
-def _is_over(layout: Layout, run_id: str) -> bool:
-    """Whether a run has done what it was asked for, and is to do something else now."""
+def _is_over(layout: Layout, run_id: str, wanted: RunRequest) -> bool:
+    """Whether a run has done what it was asked for, or is to do something else now."""
     folder = layout.run(run_id)
-    own = read_run_increment(folder)
+    request, own = read_request(folder), read_run_increment(folder)
     if own is None:
-        return has_run_dry(layout, run_id)
-    if read_request(folder).role == "live":
+        # A dry run that has failed is no reason to do another one in the place of a real one.
+        is_other = request.role == "backfill" and request.dry_run != wanted.dry_run
+        return is_other or has_run_dry(layout, run_id)
+    if request.role == "live":
         return True
     snapshot = Snapshot(layout)
     return own in snapshot.visible or snapshot.get(own).state in CLOSED

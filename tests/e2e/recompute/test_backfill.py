@@ -104,6 +104,17 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(
     assert all(p.is_relative_to(runs) or p.is_relative_to(flow.layout.lease) for p in left), left
 
 
+def test_a_held_backfill_that_is_repeated_is_computed_by_the_mended_transform(
+    flow: JsonPipeline, spark: object
+) -> None:
+    flow.write(TRANSFORM.format(factor=5000))
+    assert ask(flow, "backfill", "again", **days(2, 3))["gate"].outcome is Outcome.HELD
+    flow.write(TRANSFORM.format(factor=2))
+    assert flow.run("again")["publish"].outcome is Outcome.DONE
+    assert states(flow)[-2] is State.SUPERSEDED
+    assert row("c", 2, 40) in flow.published()
+
+
 def test_a_redo_computes_the_unpublished_tail_with_todays_code(
     flow: JsonPipeline, spark: object
 ) -> None:

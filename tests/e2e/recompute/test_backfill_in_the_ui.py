@@ -35,9 +35,7 @@ RESOLVE, APPROVE = f"{NAME}__resolve", "approve"
 ADA = Person("ada", secrets.token_urlsafe(12))
 DAYS = range(1, 8)
 BAD_DAY = 8
-# One interval of the schedule, so that one run makes three partitions again.
-EVERY_THIRD_DAY = "0 0 1-31/3 * *"
-AGAIN = range(4, 7)
+AGAIN = range(4, 6)
 MENDED = TRANSFORM.replace("* 2", "* 20")
 ROWS = 4
 WHY = "a double was ten times too small"
@@ -45,6 +43,15 @@ WHY = "a double was ten times too small"
 
 def day(number: int) -> date:
     return date(2025, 3, number)
+
+
+def midnight(number: int) -> datetime:
+    return datetime.combine(day(number), datetime.min.time(), UTC)
+
+
+def scheduled(number: int) -> str:
+    """The id of a day's run, as the scheduler gives it."""
+    return f"scheduled__{midnight(number).isoformat()}"
 
 
 def partitions(days: range) -> list[list[str]]:
@@ -59,15 +66,15 @@ def deliver(mill: OrdersPipeline, number: int, quantity: int) -> None:
 
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory, spark: object) -> OrdersPipeline:
-    """Seven days are published; the rule was fixed since, and the day after them is held."""
+    """Seven days are published, each by its run; since, the rule was fixed and a day is held."""
     spec = json.loads(json.dumps(SPEC))
-    spec["schedule"] = EVERY_THIRD_DAY
+    spec["schedule"] = "@daily"
     spec["airflow"] = {"retry_delay": "1s"}
     spec["sources"]["orders"]["maxFilesPerTrigger"] = 4
     mill = OrdersPipeline(tmp_path_factory.mktemp("ui"), spec)
     for number in DAYS:
         deliver(mill, number, quantity=number)
-    assert mill.run("first")["publish"].outcome is Outcome.DONE
+        assert mill.run(scheduled(number))["publish"].outcome is Outcome.DONE
     (mill.home / f"project/spark_jobs/transforms/{NAME}.py").write_text(MENDED)
     deliver(mill, BAD_DAY, quantity=-1)
     assert mill.run("second")["gate"].outcome is Outcome.HELD
@@ -80,6 +87,7 @@ def airflow(mill: OrdersPipeline, postgres: Postgres, child_airflow: Path) -> It
     home = mill.home / "airflow"
     with running(home, mill.environ, database=database, person=ADA) as airflow:
         until(lambda: airflow.knows(NAME) and airflow.knows(RESOLVE), "the DAGs are parsed")
+        airflow.has_run(NAME, midnight(DAYS.start), midnight(DAYS.stop - 1))
         # At once there is a live run, which finds nothing new.
         airflow.patch(f"/dags/{NAME}", {"is_paused": False})
         yield airflow
@@ -179,22 +187,22 @@ def test_a_dry_run_by_the_form_says_what_would_change_and_changes_nothing(
     assert files(mill) == before
 
 
-def test_a_backfill_from_the_dialog_swaps_its_three_days_and_no_other_file(
+def test_a_backfill_of_days_that_have_run_swaps_them_and_no_other_file(
     mill: OrdersPipeline, airflow: Airflow, ui: AirflowUI
 ) -> None:
-    before = files(mill)
-    ui.backfill(NAME, day(AGAIN.start), day(AGAIN.stop - 1))
-    runs = until(
-        lambda: [r for r in airflow.runs(NAME) if r["run_type"] == "backfill"], "there is a run"
-    )
-    assert [run["data_interval_start"] for run in runs] == [
-        datetime.combine(day(AGAIN.start), datetime.min.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    ]
-    run_id = runs[0]["dag_run_id"]
-    assert until(lambda: ended(airflow, run_id), "the backfill has ended") == "success"
+    before, sealed = files(mill), {one.sealed.run_id for one in Snapshot(mill.layout).increments}
+    ui.backfill(NAME, day(AGAIN.start), day(AGAIN.stop - 1), "All Runs")
+    again = [scheduled(number) for number in AGAIN]
+    until(lambda: all(ended(airflow, run_id) for run_id in again), "they were reprocessed")
+    assert {ended(airflow, run_id) for run_id in again} == {"success"}
+    types = {run["dag_run_id"]: run["run_type"] for run in airflow.runs(NAME)}
+    assert [types[run_id] for run_id in again] == ["backfill"] * len(again)
     ui.open("dags", NAME, "runs")
-    ui.page.get_by_text(run_id).first.wait_for()
+    ui.page.get_by_text(again[0]).first.wait_for()
     ui.picture("runs")
+    ui.open("dags", NAME, "runs", again[0], "tasks", "doctor")
+    ui.page.get_by_text("This run is a backfill").wait_for()
+    ui.picture("what-it-understood")
 
     after, inside = files(mill), {value for (value,) in partitions(AGAIN)}
     assert after.keys() == before.keys()
@@ -204,18 +212,35 @@ def test_a_backfill_from_the_dialog_swaps_its_three_days_and_no_other_file(
     good = expected(mill, mended=AGAIN)
     assert of(AGAIN, mill.published()) == of(AGAIN, good)
     assert mill.published() == of(DAYS, good)
+    # What they published as live runs stays in the books.
+    assert {one.sealed.run_id for one in Snapshot(mill.layout).increments} == {
+        *sealed,
+        *(f"{run_id}.reprocessed-1" for run_id in again),
+    }
 
 
-def test_the_asset_event_names_the_three_partitions(
+def test_a_reprocessed_run_that_is_cleared_is_that_backfill_and_changes_nothing(
+    mill: OrdersPipeline, airflow: Airflow
+) -> None:
+    version, run_id = DeltaTable(mill.layout.table).version(), scheduled(AGAIN.start)
+    cleared = {"dag_run_id": run_id, "dry_run": False, "only_failed": False}
+    airflow.post(f"/dags/{NAME}/clearTaskInstances", cleared)
+    until(lambda: not ended(airflow, run_id), "it is queued")
+    assert until(lambda: ended(airflow, run_id), "it was repeated") == "success"
+    assert set(airflow.states(NAME, run_id).values()) == {"skipped"}
+    assert DeltaTable(mill.layout.table).version() == version
+
+
+def test_an_asset_event_names_the_partition_of_each_run(
     airflow: Airflow, mill: OrdersPipeline, ui: AirflowUI
 ) -> None:
     events = airflow.get("/assets/events", limit=100)["asset_events"]
-    (told,) = (e["extra"] for e in events if e["extra"].get("recomputation") == "backfill")
-    assert told["partition_by"] == ["day"]
-    assert told["partitions"] == partitions(AGAIN)
-    assert told["version"] == DeltaTable(mill.layout.table).version()
-    assert told["by"] == ADA.name
-    ui.open("dags", NAME, "runs", told["run_id"], "tasks", "publish", "asset_events")
+    told = [e["extra"] for e in events if e["extra"].get("recomputation") == "backfill"]
+    told.sort(key=lambda one: int(one["version"]))
+    assert [one["partition_by"] for one in told] == [["day"]] * len(AGAIN)
+    assert [value for one in told for value in one["partitions"]] == partitions(AGAIN)
+    assert told[-1]["version"] == DeltaTable(mill.layout.table).version()
+    ui.open("dags", NAME, "runs", scheduled(AGAIN.start), "tasks", "publish", "asset_events")
     ui.unfold(f'"{day(AGAIN.start)}"')
     ui.picture("asset-event")
 
@@ -251,7 +276,7 @@ def test_a_held_increment_is_released_on_its_page_and_the_history_names_who_did_
     history = DeltaTable(mill.layout.table).history()
     release = json.loads(history[0]["tidemill.release"])
     assert (release["increment"], release["by"], release["reason"]) == (number, ADA.name, why)
-    (recomputation,) = (
+    recomputations = [
         json.loads(e["tidemill.recomputation"]) for e in history if "tidemill.recomputation" in e
-    )
-    assert (recomputation["kind"], recomputation["by"]) == ("backfill", ADA.name)
+    ]
+    assert {one["kind"] for one in recomputations} == {"backfill"}

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.report import Outcome
+from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import BatchRange, Recomputation
+from tidemill.ledger.generation_note import hash_of_file
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import Pipeline
@@ -62,7 +64,7 @@ def backfill(run: RunContext, request: RunRequest, *, lost_race: bool = False) -
     pipeline = run.pipeline
     verify_interval(pipeline, request)
     own = read_run_increment(pipeline.layout.run(run.run_id))
-    if own is not None and not lost_race:
+    if own is not None and not lost_race and not _is_held_of_other_code(pipeline, own):
         return Ended(Outcome.DONE, f"computed already: increment {own:06d}", {"increment": own})
     from tidemill.engine.recompute.recompute import OutsidePrefix
     from tidemill.engine.recompute.requested_partitions import resolve_partitions
@@ -138,6 +140,17 @@ def _computed(
     with leased(run, "backfill") as held:
         number = seal_recomputed(held, found)
     return _ended(number, found, extent)
+
+
+def _is_held_of_other_code(pipeline: Pipeline, own: int) -> bool:
+    """Whether the gate holds a backfill that was computed before the transform was mended."""
+    found = Snapshot(pipeline.layout).get(own)
+    recomputation = found.sealed.recomputation
+    return (
+        found.state is State.HELD
+        and recomputation is not None
+        and recomputation.code_hash != hash_of_file(pipeline.transform_file)
+    )
 
 
 def verify_interval(pipeline: Pipeline, request: RunRequest) -> None:
