@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from typer import Exit, Option
 
-from tidemill.cli.screen import Json, PipelineName, Screen, counted
+from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.main import sentence
+from tidemill.reporting.words import counted
 
 Input = Annotated[
     list[Path],

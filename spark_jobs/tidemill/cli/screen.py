@@ -105,11 +105,6 @@ class Screen:
         return self._out.status(what) if self._out.is_terminal else nullcontext()
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, such as `1 row` and `2 rows`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _console(*, stderr: bool = False) -> Console:
     console = Console(stderr=stderr)
     if not console.is_terminal:

@@ -4,9 +4,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from tidemill.cli.screen import Json, Screen, counted
+from tidemill.cli.screen import Json, Screen
 from tidemill.contract.project import spec_files
 from tidemill.reporting.sql import answer, tables_of
+from tidemill.reporting.words import counted
 from tidemill.spec.pipeline import root
 
 Query = Annotated[

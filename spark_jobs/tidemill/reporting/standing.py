@@ -108,13 +108,16 @@ def read_standing(root: Path, spec: Path, now: datetime | None = None) -> Pipeli
     problem: dict[str, Any] | None = None
     if found is None or found.about.spec_time != _modified(spec):
         about, problem = _about(spec, _modified(spec))
-        found = _empty(layout, about, now) if found is None else _with(found, about=about)
+        if found is None:
+            found = _empty(layout, about, now)
+        elif problem is None:
+            found = _with(found, about=about)
     writer = None
     if layout.home.is_dir() and not _is_current(layout, found):
         try:
             writer = read_writer(layout)
             if writer is None or writer.gone or found.epoch < 0:
-                found = _derived(layout, found, now)
+                found = _derived(layout, found, now, keep=problem is None)
         except TidemillError as error:
             problem = error.as_dict()
     found = found if problem is None else _with(found, error=problem)
@@ -187,16 +190,23 @@ def _is_current(layout: Layout, status: StatusDocument) -> bool:
     return status.epoch >= 0 and not documents.exists(layout.lease, status.epoch + 1)
 
 
-def _derived(layout: Layout, status: StatusDocument, now: datetime) -> StatusDocument:
-    """The document computed again, and kept where this process may write."""
+def _derived(
+    layout: Layout, status: StatusDocument, now: datetime, *, keep: bool
+) -> StatusDocument:
+    """The document computed again.
+
+    Args:
+        keep: Whether it is written, where this process may: not with a spec that does not load.
+    """
     epoch = settled_epoch(layout.lease)
     found = with_history(status, Snapshot(layout), epoch)
     for report in reversed(list(_last_run(layout.runs))):
         found = with_report(found, report)
     found = _with(found, written=now)
-    # The API server may be another user, who may read only.
-    with suppress(OSError, TidemillError):
-        documents.replace(layout.status, found)
+    if keep:
+        # The API server may be another user, who may read only.
+        with suppress(OSError, TidemillError):
+            documents.replace(layout.status, found)
     return found
 
 
@@ -231,7 +241,7 @@ def _about(spec: Path, _modified_ns: int) -> tuple[About, dict[str, Any] | None]
     try:
         return about_spec(spec.stem, load_spec(spec), spec), None
     except TidemillError as error:
-        return About(dag_id=spec.stem, spec_time=_modified_ns), error.as_dict()
+        return About(dag_id=spec.stem), error.as_dict()
 
 
 def _touched(entry: os.DirEntry[str]) -> int:

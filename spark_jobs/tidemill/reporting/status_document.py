@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.remedy import for_airflow
 from tidemill.contract.report import Outcome, Report, Step
-from tidemill.reporting.words import ago, bytes_in_words
+from tidemill.reporting.words import ago, bytes_in_words, counted
 
 # In the order in which they need a person's attention.
 PipelineState = Literal[
@@ -221,9 +221,9 @@ def waiting_in_words(status: StatusDocument, now: datetime) -> str:
             oldest = f", the oldest {ago(one.oldest, now)}" if one.oldest else ""
             said.append(f"{one.new:,} {one.unit}{size}{oldest}")
     if status.unsealed:
-        said.append(f"{status.unsealed:,} batches before the gate")
+        said.append(f"{counted(status.unsealed, 'batch', 'batches')} before the gate")
     if status.unpublished:
-        said.append(f"{status.unpublished:,} increments before publish")
+        said.append(f"{counted(status.unpublished, 'increment')} before publish")
     return "; ".join(said)
 
 
@@ -238,4 +238,4 @@ def decisions(status: StatusDocument, state: PipelineState) -> Iterator[str]:
     elif state in ("refused", "overdue") and status.last_run is not None and status.last_run.error:
         yield f"{status.last_run.error['what']} {for_airflow(status.last_run.error)}"
     for target, events in status.lagging.items():
-        yield f"Target {target} has still to apply {events} events of the journal."
+        yield f"Target {target} has still to apply {counted(events, 'event')} of the journal."

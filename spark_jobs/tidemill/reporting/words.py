@@ -18,6 +18,11 @@ def ago(moment: datetime | None, now: datetime) -> str:
     return "–" if moment is None else f"{age_in_words(now - moment)} ago"
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, such as `1 row` and `2 rows`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def age_in_words(age: timedelta | float) -> str:
     """A length of time in its greatest unit, such as `3 hours`.
 
@@ -27,8 +32,7 @@ def age_in_words(age: timedelta | float) -> str:
     seconds = age.total_seconds() if isinstance(age, timedelta) else age
     for unit, length in UNITS:
         if seconds >= length:
-            count = int(seconds // length)
-            return f"{count:,} {unit}{'' if count == 1 else 's'}"
+            return counted(int(seconds // length), unit)
     return "less than a minute"
 
 
