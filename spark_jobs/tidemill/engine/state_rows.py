@@ -52,7 +52,7 @@ def state_rows(
     _ = session.streams
     found = []
     for part, options in _parts(operator):
-        # Spark looks for it in the offset log, whose version 2 does not hold it (4.2.0: None.get).
+        # Spark looks for it in the offset log; those that Spark 4.2.0 wrote may lack it (None.get).
         session.conf.set(PARTITIONS, operator.partitions)
         reader = session.read.format("statestore").options(**options)
         try:

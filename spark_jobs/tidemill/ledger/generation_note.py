@@ -33,7 +33,7 @@ class GenerationNote(Document):
         keys: In mode `update` the columns that tell its rows apart.
         continuous: Whether its batches are the epochs of a continuous query.
         shuffle_partitions: The number of partitions of a query's state. Offset logs of version 2
-            do not hold it (Spark 4.2.0), and with another number state would be lost.
+            that Spark 4.2.0 wrote do not hold it, and with another number state would be lost.
         pipeline_class: How its rows depend on its batches.
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.

@@ -64,8 +64,8 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         # Sources go by name in the checkpoint, so that one can be added or dropped.
         "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
         "spark.sql.streaming.offsetLog.formatVersion": "2",
-        # It looks for a number that this version of the log does not hold: a query that was killed
-        # within a batch would never start again (NoSuchElementException: None.get, SPARK-59662).
+        # It looks for a number that logs of Spark 4.2.0 do not hold: a query of that age that was
+        # killed within a batch would never start again (None.get, SPARK-59662).
         "spark.sql.streaming.checkUnfinishedRepartitionOnRestart": "false",
         # Streams that keep state, in a union under one that keeps state too: Spark would let their
         # state stores share a task, and fail ("Can only upgrade readStore to writeStore").

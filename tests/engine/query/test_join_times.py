@@ -97,6 +97,7 @@ def test_a_join_whose_bound_spark_computes_otherwise_is_refused(
         ("then <= at + INTERVAL 7 DAYS", "UTC"),
         ("then <= at + INTERVAL 23 HOURS", "Europe/Berlin"),
         ("CAST(then AS DOUBLE) - CAST(at AS DOUBLE) <= 7 * 86400", "Europe/Berlin"),
+        ("then <= at + make_interval(0, 0, 0, 0, 7 * 24)", "Europe/Berlin"),
     ],
 )
 def test_a_join_whose_bound_is_exact_in_its_zone_is_let_through(

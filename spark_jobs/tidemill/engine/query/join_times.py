@@ -89,7 +89,8 @@ class _Inexact:
             "Spark would drop rows before their match comes: they would be missing, or come out as "
             "unmatched.",
             remedy="Compare seconds with their fractions, as in "
-            "CAST(later AS DOUBLE) - CAST(earlier AS DOUBLE) <= 7 * 86400.",
+            "CAST(later AS DOUBLE) - CAST(earlier AS DOUBLE) <= 7 * 86400, or add hours as hours: "
+            "later <= earlier + make_interval(0, 0, 0, 0, 7 * 24).",
             path=path,
             field="transform",
             condition=self.condition,
