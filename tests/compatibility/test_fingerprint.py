@@ -59,6 +59,15 @@ def test_a_generation_that_was_born_without_one_gets_none_of_another_spec(run: H
     assert read_fingerprint(run.layout, LIVE) is not None
 
 
+def test_an_option_that_is_refused_since_leaves_the_rest_to_compare(run: History) -> None:
+    born(run)
+    found = read_fingerprint(run.layout, LIVE)
+    assert found is not None
+    orders = {**found.spec["sources"]["orders"], "options": {"enableDateTimeParsingFallback": True}}
+    older = found.model_copy(update={"spec": {**found.spec, "sources": {"orders": orders}}})
+    assert older.born() == found.born() is not None
+
+
 def test_one_that_is_not_of_this_note_says_nothing(run: History) -> None:
     note = born(run)
     assert born_of(run.pipeline, note) is not None

@@ -26,6 +26,7 @@ from tidemill.ledger.generation_note import (
     keys_of,
     writes_of,
 )
+from tidemill.spec.formats.rules import FALLS_BACK
 from tidemill.spec.output import NullPartition, OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource, Rating
@@ -106,11 +107,22 @@ class CreationSnapshot(Document):
     defaults: dict[str, dict[str, str]] = {}
 
     def born(self) -> Spec | None:
-        """The spec; None where today's version has no such field any more."""
+        """The spec, without options that are refused since; None where today's version has no such
+        field any more.
+        """
         try:
-            return Spec.model_validate(self.spec)
+            return Spec.model_validate(_without_refused(self.spec))
         except ValidationError:
             return None
+
+
+def _without_refused(part: Any) -> Any:
+    """A part of a spec without the options that readers had once and are refused today."""
+    if not isinstance(part, dict):
+        return part
+    refused = {name.lower() for name in FALLS_BACK}
+    kept = {name: value for name, value in part.items() if str(name).lower() not in refused}
+    return {name: _without_refused(value) for name, value in kept.items()}
 
 
 def read_fingerprint(layout: Layout, generation: str) -> CreationSnapshot | None:
