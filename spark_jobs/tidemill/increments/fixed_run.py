@@ -49,7 +49,7 @@ def _is_over(layout: Layout, run_id: str, wanted: RunRequest) -> bool:
     folder = layout.run(run_id)
     request, own = read_request(folder), read_run_increment(folder)
     if own is None:
-        # A dry run that has failed is no reason to do another one in the place of a real one.
+        # A dry run that has failed must not take the place of a real one.
         is_other = request.role == "backfill" and request.dry_run != wanted.dry_run
         return is_other or has_run_dry(layout, run_id)
     if request.role == "live":

@@ -17,6 +17,7 @@ from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.ledger.reprocessed_run import next_run_id
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import open_pipeline
 from tidemill_airflow.dag import build_group, dags
@@ -174,6 +175,25 @@ def test_a_backfill_of_a_group_computes_each_member_by_itself(
     # The spark-submit of tests knows one pipeline a call.
     assert [reports.read(folder, "ingest") is not None for folder in folders] == [True, True]
     assert spark_submit.call["argv"][-2:] == ["two", f"--run-id={RUN_ID}"]
+
+
+def test_a_member_that_took_in_data_is_reprocessed_under_an_id_of_its_own(
+    spark_submit: FakeSpark, project: Path, layout: Layout
+) -> None:
+    spark_submit.leaves(report("ingest", Outcome.DONE))
+    (project / "dags" / "specs" / "one.yaml").write_text(minimal(GROUP))
+    own = Layout(layout.root, "one")
+    folder = own.run(next_run_id(own, RUN_ID))
+    fix_request(folder, RunRequest(role="backfill", by="ada"))
+    reports.write(report("doctor", Outcome.DONE), folder)
+    operator = GroupIngestOperator(
+        task_id="ingest", group="small", members=["one"], conn_id="tidemill_spark"
+    )
+    operator.execute(context_of("backfill", RUN_ID))
+    assert spark_submit.call["argv"][-2:] == ["one", f"--run-id={RUN_ID}.reprocessed-1"]
+    context: Any = {"run_id": RUN_ID}
+    done = IngestedOperator(task_id="ingested", pipeline="one").execute(context)
+    assert done["outcome"] == "done"
 
 
 @pytest.mark.parametrize("name", ["small", "one__resolve", "three__resolve"])

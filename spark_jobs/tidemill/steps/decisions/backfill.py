@@ -143,7 +143,7 @@ def _computed(
 
 
 def _is_held_of_other_code(pipeline: Pipeline, own: int) -> bool:
-    """Whether the gate holds a backfill that was computed before the transform was mended."""
+    """Whether the gate holds a backfill that was computed by other code than today's."""
     found = Snapshot(pipeline.layout).get(own)
     recomputation = found.sealed.recomputation
     return (
