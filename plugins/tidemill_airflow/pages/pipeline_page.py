@@ -8,8 +8,10 @@ from fastapi.responses import HTMLResponse
 
 from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
+from tidemill.contract.project import find
 from tidemill.reporting.effective_spec import Setting, effective_spec
 from tidemill.reporting.pipeline_history import PipelineHistory, read_history
+from tidemill.reporting.standing import PipelineStanding, read_standing
 from tidemill.spec.pipeline import Pipeline, open_pipeline, root
 from tidemill_airflow.pages.access import MayRead
 from tidemill_airflow.pages.rendering import render
@@ -49,6 +51,7 @@ def _page(name: str) -> HTMLResponse:
         settings=settings,
         problem=problem or unread,
         newest_rows=_rows(history),
+        standing=_standing(name),
     )
 
 
@@ -66,6 +69,14 @@ def _settings(opened: Pipeline | None) -> tuple[tuple[Setting, ...], TidemillErr
         return effective_spec(opened), None
     except UsageError as error:
         return (), error
+
+
+def _standing(name: str) -> PipelineStanding | None:
+    """Where it stands, as the list of pipelines says it; None for a pipeline without a spec."""
+    try:
+        return read_standing(root(), find(name).spec(name))
+    except UsageError:
+        return None
 
 
 def _rows(history: PipelineHistory) -> list[int]:
