@@ -41,8 +41,8 @@ demo: setup ## Run the demo pipeline through Airflow: several increments, one of
 	@$(RUN) tidemill_airflow.local.demo $(if $(DAYS),--days $(DAYS))
 
 .PHONY: up
-up: setup ## Start Airflow with its UI on what the demo left
-	@$(RUN) tidemill_airflow.local.up
+up: setup ## Start Airflow with its UI on what the demo left; EXAMPLES=all shows the other examples too
+	@$(if $(EXAMPLES),TIDEMILL_EXAMPLES=$(EXAMPLES)) $(RUN) tidemill_airflow.local.up
 
 .PHONY: test
 test: setup jars browser ## Run the unit tests and the most telling of the others, in at most 20 minutes

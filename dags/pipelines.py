@@ -1,4 +1,4 @@
-"""The only DAG file: an Airflow DAG for every spec in dags/specs, and on TIDEMILL_PROJECTS."""
+"""The only DAG file: an Airflow DAG for every spec on TIDEMILL_PROJECTS, and for the demo."""
 
 from tidemill_airflow.dag import dags
 

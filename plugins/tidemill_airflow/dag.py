@@ -25,16 +25,17 @@ from airflow.sdk import (
 from airflow.sdk.exceptions import AirflowTimetableInvalid
 
 from tidemill.contract.errors import SpecError, TidemillError
-from tidemill.contract.project import spec_files
+from tidemill.contract.examples import shown_spec_files
 from tidemill.spec.load import load_spec
 from tidemill.spec.spec import Spec
 from tidemill_airflow.dags.arrivals import arrivals
 from tidemill_airflow.dags.broken_spec import BrokenSpec
 from tidemill_airflow.dags.dag_page import dag_page
+from tidemill_airflow.dags.deadline import deadlines
 from tidemill_airflow.dags.forms import backfill_form
 from tidemill_airflow.dags.notify import StateNotice
 from tidemill_airflow.dags.resolve import build_resolve_dag, refuse_reserved
-from tidemill_airflow.dags.tasks import ALONE, beginning, callbacks, default_args, tasks
+from tidemill_airflow.dags.tasks import beginning, callbacks, default_args, step_args, tasks
 from tidemill_airflow.operators.group import IngestedOperator, Member, refuse_disagreement
 from tidemill_airflow.operators.spark_step import GroupIngestOperator, IngestOperator
 from tidemill_airflow.task_names import pipeline_of, resolve_id
@@ -42,6 +43,7 @@ from tidemill_airflow.task_names import pipeline_of, resolve_id
 if TYPE_CHECKING:
     from airflow.sdk import Asset
     from airflow.sdk.bases.timetable import BaseTimetable
+    from airflow.sdk.definitions.deadline import DeadlineAlert
 
 # Where Spark's own sink takes the rows nothing can be swapped, so there is no backfill.
 __all__ = ["dags"]
@@ -57,12 +59,12 @@ BACKFILL = "backfill"
 
 
 def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
-    """A DAG for every spec on the search path; a `BrokenSpec` for one that cannot be loaded."""
+    """A DAG for every spec that Airflow shows; a `BrokenSpec` for one that cannot be loaded."""
     wanted = get_parsing_context().dag_id
     paths: list[Path] = []
     groups: dict[str, list[Member]] = {}
     try:
-        paths.extend(path for _, path in spec_files(environ))
+        paths.extend(path for _, path in shown_spec_files(environ))
     except TidemillError as error:
         yield BrokenSpec.of(error.path, error)
     # A task process needs its own DAG only; that of a group is named in its members' specs.
@@ -100,12 +102,13 @@ def build_dag(name: str, spec: Spec, path: Path) -> DAG:
     notice = StateNotice.of(spec, path) if spec.notify else None
     page = dag_page(name, spec, path, os.environ.get("TIDEMILL_ROOT", "$TIDEMILL_ROOT"))
     about = _first_sentence(spec.description)
-    with _dag(name, about, spec, path, page, backfills=spec.published) as dag:
+    alerts = deadlines({name: spec})
+    with _dag(name, about, spec, path, page, alerts, backfills=spec.published) as dag:
         ingest = IngestOperator(
             task_id="ingest",
             pipeline=name,
             conn_id=spec.spark.conn_id,
-            **ALONE,
+            **step_args(spec, "ingest"),
             **callbacks(spec, notice),
         )
         chain(*tasks(name, spec, notice, [ingest]))
@@ -132,7 +135,8 @@ def build_group(name: str, members: Sequence[Member], taken: Sequence[str] = ())
     about = f"{named} in one Spark application"
     # A backfill of a group is one of each of its members.
     backfills = all(member.spec.published for member in members)
-    with _dag(name, about, first, members[0].path, page, backfills=backfills) as dag:
+    alerts = deadlines({member.name: member.spec for member in members})
+    with _dag(name, about, first, members[0].path, page, alerts, backfills=backfills) as dag:
         ingest = GroupIngestOperator(
             task_id="ingest",
             group=name,
@@ -140,7 +144,7 @@ def build_group(name: str, members: Sequence[Member], taken: Sequence[str] = ())
             conn_id=first.spark.conn_id,
             # A doctor that refuses or finds nothing is its own pipeline's.
             trigger_rule=TriggerRule.ALL_DONE_MIN_ONE_SUCCESS,
-            **ALONE,
+            **step_args(first, "ingest"),
         )
         for member in members:
             notice = StateNotice.of(member.spec, member.path) if member.spec.notify else None
@@ -155,7 +159,16 @@ def build_group(name: str, members: Sequence[Member], taken: Sequence[str] = ())
     return dag
 
 
-def _dag(name: str, description: str, spec: Spec, path: Path, page: str, *, backfills: bool) -> DAG:
+def _dag(
+    name: str,
+    description: str,
+    spec: Spec,
+    path: Path,
+    page: str,
+    alerts: list[DeadlineAlert],
+    *,
+    backfills: bool,
+) -> DAG:
     """A DAG without its tasks, with the settings of a spec."""
     return DAG(
         dag_id=name,
@@ -166,6 +179,7 @@ def _dag(name: str, description: str, spec: Spec, path: Path, page: str, *, back
         max_active_runs=1,
         allowed_run_types=(*RUN_TYPES, BACKFILL) if backfills else RUN_TYPES,  # type: ignore[arg-type] # it converts their values
         tags=["tidemill", *spec.airflow.tags],
+        deadline=alerts or None,
         doc_md=page,
         params=backfill_form(spec.timezone) if backfills else None,
         default_args=default_args(spec),

@@ -154,6 +154,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Airflow makes itself a home where it is imported, and logs to standard output.
         os.environ.update(AIRFLOW_HOME=home, AIRFLOW__LOGGING__LOGGING_LEVEL="CRITICAL")
         os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
+        # What an Airflow does not show is sound all the same.
+        os.environ["TIDEMILL_EXAMPLES"] = "all"
         parsed = parse()
         found = list(problems(named or search_path(), parsed))
     _answer(sorted(parsed.dags), found, as_json=given.json)

@@ -50,6 +50,31 @@ def test_a_plain_name_holds_no_path(key: str, name: str) -> None:
     assert field_refused(minimal(key % name + "\n")) in ("airflow.owner", "spark.conn_id")
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "executor_config: {password: x}",
+        "executor_config: {pod_override: {spec: {}}}",
+        "steps: {ingest: {executor_config: {env: 's3://me:hidden@store'}}}",
+        "steps: {ingests: {queue: big}}",
+        "executor: 'os;system'",
+    ],
+)
+def test_settings_of_tasks_hold_no_secret_no_object_and_no_unknown_step(settings: str) -> None:
+    field = field_refused(minimal(f"airflow: {{{settings}}}\n"))
+    assert field is not None
+    assert field.startswith("airflow.")
+
+
+def test_a_steps_setting_goes_before_the_pipelines() -> None:
+    steps = "{ingest: {queue: big, pool: night}, gate: {priority_weight: 2}}"
+    airflow = parse(minimal(f"airflow: {{queue: small, steps: {steps}}}\n")).airflow
+    ingest, gate, doctor = (airflow.of_step(step) for step in ("ingest", "gate", "doctor"))
+    assert (ingest.queue, ingest.pool, ingest.priority_weight) == ("big", "night", None)
+    assert (gate.queue, gate.pool, gate.priority_weight) == ("small", "tidemill", 2)
+    assert doctor == airflow.of_step(None)
+
+
 @pytest.mark.parametrize("name", ["../retail", "a/b", "Retail", "retail.py", "a b", "''", '"a\\n"'])
 @pytest.mark.parametrize(
     ("key", "field"), [("transform: %s", "transform"), ("gate: {suite: %s}", "gate.suite")]

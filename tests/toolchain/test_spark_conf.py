@@ -12,6 +12,7 @@ from tests.support.spec_text import minimal, parse
 from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.toolchain.jars import JarsMissing, all_sets
 from tidemill.toolchain.spark_conf import (
+    DEFAULTS,
     JARS,
     driver_java_options,
     engine_conf,
@@ -51,9 +52,19 @@ def test_a_spec_adds_settings_and_never_changes_the_engines() -> None:
     assert merged.items() >= engine_conf(spec).items()
     assert {k: v for k, v in merged.items() if k not in engine_conf(spec)} == {
         **HADOOP_UMASK,
+        **DEFAULTS,
         "spark.executor.memory": "2g",
         "spark.x": "true",
     }
+
+
+@pytest.mark.parametrize(
+    "name", [*DEFAULTS, "spark.eventLog.enabled", "spark.sql.streaming.metricsEnabled"]
+)
+def test_what_is_off_for_the_sake_of_short_runs_can_be_switched_on(name: str) -> None:
+    conf = json.dumps({name: True})
+    assert session_conf(parse(minimal())).get(name, "false") == "false"
+    assert session_conf(parse(minimal(f"spark: {{conf: {conf}}}\n")))[name] == "true"
 
 
 RECORD = '{"type": "record", "name": "r", "fields": [{"name": "id", "type": "string"}]}'

@@ -138,7 +138,7 @@ class StateNotice:
         text = f"{layout.name} is {state}. {message}"
         if state != "ok":
             # Sent before it is noted: a notifier that fails is tried again with the next run.
-            _send(self.notify, text, context)
+            send(self.notify, text, context)
         notices.add(
             Notice(
                 number=(last.number if last else 0) + 1,
@@ -159,7 +159,8 @@ def _notifier_class(notify: Notify) -> type[BaseNotifier]:
     return found
 
 
-def _send(notify: Notify, text: str, context: Context) -> None:
+def send(notify: Notify, text: str, context: Context) -> None:
+    """Send a message through the notifier of a spec."""
     args = {name: _filled(value, _as_text(text)) for name, value in notify.args.items()}
     _notifier_class(notify)(**args)(context)
 

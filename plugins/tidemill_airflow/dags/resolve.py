@@ -27,7 +27,7 @@ from tidemill.spec.spec import Spec
 from tidemill_airflow.dags.dag_page import resolve_page
 from tidemill_airflow.dags.forms import ACTIONS, resolve_form
 from tidemill_airflow.dags.notify import StateNotice
-from tidemill_airflow.dags.tasks import ALONE, beginning, callbacks, default_args, tasks
+from tidemill_airflow.dags.tasks import beginning, callbacks, default_args, step_args, tasks
 from tidemill_airflow.operators.approval import (
     approve,
     approved,
@@ -138,11 +138,16 @@ def build_resolve_dag(name: str, spec: Spec, path: Path) -> DAG:
             retry_delay=timedelta(seconds=5),
         )
         ingest = IngestOperator(
-            task_id="ingest", pipeline=name, conn_id=spec.spark.conn_id, **ALONE
+            task_id="ingest",
+            pipeline=name,
+            conn_id=spec.spark.conn_id,
+            **step_args(spec, "ingest"),
         )
         told = callbacks(spec, notice)
         told.pop("on_success_callback", None)
-        decide = DecideOperator(task_id="decide", pipeline=name, **ALONE, **told)
+        decide = DecideOperator(
+            task_id="decide", pipeline=name, **step_args(spec, "decide"), **told
+        )
         chain(ask, *tasks(name, spec, notice, [decide, ingest], doctor=ResolveDoctorOperator))
     return dag
 

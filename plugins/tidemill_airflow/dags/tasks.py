@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 
 from airflow.sdk import WeightRule
 
+from tidemill.contract.report import Step
+from tidemill.spec.airflow_settings import TaskSettings
 from tidemill.spec.spec import Spec
 from tidemill_airflow.events import table_alias
 from tidemill_airflow.operators.steps import (
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
 
     from tidemill_airflow.dags.notify import StateNotice
-
-# `max_active_runs` does not count backfills; this does, and holds for every run type.
-ALONE = {"max_active_tis_per_dag": 1}
 
 
 def tasks(
@@ -44,20 +43,20 @@ def tasks(
     told = callbacks(spec, notice)
     told.pop("on_success_callback", None)
     well = [notice.ended] if notice else []
-    alone: dict[str, Any] = {"pipeline": name, **ALONE, **told}
-    first = doctor(task_id="doctor", **alone)
+    first = doctor(task_id="doctor", pipeline=name, **step_args(spec, "doctor"), **told)
     if not spec.published:
         return [first, *ingest]
-    alone["conn_id"] = spec.spark.conn_id
+    on_spark: dict[str, Any] = {"pipeline": name, "conn_id": spec.spark.conn_id, **told}
     return [
         first,
         *ingest,
-        GateOperator(task_id="gate", **alone),
+        GateOperator(task_id="gate", **step_args(spec, "gate"), **on_spark),
         PublishOperator(
             task_id="publish",
             outlets=[table_alias(name)],
             on_success_callback=[announce_emitted, *well],
-            **alone,
+            **step_args(spec, "publish"),
+            **on_spark,
         ),
     ]
 
@@ -73,15 +72,21 @@ def callbacks(spec: Spec, notice: StateNotice | None) -> dict[str, Any]:
     return told if spec.published else {**told, "on_success_callback": [notice.ended]}
 
 
+def step_args(spec: Spec, step: Step) -> dict[str, Any]:
+    """Airflow's arguments of a step's task: one at a time, and where the spec wants it to run."""
+    # `max_active_runs` does not count backfills; this does, and holds for every run type.
+    return {"max_active_tis_per_dag": 1, **_given(spec.airflow.of_step(step))}
+
+
 def default_args(spec: Spec) -> dict[str, Any]:
     """The default arguments of a spec's tasks."""
     airflow = spec.airflow
     return {
         "owner": airflow.owner,
-        "pool": airflow.pool,
         "retries": airflow.retries,
         "retry_delay": airflow.retry_delay,
         "execution_timeout": airflow.timeout,
+        **_given(airflow.of_step(None)),
         # Whoever has begun is finished first: one pipeline published beats two half done.
         "weight_rule": WeightRule.UPSTREAM,
     }
@@ -90,3 +95,8 @@ def default_args(spec: Spec) -> dict[str, Any]:
 def beginning(spec: Spec) -> datetime:
     """The start date of a spec's DAGs."""
     return datetime.combine(spec.airflow.start_date, time(), ZoneInfo(spec.timezone))
+
+
+def _given(settings: TaskSettings) -> dict[str, Any]:
+    """What is said of a task; Airflow's own default holds for the rest."""
+    return {name: value for name, value in settings if value not in (None, {})}

@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 from tidemill.cli import (
     check,
     doctor,
+    example,
     journal,
     late,
     plan,
@@ -137,6 +138,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(schema.schema, name="schema")
+app.add_typer(example.example, name="example")
 app.add_typer(state.state, name="state")
 app.add_typer(target.target, name="target")
 app.add_typer(lease.lease, name="lease")

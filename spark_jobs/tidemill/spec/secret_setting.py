@@ -15,8 +15,8 @@ _USER_IN_URL = re.compile(r"\w://[^/@\s:]*:[^/@\s]+@")
 _GIVEN_WITHIN = re.compile(r"(passw|secret|token|credential)\w*\s*=\s*[^\s;,]", re.IGNORECASE)
 
 
-def is_secret(name: str, value: str | bool | int) -> bool:
-    """Whether a setting of Spark's holds a secret, by its name or by what its value looks like.
+def is_secret(name: str, value: object) -> bool:
+    """Whether a setting holds a secret, by its name or by what its value looks like.
 
     Args:
         name: Such as `spark.hadoop.fs.s3a.secret.key`.

@@ -5,7 +5,7 @@ partition expressions and row rules live here and not in the transform, so that 
 never move a row to another interval.
 """
 
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, Literal, Self, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from tidemill.contract.syntax.quantities import Duration, Size
+from tidemill.spec.airflow_settings import Airflow
 from tidemill.spec.cross_checks import refuse_disagreement
 from tidemill.spec.decisions import Decisions
 from tidemill.spec.event_time import EventTime
@@ -116,18 +117,6 @@ class Spark(Model):
             )
             raise Disagreement(msg, "conf", secret)
         return self
-
-
-class Airflow(Model):
-    """Airflow settings of the DAG."""
-
-    owner: PlainName = "tidemill"
-    tags: tuple[PlainName, ...] = ()
-    start_date: date = date(2024, 1, 1)
-    retries: Annotated[int, Field(ge=0, le=10)] = 2
-    retry_delay: Duration = timedelta(seconds=30)
-    timeout: Duration = timedelta(hours=2)
-    pool: PlainName = "tidemill"
 
 
 class Spec(Model):

@@ -1,7 +1,7 @@
 """The Spark settings that the promise rests on, each with its reason.
 
 Both the Airflow operator (on the command line of spark-submit) and the session use them; a spec's
-`spark.conf` may add to them and may not change them.
+`spark.conf` may add to them and may not change them, but for `DEFAULTS`.
 """
 
 import os
@@ -29,6 +29,10 @@ RETAINED_BATCHES = 1000
 # alone Java also cuts its cache of compiled code to 48 MiB, which 24 pipelines of a group fill.
 SMALL_BACKLOG_BYTES = 100 * 2**20
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+
+
+# A spec may change these. A batch run needs no UI, which costs a port and start-up time.
+DEFAULTS = {"spark.ui.enabled": "false"}
 
 
 def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
@@ -78,15 +82,13 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
         # A plan as text, in an event log or an error, shows a source's options. Spark hides those
         # with "password" in key or value by itself; a private key would be there to read.
         "spark.sql.redaction.options.regex": "(?i)url|sasl|ssl|jaas",
-        # A batch run needs no UI; it costs a port and start-up time.
-        "spark.ui.enabled": "false",
         # A progress bar is noise in a task log; a line per batch is printed instead.
         "spark.ui.showConsoleProgress": "false",
     }
 
 
 def session_conf(spec: Spec, environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
-    """Every setting of a session, as text: the spec's own, under the engine's.
+    """Every setting of a session, as text: our defaults, the spec's own, and the engine's.
 
     What a session creates is kept from users outside the group, unless the spec says otherwise.
 
@@ -101,7 +103,7 @@ def session_conf(spec: Spec, environ: Mapping[str, str] = os.environ) -> Mapping
     if sets:
         ours = (str(path) for path in jars_of(*sets, environ=environ))
         own[JARS] = ",".join(filter(None, (own.get(JARS), *ours)))
-    return {**HADOOP_UMASK, **own, **engine_conf(spec)}
+    return {**HADOOP_UMASK, **DEFAULTS, **own, **engine_conf(spec)}
 
 
 def jar_sets(spec: Spec) -> tuple[str, ...]:

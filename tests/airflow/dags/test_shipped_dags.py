@@ -243,6 +243,44 @@ def test_the_spec_reaches_every_task() -> None:
         assert task.execution_timeout == timedelta(minutes=20)
 
 
+def placed(dag: DAG) -> dict[str, tuple[Any, ...]]:
+    """Task -> its queue, pool, executor, weight and the executor's settings."""
+    return {
+        task.task_id: (
+            task.queue,
+            task.pool,
+            task.executor,
+            task.priority_weight,
+            task.executor_config,
+        )
+        for task in dag.tasks
+    }
+
+
+def test_each_step_runs_where_the_spec_says() -> None:
+    pod = {"pod_template_file": "/pods/spark.yaml"}
+    settings = {
+        "queue": "small",
+        "priority_weight": 5,
+        "steps": {
+            "ingest": {"queue": "spark", "pool": "night", "executor_config": pod},
+            "publish": {"executor": "CeleryExecutor", "priority_weight": 9},
+        },
+    }
+    text = minimal(f"airflow: {json.dumps(settings)}\n")
+    everywhere = {
+        "doctor": ("small", "tidemill", None, 5, {}),
+        "ingest": ("spark", "night", None, 5, pod),
+        "gate": ("small", "tidemill", None, 5, {}),
+        "publish": ("small", "tidemill", "CeleryExecutor", 9, {}),
+    }
+    assert placed(build_dag(NAME, parse(text), PATH)) == everywhere
+    decided = placed(build_resolve_dag(NAME, parse(text), PATH))
+    assert decided.items() >= everywhere.items()
+    # A question is not work, so it waits for no slot of the pipelines' pool.
+    assert decided["approve"] == ("small", "default_pool", None, 5, {})
+
+
 def test_what_whoever_starts_a_run_says_reaches_no_template(parsed: Parsed) -> None:
     assert any(dag.params for dag in parsed.dags.values())
     for dag in parsed.dags.values():

@@ -16,8 +16,8 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 
 from tidemill.contract.project import REPOSITORY, Project
+from tidemill.spec.airflow_settings import Airflow
 from tidemill.spec.load import load_spec
-from tidemill.spec.spec import Airflow
 from tidemill_airflow.dag import build_dag, build_group
 from tidemill_airflow.local.metadata import prepare
 from tidemill_airflow.operators.group import Member
