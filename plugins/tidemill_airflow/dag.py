@@ -96,7 +96,8 @@ def build_dag(name: str, spec: Spec, path: Path) -> DAG:
         path: The spec's file, for messages and the DAG's page.
 
     Raises:
-        SpecError: the schedule or the notifier is not valid, or the name is a resolve DAG's.
+        SpecError: the schedule, the notifier or an asset is not valid, or the name is a resolve
+            DAG's.
     """
     refuse_reserved(name, path)
     notice = StateNotice.of(spec, path) if spec.notify else None
@@ -124,7 +125,8 @@ def build_group(name: str, members: Sequence[Member], taken: Sequence[str] = ())
         taken: The names of all pipelines, of which it may not be one.
 
     Raises:
-        SpecError: the members do not go together, or the name is a pipeline's.
+        SpecError: the members do not go together, an asset is not valid, or the name is a
+            pipeline's.
     """
     refuse_disagreement(members, taken)
     first = members[0].spec

@@ -66,6 +66,16 @@ def test_settings_of_tasks_hold_no_secret_no_object_and_no_unknown_step(settings
     assert field.startswith("airflow.")
 
 
+@pytest.mark.parametrize(
+    "asset",
+    ["{name: orders}", "{uri: orders}", "{uri: 's3://é'}", "{uri: 's3://me:hidden@store/x'}"],
+)
+def test_an_asset_has_a_uri_that_airflow_can_show(asset: str) -> None:
+    field = field_refused(minimal(f"assets: {{inlets: [{asset}]}}\n"))
+    assert field is not None
+    assert field.startswith("assets.inlets.0")
+
+
 def test_a_steps_setting_goes_before_the_pipelines() -> None:
     steps = "{ingest: {queue: big, pool: night}, gate: {priority_weight: 2}}"
     airflow = parse(minimal(f"airflow: {{queue: small, steps: {steps}}}\n")).airflow

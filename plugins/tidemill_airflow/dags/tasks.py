@@ -12,6 +12,7 @@ from airflow.sdk import WeightRule
 from tidemill.contract.report import Step
 from tidemill.spec.airflow_settings import TaskSettings
 from tidemill.spec.spec import Spec
+from tidemill_airflow.dags.assets import assets_of
 from tidemill_airflow.events import table_alias
 from tidemill_airflow.operators.steps import (
     DoctorOperator,
@@ -39,12 +40,18 @@ def tasks(
         notice: Tells a person of changes of its state.
         ingest: What stands between doctor and gate.
         doctor: The doctor's task.
+
+    Raises:
+        SpecError: Airflow does not take an asset that the spec names.
     """
     told = callbacks(spec, notice)
     told.pop("on_success_callback", None)
     well = [notice.ended] if notice else []
     first = doctor(task_id="doctor", pipeline=name, **step_args(spec, "doctor"), **told)
+    ingest[-1].inlets.extend(assets_of(spec.assets.inlets))
+    outlets = assets_of(spec.assets.outlets)
     if not spec.published:
+        ingest[-1].outlets.extend(outlets)
         return [first, *ingest]
     on_spark: dict[str, Any] = {"pipeline": name, "conn_id": spec.spark.conn_id, **told}
     return [
@@ -53,7 +60,7 @@ def tasks(
         GateOperator(task_id="gate", **step_args(spec, "gate"), **on_spark),
         PublishOperator(
             task_id="publish",
-            outlets=[table_alias(name)],
+            outlets=[table_alias(name), *outlets],
             on_success_callback=[announce_emitted, *well],
             **step_args(spec, "publish"),
             **on_spark,

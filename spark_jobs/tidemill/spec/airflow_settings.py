@@ -58,7 +58,7 @@ class Airflow(TaskSettings):
     steps: dict[Step, TaskSettings] = {}
 
     def of_step(self, step: Step | None) -> TaskSettings:
-        """The settings of one step; None: of a task that is no step of its own."""
+        """The settings of one step; with None those of the tasks beside the steps."""
         given = self.model_dump(include=set(TaskSettings.model_fields))
         if step is not None and step in self.steps:
             given |= self.steps[step].model_dump(exclude_unset=True)

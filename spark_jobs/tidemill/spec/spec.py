@@ -19,6 +19,7 @@ from pydantic import (
 
 from tidemill.contract.syntax.quantities import Duration, Size
 from tidemill.spec.airflow_settings import Airflow
+from tidemill.spec.assets import Assets
 from tidemill.spec.cross_checks import refuse_disagreement
 from tidemill.spec.decisions import Decisions
 from tidemill.spec.event_time import EventTime
@@ -152,6 +153,7 @@ class Spec(Model):
     notify: Notify | None = None
     spark: Spark = Spark()
     airflow: Airflow = Airflow()
+    assets: Assets = Assets()
     group: Name | None = None
 
     @property

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG
+from airflow.sdk import DAG, Asset
 from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 from airflow.timetables.assets import AssetOrTimeSchedule
@@ -16,6 +16,7 @@ from airflow.utils.types import DagRunType
 
 from tests.airflow.conftest import NAME
 from tests.support.spec_text import PATH, minimal, parse
+from tidemill.contract.errors import SpecError
 from tidemill.spec.spec import Spec
 from tidemill_airflow.dag import build_dag
 from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES, has_its_steps
@@ -98,6 +99,33 @@ def test_its_page_names_where_rows_come_from_and_go(text: str, said: list[str]) 
 def test_no_page_names_what_will_never_be() -> None:
     page = both(KAFKA + TO_KAFKA)[0].doc_md or ""
     assert [words for words in ("/table`", "backfill", "__resolve") if words in page] == []
+
+
+# --- assets
+
+INLET, OUTLET = "s3://shop/orders", "s3://shop/totals"
+ASSETS = f"assets: {{inlets: [{{uri: {INLET}}}], outlets: [{{uri: {OUTLET}, extra: {{a: 1}}}}]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "writes"), [(KAFKA + ASSETS, "publish"), (KAFKA + TO_KAFKA + ASSETS, "ingest")]
+)
+def test_assets_of_the_spec_are_those_of_the_tasks_that_read_and_write(
+    text: str, writes: str
+) -> None:
+    tasks = {task.task_id: task for task in both(text)[0].tasks}
+    found = {name: [i.uri for i in task.inlets] for name, task in tasks.items() if task.inlets}
+    assert found == {"ingest": [INLET]}
+    outlets = [asset for asset in tasks[writes].outlets if isinstance(asset, Asset)]
+    assert [(asset.uri, asset.name, asset.extra) for asset in outlets] == [
+        (OUTLET, OUTLET, {"a": 1})
+    ]
+
+
+def test_a_uri_that_airflow_does_not_take_is_an_error_of_the_spec() -> None:
+    with pytest.raises(SpecError) as error:
+        both(KAFKA + "assets: {outlets: [{uri: 'postgres://host/table'}]}\n")
+    assert error.value.field == "assets"
 
 
 # --- backfills
