@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args
 from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from tidemill.contract.examples import shown_spec_files
 from tidemill.reporting.standing import (
     PipelineStanding,
     by_attention,
@@ -66,7 +67,8 @@ def pipelines_json(user: GetUserDep, chosen: Annotated[Filter, Depends()]) -> JS
 
 def readable_pipelines(user: GetUserDep) -> list[PipelineStanding]:
     """Where each pipeline stands whose DAG a user may read, what needs attention first."""
-    found = [read_standing(root(), spec) for spec in listed_pipelines()]
+    shown = {path for _, path in shown_spec_files()}
+    found = [read_standing(root(), spec) for spec in listed_pipelines() if spec in shown]
     readable = permitted({one.about.dag_id for one in found}, user)
     return by_attention(one for one in found if one.about.dag_id in readable)
 
