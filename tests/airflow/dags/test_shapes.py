@@ -124,7 +124,7 @@ def test_assets_of_the_spec_are_those_of_the_tasks_that_read_and_write(
 
 def test_a_uri_that_airflow_does_not_take_is_an_error_of_the_spec() -> None:
     with pytest.raises(SpecError) as error:
-        both(KAFKA + "assets: {outlets: [{uri: 'postgres://host/table'}]}\n")
+        both(KAFKA + "assets: {outlets: [{uri: 'airflow://orders'}]}\n")
     assert error.value.field == "assets"
 
 
