@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +12,6 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG, Context
 from airflow.sdk.definitions.param import process_params
 
-from tests.airflow.conftest import NAME
 from tests.support.spec_text import minimal
 from tidemill.contract.layout import Layout
 from tidemill.ledger.reprocessed_run import current_run_id
@@ -23,6 +22,7 @@ from tidemill_airflow.integrity import DAG_FILE
 from tidemill_airflow.local.metadata import forget
 
 DRY = {"dry_run": True}
+SCHEDULES = {"daily": "@daily", "weekly": "0 0 * * 0"}
 # What became of the runs of the 2nd and the 3rd; there is none of the 4th.
 PAST = {2: "success", 3: "failed"}
 
@@ -82,7 +82,7 @@ class Dialog:
         from sqlalchemy import select
 
         made = _create_backfill(
-            dag_id=NAME,
+            dag_id=self.dag.dag_id,
             from_date=day(first),
             to_date=day(last),
             max_active_runs=1,
@@ -109,7 +109,7 @@ class Dialog:
 
         with self._session() as session:
             session.execute(update(Backfill).values(completed_at=datetime.now(UTC)))
-            runs = update(DagRun).where(DagRun.dag_id == NAME)
+            runs = update(DagRun).where(DagRun.dag_id == self.dag.dag_id)
             session.execute(runs.values(state=DagRunState.SUCCESS))
 
     def clear(self, run_id: str) -> None:
@@ -125,11 +125,13 @@ class Dialog:
 
         task: Any = self.dag.get_task("doctor")
         with self._session() as session:
-            run = session.scalar(select(DagRun).where(DagRun.run_id == run_id))
+            run = session.scalar(
+                select(DagRun).where(DagRun.dag_id == self.dag.dag_id, DagRun.run_id == run_id)
+            )
             told = Told.model_validate(run)
         params = process_params(self.dag, task, told.conf, suppress_exception=False)
         task.fix(
-            open_pipeline(NAME),
+            open_pipeline(self.dag.dag_id),
             cast("Context", {"run_id": run_id, "dag_run": told, "params": params}),
         )
         current = current_run_id(self.layout, run_id)
@@ -138,7 +140,7 @@ class Dialog:
     def _stored(self, session: Any) -> Any:
         from airflow.models.serialized_dag import SerializedDagModel
 
-        found: Any = session.scalar(SerializedDagModel.latest_item_select_object(NAME))
+        found: Any = session.scalar(SerializedDagModel.latest_item_select_object(self.dag.dag_id))
         return found.dag
 
     def _session(self) -> Any:
@@ -147,32 +149,53 @@ class Dialog:
         return create_session()
 
 
-@pytest.fixture
-def schedule() -> str:
-    return "@daily"
-
-
-@pytest.fixture
-def dialog(
-    airflow_database: None, project: Path, layout: Layout, schedule: str
-) -> Iterator[Dialog]:
-    """The dialog over the small project's DAG."""
+@pytest.fixture(scope="module")
+def parsed(
+    airflow_database: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, DAG]]:
+    """The DAGs of a daily and a weekly pipeline, in Airflow's database."""
     from airflow.dag_processing.bundles.manager import DagBundlesManager
     from airflow.dag_processing.dagbag import sync_bag_to_db
-    from airflow.models.backfill import Backfill
+
+    project = tmp_path_factory.mktemp("project")
+    specs = project / "dags" / "specs"
+    specs.mkdir(parents=True)
+    for name, schedule in SCHEDULES.items():
+        (specs / f"{name}.yaml").write_text(minimal(f"schedule: '{schedule}'\n"))
+    with pytest.MonkeyPatch.context() as environ:
+        environ.setenv("TIDEMILL_PROJECTS", str(project))
+        manager = DagBundlesManager()
+        manager.sync_bundles_to_db()
+        bag = DagBag(str(DAG_FILE))
+        sync_bag_to_db(bag, next(iter(manager.get_all_dag_bundles())).name, None)
+        yield {name: bag.dags[name] for name in SCHEDULES}
+    for name in SCHEDULES:
+        forget(name)
+
+
+@pytest.fixture
+def dialog_of(
+    parsed: dict[str, DAG], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], Dialog]]:
+    """The dialog over a pipeline's DAG, which has no runs yet."""
+    from airflow.models.backfill import Backfill, BackfillDagRun
+    from airflow.models.dagrun import DagRun
+    from airflow.models.taskinstance import TaskInstance
     from airflow.utils.session import create_session
     from sqlalchemy import delete
 
-    spec = project / "dags" / "specs" / f"{NAME}.yaml"
-    spec.write_text(minimal(f"schedule: '{schedule}'\n"))
-    manager = DagBundlesManager()
-    manager.sync_bundles_to_db()
-    bag = DagBag(str(DAG_FILE))
-    sync_bag_to_db(bag, next(iter(manager.get_all_dag_bundles())).name, None)
-    yield Dialog(bag.dags[NAME], layout)
-    forget(NAME)
+    monkeypatch.setenv("TIDEMILL_ROOT", str(tmp_path))
+    yield lambda name: Dialog(parsed[name], Layout(tmp_path, name))
     with create_session() as session:
+        session.execute(delete(BackfillDagRun))
+        session.execute(delete(TaskInstance).where(TaskInstance.dag_id.in_(SCHEDULES)))
+        session.execute(delete(DagRun).where(DagRun.dag_id.in_(SCHEDULES)))
         session.execute(delete(Backfill))
+
+
+@pytest.fixture
+def dialog(dialog_of: Callable[[str], Dialog]) -> Dialog:
+    return dialog_of("daily")
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forwards", "backwards"])
@@ -226,8 +249,8 @@ def test_parameters_that_the_dialog_sends_count_for_runs_that_were_there_too(
     assert {dialog.doctor(run_id)[1].reason for run_id in runs} == {"a look"}
 
 
-@pytest.mark.parametrize("schedule", ["0 0 * * 0"])
-def test_an_interval_of_several_days_is_one_backfill(dialog: Dialog) -> None:
+def test_an_interval_of_several_days_is_one_backfill(dialog_of: Callable[[str], Dialog]) -> None:
+    dialog = dialog_of("weekly")
     (run_id,) = dialog.backfill("none", first=1, last=7)
     _, request = dialog.doctor(run_id)
     assert (request.start, request.end) == (day(1), day(8))
