@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
-from tests.support.histories.history_builder import History, reject, rows
+from tests.support.histories.generation_builder import rebuilt
+from tests.support.histories.history_builder import History, reject, row, rows
 from tidemill.contract.errors import LeaseLost, Refused, TidemillError, TransientError
+from tidemill.contract.report import Outcome
 from tidemill.journal.journal import Event
+from tidemill.journal.published_files import files_now
 from tidemill.publish.catch_up import CatchUp
+from tidemill.publish.files_target import FilesTarget
 from tidemill.publish.payload import Payload
 from tidemill.publish.target import Target
+from tidemill.publish.target_heads import verify_tables
 from tidemill.storage.lease import Lease
 
 
@@ -50,6 +57,10 @@ def unreachable() -> TransientError:
 
 def refusing() -> Refused:
     return Refused("No.", remedy="Mend it.")
+
+
+def refuse(*_: object) -> None:
+    raise refusing()
 
 
 @pytest.fixture
@@ -164,3 +175,33 @@ def test_rejected_rows_are_kept_whatever_the_head_target_is(history: History) ->
     shutil.rmtree(history.layout.rejected)
     catch_up(history, Shelf("head"), Shelf("other"))
     assert history.records() == ["bad 1", "bad 2", "bad 3"]
+
+
+def test_a_rebuild_leads_past_what_a_further_target_can_never_take(history: History) -> None:
+    head, stuck = Shelf("head"), Shelf("stuck", {2: refusing()})
+    with pytest.raises(Refused) as refused:
+        catch_up(history, head, stuck)
+    assert "tidemill rebuild orders" in refused.value.remedy
+    rebuilt(history, [row(10)], [row(20)])
+    (history.layout.journal / "000004.delta.json").unlink(missing_ok=True)
+    assert catch_up(history, head, stuck) == [(4, "head"), (4, "stuck")]
+    assert (stuck.rows, history.journal.behind("stuck")) == ([1, 10, 20], [])
+    assert catch_up(history, head, stuck) == []
+
+
+def test_a_list_of_files_goes_on_with_a_rebuild(
+    make_history: Callable[..., History], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = make_history(more="publish: [{kind: delta}, {kind: files}]")
+    history.increment([row(1)])
+    history.publish()
+    history.increment([row(2)])
+    with monkeypatch.context() as patch:
+        patch.setattr(FilesTarget, "_list", refuse)
+        assert history.publish().outcome is Outcome.REFUSED
+    rebuilt(history, [row(10)], [row(20)])
+    assert history.publish("rebuild").outcome is Outcome.DONE
+    listed = {history.layout.home / file.path for file in files_now(history.layout)}
+    assert len(listed) == 2
+    assert {file.name for file in listed} == {Path(p).name for p in history.delta().file_uris()}
+    verify_tables(history.pipeline)

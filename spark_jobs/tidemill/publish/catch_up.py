@@ -1,16 +1,19 @@
 """Brings every target up to date: it applies the journal from its own head, in order.
 
 A target that fails waits where it is, and the next run goes on there; the others do not wait for
-it. Only the head target, the first, blocks: no other target gets ahead of it.
+it. Only the head target, the first, blocks: no other target gets ahead of it. A further target
+passes over what a later event replaces, so that a rebuild helps one that can never take an event.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, TidemillError, TransientError
 from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.swap_order import overtaken
 from tidemill.journal.journal import Applied, Event
 from tidemill.publish.outgoing_event import Outgoing
+from tidemill.publish.swap_support import unable_to_swap
 from tidemill.publish.target import HeadUnexplained, Target
 from tidemill.storage.run_context import LeasedRun
 
@@ -43,6 +46,8 @@ class CatchUp:
         done = []
         due = {target.name: set(self.journal.behind(target.name)) for target in self.targets}
         events = self.snapshot.events
+        for target in self.targets[1:]:
+            due[target.name] -= _replaced(events, due[target.name])
         for number, event in enumerate(events):
             outgoing = Outgoing(self.context.pipeline, event, self.context.epoch)
             for target in self.targets:
@@ -81,18 +86,25 @@ class CatchUp:
         if head:
             # Also where a killed run has committed the good rows: the journal does not say so yet.
             outgoing.drop_replaced()
-        applied = self.journal.record(
+        elif event.kind == "replace":
+            for passed_over in self.journal.behind(target.name):
+                if passed_over < event.seq:
+                    self._record(passed_over, target, version)
+        applied = self._record(event.seq, target, version)
+        self.context.log(_sentence(event, applied))
+        return applied
+
+    def _record(self, seq: int, target: Target, version: int) -> Applied:
+        return self.journal.record(
             Applied(
-                seq=event.seq,
+                seq=seq,
                 target=target.name,
-                head=head,
+                head=target is self.targets[0],
                 version=version,
                 run_id=self.context.run_id,
                 at=self.context.clock(),
             )
         )
-        self.context.log(_sentence(event, applied))
-        return applied
 
     def _name_the_ways_on(self, error: TidemillError, event: Event, target: Target) -> None:
         """Add to a refusal how to go on without the event; what the head target has stays."""
@@ -103,7 +115,7 @@ class CatchUp:
         if target is not head:
             error.remedy = (
                 f"{error.remedy} {head.name} has increment {number:06d}, and the other targets go "
-                f"on; if {target.name} can never take it, remove it from publish in the spec."
+                f"on. If {target.name} can never take it, {self._way_past_it(target)}."
             )
             return
         if event.in_order:
@@ -114,6 +126,15 @@ class CatchUp:
         else:
             ways = f"tidemill journal withdraw {name} {event.seq} --reason TEXT"
         error.remedy = f"{error.remedy} To go on without it: {ways}"
+
+    def _way_past_it(self, target: Target) -> str:
+        pipeline = self.context.pipeline
+        if target.name in unable_to_swap(pipeline):
+            return "remove it from publish in the spec"
+        return (
+            "fix the transform and compute everything again, which passes the increment over: "
+            f"tidemill rebuild {pipeline.name} --reason TEXT; or remove it from publish in the spec"
+        )
 
     def _refuse_overtaken(self, event: Event, before: Sequence[Event]) -> None:
         why = overtaken(self.snapshot, event, before)
@@ -127,15 +148,21 @@ class CatchUp:
             )
 
 
+def _replaced(events: Sequence[Event], due: Collection[int]) -> set[int]:
+    """The events that a target need not apply: the whole table is replaced after them."""
+    whole = [event.seq for event in events if event.kind == "replace" and event.seq in due]
+    return {seq for seq in due if whole and seq < whole[-1]}
+
+
 def _sentence(event: Event, applied: Applied) -> str:
     number = f"increment {event.increment:06d}"
-    what = f"{event.rows:,} rows"
+    what = f"{counted(event.rows, 'row')}"
     if event.kind == "reject":
         what = "rejected, none of its rows"
     elif event.kind == "replace":
-        what = f"{event.rows:,} rows in the place of the whole table"
+        what = f"{counted(event.rows, 'row')} in the place of the whole table"
     elif event.recomputation is not None and event.recomputation.partitions is not None:
-        what = f"{event.rows:,} rows in the place of {event.recomputation.partitions}"
+        what = f"{counted(event.rows, 'row')} in the place of {event.recomputation.partitions}"
     if not applied.head:
         return f"{applied.target}: {number}, {what}"
     said = f"{number}: {what} in version {applied.version}"

@@ -49,7 +49,7 @@ class FilesTarget:
         # Numbers between are those of events that were withdrawn.
         last = Journal(self.layout.journal).before(event.seq)
         before = self._read(last)
-        if last and before is None:
+        if last and before is None and event.kind != "replace":
             raise NotOurTurn(
                 f"Event {event.seq} was offered to {self.layout.published}, whose head is {head}.",
                 remedy="Restore the missing list from a backup; or remove the folder, and the "

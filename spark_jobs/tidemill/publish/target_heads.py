@@ -137,7 +137,10 @@ def _table_head(layout: Layout, table: Path, counted_by: str) -> TargetHead:
 
 def _lists_head(layout: Layout, name: str) -> TargetHead:
     there = {number for number, _ in documents.numbered(layout.published)}
-    missing = sorted(set(Journal(layout.journal).applied_by(name)) - there)
+    journal = Journal(layout.journal)
+    listless = (journal.applied(n, name) for n in {*journal.applied_by(name)} - there)
+    # The version is that of a later list where the event was passed over.
+    missing = sorted(one.seq for one in listless if one and one.version == one.seq)
     seq = missing[0] - 1 if missing else max(there, default=0)
     newest = documents.read(layout.published / f"{seq:06d}.json", PublishedFiles)
     return TargetHead(seq, newest.files_hash if newest else None)
