@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.checkout import Demo, make_demo
 from tests.support.histories.history_builder import History, reject, rows
+from tests.support.shown_errors import expected_of, seen
 from tests.support.spec_text import minimal, parse
 from tests.support.tiers import Recorder, first_tier, marks_of, recorded, units_of
 from tests.support.warehouse import MariaDbWarehouse, PostgresWarehouse, Warehouse
@@ -58,6 +59,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(mark)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that does not raise an error which it is said to show."""
+    expected = expected_of(item)
+    if not expected:
+        return (yield)
+    with seen() as names:
+        yield
+    missing = sorted(expected - names)
+    assert not missing, f"it is said to show {', '.join(missing)}, and has not raised it"
+    return None
 
 
 @pytest.fixture(scope="session")

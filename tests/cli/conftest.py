@@ -29,8 +29,8 @@ class Answer:
         return json.loads(self.stdout)
 
     @property
-    def run(self) -> Any:
-        """What `tidemill run` answered of its only pipeline."""
+    def pipeline(self) -> Any:
+        """What `tidemill run` or `tidemill status` answered of its only pipeline."""
         (only,) = self.json["pipelines"]
         return only
 

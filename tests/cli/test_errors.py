@@ -14,6 +14,7 @@ import pytest
 from tests.cli.conftest import Tidemill
 from tests.support.histories.history_builder import History, rows, tree
 from tests.support.pipelines.orders_pipeline import OrdersPipeline
+from tests.support.remedies import carry_out
 from tidemill.contract.errors import ExitCode
 from tidemill.storage.lease import hold
 
@@ -30,7 +31,7 @@ def test_people_get_one_line_on_standard_error(tidemill: Tidemill) -> None:
 
 
 def test_programs_get_json_on_standard_output(tidemill: Tidemill) -> None:
-    answer = tidemill("status", "order", "--json")
+    answer = tidemill("rows", "order", "--json")
 
     assert (answer.exit_code, answer.stderr) == (ExitCode.USAGE, "")
     assert (answer.json["code"], answer.json["transient"]) == ("UsageError", False)
@@ -65,7 +66,7 @@ def test_a_root_that_is_not_set_is_wrong_usage(
 
     answer = tidemill(command, "orders", *more, "--json")
 
-    error = answer.run["error"] if command == "run" else answer.json
+    error = answer.pipeline["error"] if command == "run" else answer.json
     assert (answer.exit_code, error["data"]) == (ExitCode.USAGE, {"root": "not/absolute"})
 
 
@@ -76,13 +77,14 @@ def test_a_refusal_of_the_doctor_has_its_own_exit_code(
 
     answer = tidemill("run", "orders", "--json")
 
-    assert (answer.exit_code, answer.run["outcome"]) == (ExitCode.REFUSED, "refused")
-    (doctor,) = answer.run["reports"]
+    assert (answer.exit_code, answer.pipeline["outcome"]) == (ExitCode.REFUSED, "refused")
+    (doctor,) = answer.pipeline["reports"]
     assert (doctor["step"], doctor["error"]["code"]) == ("doctor", "InputMissing")
     assert doctor["error"]["data"]["path"] == str(mill.input)
     assert "mkdir -p" in tidemill("run", "orders").stderr
 
 
+@pytest.mark.remedy("RootUnusable")
 def test_a_root_that_is_not_there_is_refused_every_time_and_never_made(
     tidemill: Tidemill, mill: OrdersPipeline
 ) -> None:
@@ -92,16 +94,19 @@ def test_a_root_that_is_not_there_is_refused_every_time_and_never_made(
 
     for answer in (first, second):
         assert answer.exit_code == ExitCode.REFUSED
-        assert answer.run["error"]["code"] == "RootUnusable"
+        assert answer.pipeline["error"]["code"] == "RootUnusable"
     assert not mill.root.exists()
+    carry_out(mill, first.pipeline["error"]["remedy"], "init")
+    mill.deliver("1.csv", ["a,1,2026-03-01 00:00:00"])
+    carry_out(mill, "tidemill run orders", "run")
 
 
 def test_nothing_to_do_is_no_failure(tidemill: Tidemill) -> None:
     answer = tidemill("run", "orders", "--run-id", "idle", "--json")
 
-    assert (answer.exit_code, answer.run["outcome"]) == (ExitCode.DONE, "skipped")
+    assert (answer.exit_code, answer.pipeline["outcome"]) == (ExitCode.DONE, "skipped")
     assert answer.json["run_id"] == "idle"
-    assert [report["step"] for report in answer.run["reports"]] == ["doctor"]
+    assert [report["step"] for report in answer.pipeline["reports"]] == ["doctor"]
 
 
 def test_a_pipeline_that_is_written_to_cannot_be_released_into(
@@ -176,7 +181,7 @@ def test_a_folder_that_may_not_be_read_is_named(
 
     history.increment(rows(1))
     monkeypatch.setattr(os, "scandir", refuse)
-    answer = tidemill("status", "orders", "--json")
+    answer = tidemill("rows", "orders", "--increment", "1", "--json")
 
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.REFUSED, "NotPermitted")
     assert answer.json["data"] == {"path": str(history.layout.increments / "000001")}

@@ -64,7 +64,7 @@ def test_a_withdrawn_event_counts_nowhere_and_its_increment_waits_for_a_person(
     assert [event.seq for event in history.journal.events()] == [1]
     assert history.journal.behind("delta") == []
     assert history.records() == []
-    states = [one["state"] for one in tidemill("status", "orders", "--json").json["increments"]]
+    states = [one["state"] for one in tidemill("status", "orders", "--json").pipeline["increments"]]
     assert states == ["published", "held", "passed"]
     assert history.publish().outcome is Outcome.DONE
     assert history.ids() == [1]

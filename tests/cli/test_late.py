@@ -11,6 +11,7 @@ from pyarrow import parquet
 
 from tests.cli.conftest import Tidemill
 from tests.support.histories.history_builder import History
+from tests.support.remedies import carry_out
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.ledger.late_rows import COLUMNS, LateLog, LateRows, counts_in
@@ -69,7 +70,7 @@ def test_batches_with_late_rows_or_an_unknown_number_are_named(
 
 
 def test_status_counts_them(log: LateLog, tidemill: Tidemill) -> None:
-    assert tidemill("status", "orders", "--json").json["late"] == 4
+    assert tidemill("status", "orders", "--json").pipeline["late"] == 4
     assert any(
         line.startswith("late: 4") for line in tidemill("status", "orders").stdout.split("\n")
     )
@@ -103,9 +104,11 @@ def test_operators_are_listed_as_the_checkpoint_has_them(
     assert operator["variables"] == [{"name": "seen", "kind": "ValueState"}]
 
 
+@pytest.mark.remedy("NoState")
 def test_state_of_a_pipeline_that_keeps_none_is_wrong_usage(
     history: History, tidemill: Tidemill
 ) -> None:
     answer = tidemill("state", "show", "orders", "--json")
 
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "NoState")
+    carry_out(history, answer.json["remedy"], "status")

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Tidemill
 from tests.support.histories.fingerprinted_generation import CODE, born
 from tests.support.histories.history_builder import NAME, History, rows, tree
+from tests.support.remedies import carry_out
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.engine import session
@@ -75,6 +76,7 @@ def test_what_is_allowed_may_go_on(tidemill: Tidemill, ran: History) -> None:
     assert "row_rules.id" in tidemill("plan", NAME).stdout
 
 
+@pytest.mark.remedy("QueryChanged")
 def test_what_is_not_allowed_is_refused_by_command_and_doctor(
     tidemill: Tidemill, ran: History
 ) -> None:
@@ -99,6 +101,7 @@ def test_what_is_not_allowed_is_refused_by_command_and_doctor(
     assert report.error is not None
     assert (report.outcome, report.error["code"]) == (Outcome.REFUSED, "QueryChanged")
     assert [one["field"] for one in report.error["data"]["changes"]] == ["sources.orders.path"]
+    carry_out(ran, report.error["remedy"], "rebuild")
 
 
 def test_of_a_generation_without_a_fingerprint_what_binds_it_is_known(

@@ -188,6 +188,7 @@ def test_a_decision_leaves_the_tables_that_its_input_makes(
     assert (shown["reports"][-1]["step"], shown["reports"][-1]["outcome"]) == ("publish", "done")
 
 
+@pytest.mark.remedy("Held")
 def test_a_rejected_increment_is_passed_over_and_what_waited_goes_out(
     decisions: dict[str, Decision],
 ) -> None:

@@ -26,7 +26,7 @@ def held_between_two_good_ones(history: History) -> None:
 
 
 def states(tidemill: Tidemill) -> list[str]:
-    return [i["state"] for i in tidemill("status", "orders", "--json").json["increments"]]
+    return [i["state"] for i in tidemill("status", "orders", "--json").pipeline["increments"]]
 
 
 @pytest.mark.parametrize("number", ["2", "0002", "000002"])
@@ -64,7 +64,7 @@ def test_whoever_it_is_said_to_be_the_user_of_the_process_stands_beside_it(
 
     (shown,) = (
         one
-        for one in tidemill("status", "orders", "--json").json["increments"]
+        for one in tidemill("status", "orders", "--json").pipeline["increments"]
         if one["decided_by"] == "the boss"
     )
     assert really in shown["os_user"]
@@ -81,7 +81,7 @@ def test_a_release_of_before_that_was_noted_is_read(tidemill: Tidemill, history:
     del written["os_user"]
     path.write_text(json.dumps(written))
 
-    found = tidemill("status", "orders", "--json").json["increments"][1]
+    found = tidemill("status", "orders", "--json").pipeline["increments"][1]
     assert (found["decided_by"], found["os_user"]) == ("Ada", None)
 
 
@@ -93,7 +93,7 @@ def test_the_next_publish_lets_out_everything_in_order(
     history.publish("next")
 
     assert states(tidemill) == ["published"] * 3
-    versions = [i["version"] for i in tidemill("status", "orders", "--json").json["increments"]]
+    versions = [i["version"] for i in tidemill("status", "orders", "--json").pipeline["increments"]]
     assert versions == [0, 1, 2]
     assert history.ids() == [1, 2, 3]
 

@@ -20,6 +20,7 @@ def published(history: History) -> None:
     look(history)
 
 
+@pytest.mark.remedy("RootNotInitialised")
 def test_init_accepts_an_empty_folder_as_a_new_root(tidemill: Tidemill, history: History) -> None:
     history.root.rename(history.home / "disk")
     history.root.mkdir()
@@ -35,6 +36,7 @@ def test_init_says_the_same_identity_each_time(tidemill: Tidemill) -> None:
     assert tidemill("init", "--id", "other", "--json").json["id"] == "other"
 
 
+@pytest.mark.remedy("PipelineAlive", "PipelineFolderLost")
 def test_forget_lets_a_lost_pipeline_begin_anew(tidemill: Tidemill, history: History) -> None:
     refusal = tidemill("forget", "orders", "--yes", "--json")
     assert (refusal.exit_code, refusal.json["code"]) == (ExitCode.REFUSED, "PipelineAlive")

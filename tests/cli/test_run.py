@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 
 def ends(answer: Answer) -> list[tuple[str, str]]:
-    return [(report["step"], report["outcome"]) for report in answer.run["reports"]]
+    return [(report["step"], report["outcome"]) for report in answer.pipeline["reports"]]
 
 
 def published(tidemill: Tidemill) -> list[str]:
@@ -84,7 +84,7 @@ def test_a_transform_that_fails_is_a_wrong_spec_and_names_its_line(
     answer = tidemill("run", "orders", "--json")
 
     assert answer.exit_code == ExitCode.USAGE
-    error = answer.run["error"]
+    error = answer.pipeline["error"]
     assert (error["code"], error["data"]["path"]) == ("SpecError", str(path))
     assert "line 2" in error["what"]
 

@@ -78,7 +78,7 @@ class TestOnSpark:
         (tmp_path / "a.json").write_text("\n".join(lines) + "\n")
         found = tidemill("schema", "infer", str(tmp_path), "--format", "json", "--json").json
         assert found["schema"] == "a struct<b:string,c:string>, d string"
-        assert found["notes"] == ["1 rows did not parse"]
+        assert found["notes"] == ["1 row did not parse"]
         assert notes(found) == {
             "a": "b: mixed: 1 of 2 are numbers; "
             "c: holds nothing in this sample, so that its type is a guess",

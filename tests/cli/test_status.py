@@ -25,10 +25,11 @@ def test_a_pipeline_that_never_ran_has_nothing_of_everything(tidemill: Tidemill)
     answer = tidemill("status", "orders", "--json")
 
     assert answer.exit_code == ExitCode.DONE
-    found = answer.json
+    found = answer.pipeline
     assert found.pop("standing")["state"] == "never run"
     assert found == {
         "pipeline": "orders",
+        "error": None,
         "generation": "live-0001",
         "building": [],
         "pipeline_class": None,
@@ -52,7 +53,7 @@ def test_a_target_that_lags_is_named(tidemill: Tidemill, history: History) -> No
         history.increment(rows(number))
     # There is no such connection.
     history.publish()
-    found = tidemill("status", "orders", "--json").json
+    found = tidemill("status", "orders", "--json").pipeline
     assert found["lagging"] == {"postgres.warehouse.orders": 2}
     assert [one["state"] for one in found["increments"]] == ["published", "published"]
     assert "postgres.warehouse.orders: 2 increments behind" in tidemill("status", "orders").stdout
@@ -61,7 +62,7 @@ def test_a_target_that_lags_is_named(tidemill: Tidemill, history: History) -> No
 def test_files_that_no_log_names_are_counted(tidemill: Tidemill, history: History) -> None:
     history.increment(rows(1))
     (history.sink / "part-00000-dead.snappy.parquet").write_bytes(b"PAR1")
-    assert tidemill("status", "orders", "--json").json["orphans"] == {"files": 1, "bytes": 4}
+    assert tidemill("status", "orders", "--json").pipeline["orphans"] == {"files": 1, "bytes": 4}
     assert "orphans: 1 files of 4 bytes" in tidemill("status", "orders").stdout
 
 
@@ -69,7 +70,7 @@ def test_a_spec_that_does_not_load_hides_nothing(tidemill: Tidemill, history: Hi
     history.increment(rows(1))
     history.publish()
     history.project.spec("orders").write_text("publish: [")
-    found = tidemill("status", "orders", "--json").json
+    found = tidemill("status", "orders", "--json").pipeline
     assert (found["table"]["rows"], found["lagging"]) == (1, {})
 
 
@@ -84,7 +85,7 @@ def test_every_increment_says_where_it_stands(tidemill: Tidemill, history: Histo
     history.seal()
     history.batch(rows(7))
 
-    found = tidemill("status", "orders", "--json").json
+    found = tidemill("status", "orders", "--json").pipeline
 
     assert (found["pipeline_class"], found["batches"], found["unsealed"]) == ("map", 6, 1)
     keys = ("increment", "first", "last", "rows", "rejected", "state", "verdict", "behind")
@@ -106,18 +107,18 @@ def test_the_last_run_is_the_one_that_reported_last(tidemill: Tidemill, history:
     history.publish("z-first")
     history.publish("a-second")
 
-    last = tidemill("status", "orders", "--json").json["last_run"]
+    last = tidemill("status", "orders", "--json").pipeline["last_run"]
 
     assert (last["run_id"], last["step"], last["outcome"]) == ("a-second", "publish", "done")
 
 
 def test_whoever_writes_is_named(tidemill: Tidemill, history: History) -> None:
     with hold(history.layout.lease, step="ingest", run_id="r7"):
-        writer = tidemill("status", "orders", "--json").json["writer"]
+        writer = tidemill("status", "orders", "--json").pipeline["writer"]
 
     assert (writer["step"], writer["run_id"], writer["pid"]) == ("ingest", "r7", os.getpid())
     assert writer["gone"] is False
-    assert tidemill("status", "orders", "--json").json["writer"] is None
+    assert tidemill("status", "orders", "--json").pipeline["writer"] is None
 
 
 def test_a_writer_that_died_is_told_from_one_at_work(tidemill: Tidemill, history: History) -> None:
@@ -132,7 +133,7 @@ def test_a_writer_that_died_is_told_from_one_at_work(tidemill: Tidemill, history
     )
     documents.put_if_absent(history.layout.lease / "000001.json", holder)
 
-    assert tidemill("status", "orders", "--json").json["writer"]["gone"] is True
+    assert tidemill("status", "orders", "--json").pipeline["writer"]["gone"] is True
     assert "gone" in tidemill("status", "orders").stdout
 
 
@@ -142,7 +143,7 @@ def test_without_a_name_every_pipeline_of_one_s_own_has_a_line_and_each_example_
     history.increment(rows(1), outcome="held")
     (history.layout.root / "shop_orders").mkdir()
 
-    found = {one["pipeline"]: one for one in tidemill("status", "--json").json}
+    found = {one["pipeline"]: one for one in tidemill("status", "--json").json["pipelines"]}
 
     assert {*found} == {"orders", "shop_orders"}
     assert found["orders"]["state"] == "held"
@@ -152,7 +153,7 @@ def test_without_a_name_every_pipeline_of_one_s_own_has_a_line_and_each_example_
     assert "held" in next(line for line in lines if line.startswith("orders"))
 
     monkeypatch.delenv("TIDEMILL_PROJECTS")
-    examples = {one["pipeline"] for one in tidemill("status", "--json").json}
+    examples = {one["pipeline"] for one in tidemill("status", "--json").json["pipelines"]}
     assert examples == {path.stem for _, path in spec_files()} > {"shop_orders"}
 
 
@@ -168,10 +169,12 @@ def test_the_damage_of_one_pipeline_does_not_hide_the_others(
     one = tidemill("status", "orders", "--json")
 
     assert every.exit_code == ExitCode.DONE
-    errors = {found["pipeline"]: (found["error"] or {}).get("code") for found in every.json}
+    errors = {
+        found["pipeline"]: (found["error"] or {}).get("code") for found in every.json["pipelines"]
+    }
     assert errors == {**dict.fromkeys(errors), "orders": "TornDocument"}
     assert len(errors) > 1
-    assert (one.exit_code, one.json["code"]) == (ExitCode.REFUSED, "TornDocument")
+    assert (one.exit_code, one.pipeline["error"]["code"]) == (ExitCode.REFUSED, "TornDocument")
 
 
 def test_people_read_state_and_reasons(tidemill: Tidemill, history: History) -> None:
@@ -212,8 +215,8 @@ def test_one_pipeline_stands_where_the_list_says(tidemill: Tidemill, history: Hi
     history.increment(rows(1, 2), [reject("bad")])
     history.publish()
 
-    (listed,) = tidemill("status", "--json").json
-    alone = tidemill("status", "orders", "--json").json["standing"]
+    (listed,) = tidemill("status", "--json").json["pipelines"]
+    alone = tidemill("status", "orders", "--json").pipeline["standing"]
 
     assert alone == listed
     assert (listed["state"], listed["published"]["version"]) == ("fine", 0)
@@ -241,3 +244,11 @@ def test_monitoring_names_the_states_that_are_an_error(
 def test_a_state_that_there_is_not_is_wrong_usage(tidemill: Tidemill) -> None:
     answer = tidemill("status", "--fail-on", "bad", "--json")
     assert (answer.exit_code, answer.json["data"]) == (ExitCode.USAGE, {"state": "bad"})
+
+
+def test_a_name_that_no_pipeline_has_is_a_pipeline_with_an_error(
+    tidemill: Tidemill, history: History
+) -> None:
+    answer = tidemill("status", "order", "--json")
+    assert (answer.exit_code, answer.pipeline["pipeline"]) == (ExitCode.USAGE, "order")
+    assert answer.pipeline["error"]["data"] == {"name": "order", "nearest": "orders"}

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tests.support.processes import wait_for
+from tests.support.shown_errors import seen_in
 from tidemill.contract.errors import ExitCode
 from tidemill.storage.lease import hold
 
@@ -66,6 +67,7 @@ def test_a_signal_ends_a_command_with_one_sentence(
         waiting.send_signal(number)
         out, err = waiting.communicate(timeout=60)
 
+    seen_in(err)
     assert (waiting.returncode, out) == (128 + number, "")
     assert err.startswith("Stopped: ")
     assert len(err.splitlines()) == 1

@@ -24,6 +24,7 @@ from tests.support.pipelines.kafka_pipeline import SUITE, order, spec_of
 from tests.support.pipelines.orders_pipeline import OrdersPipeline
 from tests.support.pipelines.user_project import write_pipeline
 from tests.support.processes import child
+from tests.support.shown_errors import seen_in
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, read
 
@@ -162,6 +163,7 @@ def test_a_wrong_password_is_an_error_of_the_doctor(mill: OrdersPipeline, airflo
     assert doctor is not None
     assert doctor.outcome is Outcome.FAILED
     assert doctor.error is not None
+    seen_in(doctor.error["code"])
     assert doctor.error["code"] == "BrokerRefuses"
 
 

@@ -76,6 +76,7 @@ def test_a_file_that_grew_after_it_was_read_is_refused_and_what_was_added_comes_
     mill.assert_whole()
 
 
+@pytest.mark.remedy("InputChanged")
 @pytest.mark.parametrize("published", [False, True])
 def test_a_file_that_grew_is_read_as_it_is_now_by_a_rebuild_and_the_next_run_goes_on(
     mill: OrdersPipeline, spark: object, published: bool

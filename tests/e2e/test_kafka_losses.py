@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from tests.servers.kafka import Broker
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline
+from tests.support.remedies import carry_out
 from tidemill.cli.app import app
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.report import Outcome
@@ -56,6 +57,7 @@ def losses(mill: KafkaPipeline) -> Losses:
     return Losses(mill.layout, FIRST_GENERATION, "orders")
 
 
+@pytest.mark.remedy("RecordsExpired")
 def test_a_loss_is_refused_accepted_and_passed_over_exactly(mill: KafkaPipeline) -> None:
     mill.produce_orders(10, 20)
     expire(mill, 17)
@@ -88,6 +90,7 @@ def test_a_loss_is_refused_accepted_and_passed_over_exactly(mill: KafkaPipeline)
     assert refused(mill.run("again")["doctor"]) == [(30, 33)]
 
 
+@pytest.mark.remedy("LossChanged")
 def test_what_expires_after_the_acceptance_is_refused_again(mill: KafkaPipeline) -> None:
     mill.produce_orders(10, 20)
     expire(mill, 12)
@@ -107,9 +110,12 @@ def test_what_expires_after_the_acceptance_is_refused_again(mill: KafkaPipeline)
     ]
 
 
+@pytest.mark.remedy("NothingLost")
 def test_nothing_lost_is_nothing_to_accept(mill: KafkaPipeline) -> None:
     code, said = tidemill("accept-loss", "orders", "--reason", "r", "--yes", "--json")
     assert (code, json.loads(said)["code"]) == (2, "NothingLost")
+    mill.produce_orders(10, 1)
+    carry_out(mill, json.loads(said)["remedy"], "run")
 
 
 @pytest.mark.parametrize("kept", ["offsets", "nothing"])

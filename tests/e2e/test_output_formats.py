@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from typer.testing import CliRunner
 
 from tests.support.pipelines.orders_pipeline import SPEC, OrdersPipeline
+from tidemill.cli.app import app
 from tidemill.contract.report import Outcome
 from tidemill.journal.published_files import published_files
 from tidemill.toolchain.jars import JarsMissing, jars_of
@@ -177,3 +179,21 @@ def needs_avro() -> None:
         jars_of("avro")
     except JarsMissing:
         pytest.skip("make jars")
+
+
+@pytest.mark.remedy("NotShown")
+def test_rows_in_files_that_only_spark_reads_are_not_shown_and_their_input_is_tried(
+    tmp_path: Path, spark: object
+) -> None:
+    mill = mill_of(tmp_path, "json", {})
+    file = mill.deliver("1.csv", ["a,2,2026-03-01 10:00:00"])
+    assert mill.run("run")["publish"].outcome is Outcome.DONE
+
+    def tidemill(*words: str) -> Any:
+        return json.loads(CliRunner().invoke(app, [*words, "--json"], env=mill.environ).stdout)
+
+    refused = tidemill("rows", "orders", "--increment", "1")
+    assert refused["code"] == "NotShown"
+    assert "tidemill preview orders --input FILE" in refused["remedy"]
+    tried = tidemill("preview", "orders", "--input", str(file))
+    assert [row["id"] for row in tried["good"]] == ["a"]

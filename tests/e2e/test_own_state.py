@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
@@ -271,6 +273,7 @@ def test_spark_forgets_by_no_other_clock(tmp_path: Path, spark: object) -> None:
     assert "TTL" in error["what"]
 
 
+@pytest.mark.remedy("TriggerEndless")
 def test_a_sink_of_sparks_own_may_be_fed_by_the_clock(tmp_path: Path, spark: SparkSession) -> None:
     code, sink = FORGETTING.format(mode="ProcessingTime"), {"kind": "memory"}
     seen = flow(tmp_path, code, sink=sink, trigger="available_now")

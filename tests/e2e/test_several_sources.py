@@ -12,6 +12,7 @@ import yaml
 from deltalake import DeltaTable
 
 from tests.support.pipelines.orders_pipeline import NAME, SPEC, OrdersPipeline
+from tests.support.remedies import carry_out
 from tidemill.contract.report import Outcome
 
 UNION = """
@@ -81,6 +82,7 @@ def shops(tmp_path: Path, spark: object) -> Shops:
     return made
 
 
+@pytest.mark.remedy("SourceReturned")
 def test_sources_come_and_go_by_name(shops: Shops) -> None:
     shops.sell("dover", "d1", "d2")
     shops.sell("calais", "c1")
@@ -114,8 +116,10 @@ def test_sources_come_and_go_by_name(shops: Shops) -> None:
     assert report.error is not None
     assert (report.outcome, report.error["code"]) == (Outcome.REFUSED, "SourceReturned")
     assert report.error["data"]["source"] == "calais"
+    carry_out(shops, report.error["remedy"], "rebuild")
 
 
+@pytest.mark.remedy("SourceChanged")
 def test_a_source_with_another_event_time_is_refused(shops: Shops) -> None:
     shops.sell("dover", "d1")
     assert shops.run("first")["publish"].outcome is Outcome.DONE
@@ -126,6 +130,7 @@ def test_a_source_with_another_event_time_is_refused(shops: Shops) -> None:
     report = shops.step("doctor", "second")
     assert report.error is not None
     assert (report.error["code"], report.error["data"]["source"]) == ("SourceChanged", "dover")
+    carry_out(shops, report.error["remedy"], "rebuild")
 
 
 def test_a_transform_must_take_the_sources_by_name(shops: Shops) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.histories.history_builder import History, reject, rows
 from tests.support.histories.spark_log_builder import write_commit
+from tests.support.remedies import carry_out
 from tidemill.generations.rows_read import BooksUnbalanced, RowsReadAmiss
 from tidemill.generations.verify import open_generation
 from tidemill.ledger.batch import Batch, RowsPerRow
@@ -34,6 +35,7 @@ def test_the_rows_of_each_file_are_in_the_ledger(tmp_path: Path, rows_in: int | 
     assert sum(file.rows or 0 for file in batch.inputs) == batch.rows + batch.rejected
 
 
+@pytest.mark.remedy("RowsReadAmiss")
 @pytest.mark.parametrize(("rows_in", "good"), [(4, 2), (6, 5), (2, 1)])
 def test_a_file_that_is_read_twice_or_not_at_all_stops_the_run(
     tmp_path: Path, rows_in: int, good: int
@@ -43,6 +45,7 @@ def test_a_file_that_is_read_twice_or_not_at_all_stops_the_run(
     assert (refused.value.read, refused.value.held) == (rows_in, 3)
     assert [Path(file).name for file in refused.value.files] == ["a.csv", "b.csv"]
     assert list(tmp_path.rglob("ledger/*/000000.json")) == []
+    carry_out(History(tmp_path), refused.value.remedy, "rebuild")
 
 
 def test_rows_that_spark_need_not_read_are_missed_by_nobody(tmp_path: Path) -> None:

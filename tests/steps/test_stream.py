@@ -13,6 +13,7 @@ from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, UngatedPi
 from tidemill.contract.report import Outcome, Report
 from tidemill.engine.run.cores import TooFewCores
 from tidemill.engine.run.options import Rows
+from tidemill.engine.run.query_run import PlanRefused
 from tidemill.engine.spark_errors import QueryFailed
 from tidemill.generations.execution import ExecutionChanged
 from tidemill.ledger.batch import Batch
@@ -214,10 +215,19 @@ def test_a_checkpoint_stays_continuous(tmp_path: Path, spark: SparkSession) -> N
     assert data["born"] == "a continuous query"
 
 
+def test_an_aggregation_is_refused_as_spark_refuses_it(tmp_path: Path, spark: SparkSession) -> None:
+    code = "def transform(lines):\n    return lines.groupBy('value').count()\n"
+    more = {"output": {"mode": "update"}}
+    pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, code, more, source=RATE)
+    refused(pipeline.stream("first", "continuous=1s"), PlanRefused)
+
+
+@pytest.mark.remedy("ExecutionChanged")
 def test_a_checkpoint_by_batches_stays_so(tmp_path: Path, spark: SparkSession) -> None:
     pipeline = UngatedPipeline(tmp_path, {"kind": "console"}, source=RATE)
     assert pipeline.run("first").outcome is Outcome.DONE
     refused(pipeline.stream("second", "continuous=1s"), ExecutionChanged)
+    assert pipeline.run("third").outcome is Outcome.DONE
 
 
 def test_fewer_cores_than_partitions_are_refused_with_both_numbers(

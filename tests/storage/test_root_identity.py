@@ -76,6 +76,7 @@ def test_what_init_was_told_of_is_a_new_root(root: Path) -> None:
     assert verify_root(root, {}) is None
 
 
+@pytest.mark.remedy("RootForeign")
 def test_another_root_in_its_place_is_refused_until_somebody_accepts_it(root: Path) -> None:
     initialise(root, "first", {})
     unmount(root)

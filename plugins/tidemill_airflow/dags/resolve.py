@@ -69,10 +69,10 @@ class ApproveOperator(ApprovalOperator):
     def execute(self, context: Context) -> Any:
         try:
             pipeline = open_pipeline(self.pipeline)
+            require_root(pipeline)
             request = resolution_of(context)
             self.subject = f"{pipeline.name}: {in_words(request, pipeline.spec.timezone)}"
             self.body = question(pipeline, request)
-            require_root(pipeline)
         except TidemillError as error:
             raise as_airflow(error) from error
         forget_approval(pipeline.layout.run(context["run_id"]))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Exit
 
 from tidemill.cli.screen import Json, Screen
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode
-from tidemill.reporting.words import counted
 
 if TYPE_CHECKING:
     from tidemill.steps.read_only.check import Problem

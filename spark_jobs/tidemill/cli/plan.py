@@ -4,8 +4,8 @@ from typer import Exit
 
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.compatibility.change import Verdict
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode
-from tidemill.reporting.words import counted
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.read_only.plan import Compared, Planned
 from tidemill.steps.read_only.plan import plan as compare

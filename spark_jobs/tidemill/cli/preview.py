@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from typer import Exit, Option
 
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.contract.counted import counted
 from tidemill.main import sentence
-from tidemill.reporting.words import counted
 
 Input = Annotated[
     list[Path],

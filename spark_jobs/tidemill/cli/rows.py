@@ -10,7 +10,7 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.file_formats.delta import read_rows
-from tidemill.increments.rejected_rows import counted
+from tidemill.increments.rejected_rows import reasons_counted
 from tidemill.increments.snapshot import Snapshot
 from tidemill.reporting.increment_rows import read_increment_rows
 from tidemill.spec.pipeline import root
@@ -91,7 +91,7 @@ def _of_increment(
         screen.line(f"read: {path}")
     screen.line(str(found.books))
     if found.rejected_by_reason:
-        screen.line(f"rejected: {counted(found.rejected_by_reason)}")
+        screen.line(f"rejected: {reasons_counted(found.rejected_by_reason)}")
     kind = "rejected rows" if rejected else "rows"
     screen.table(
         f"{len(found.rows)} of {found.total:,} {kind}",

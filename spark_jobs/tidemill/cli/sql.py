@@ -5,9 +5,9 @@ from typing import Annotated
 from typer import Argument, Option
 
 from tidemill.cli.screen import Json, Screen
+from tidemill.contract.counted import counted
 from tidemill.contract.project import spec_files
 from tidemill.reporting.sql import answer, tables_of
-from tidemill.reporting.words import counted
 from tidemill.spec.pipeline import root
 
 Query = Annotated[

@@ -32,19 +32,24 @@ def status(name: Name = None, fail_on: FailOn = None, json: Json = False) -> Non
     """Show where pipelines stand: all, what needs attention first, or one in detail."""
     screen, failing = Screen(json), states_of(fail_on)
     if name is not None:
-        spec = find(name).spec(name)
-        standing = read_standing(root(), spec)
-        one = _with_orphans(Layout(root(), name))
+        try:
+            standing = read_standing(root(), find(name).spec(name))
+            one = _with_orphans(Layout(root(), name))
+        except TidemillError as error:
+            if not json:
+                raise
+            screen.document({"pipelines": [{"pipeline": name, "error": error.as_dict()}]})
+            raise Exit(int(error.exit_code)) from error
         if json:
-            document = one.model_dump(mode="json")
-            screen.document({**document, "standing": standing.model_dump(mode="json")})
+            added = {"error": None, "standing": standing.model_dump(mode="json")}
+            screen.document({"pipelines": [{**one.model_dump(mode="json"), **added}]})
         else:
             screen.line(f"state: {standing.state}")
             _show(one, screen)
         raise Exit(int(exit_code([standing.state], failing)))
     every = by_attention(read_standing(root(), spec) for spec in listed_pipelines())
     if json:
-        screen.document([one.model_dump(mode="json") for one in every])
+        screen.document({"pipelines": [one.model_dump(mode="json") for one in every]})
     else:
         columns = ("pipeline", "state", "waiting", "published", "rows in 14 days", "rejected")
         now = wall_clock()

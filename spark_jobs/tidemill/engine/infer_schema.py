@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructType
 
+from tidemill.contract.counted import counted
 from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.spec.formats.rules import with_defaults
 from tidemill.spec.formats.table import FORMATS
@@ -74,7 +75,7 @@ def infer(
         if field.name != _CORRUPT
     ]
     malformed = counts.get(f"{_CORRUPT}.filled", 0)
-    notes = (f"{malformed} rows did not parse",) if malformed else ()
+    notes = (f"{counted(malformed, 'row')} did not parse",) if malformed else ()
     return Inferred(tuple(columns), counts["rows"], notes)
 
 

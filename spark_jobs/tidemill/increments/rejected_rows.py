@@ -31,6 +31,6 @@ def rejected_by_reason(ledger: Ledger, sealed: Sealed) -> dict[str, int]:
     return dict(counts.most_common())
 
 
-def counted(reasons: Mapping[str, int]) -> str:
+def reasons_counted(reasons: Mapping[str, int]) -> str:
     """Reasons as people read them, such as `480 malformed, 20 rule station_known`."""
     return ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())

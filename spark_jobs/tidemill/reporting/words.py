@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from tidemill.contract.counted import counted
+
 UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
@@ -16,11 +18,6 @@ def time_in_words(moment: datetime | None) -> str:
 def ago(moment: datetime | None, now: datetime) -> str:
     """How long ago it was, such as `3 hours ago`."""
     return "–" if moment is None else f"{age_in_words(now - moment)} ago"
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun, such as `1 row` and `2 rows`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def age_in_words(age: timedelta | float) -> str:

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
 from tidemill.gate.count_rules import reasons_from_counts, replaces_published
@@ -17,7 +18,7 @@ from tidemill.increments.increments import (
     Verdict,
     hash_of_files,
 )
-from tidemill.increments.rejected_rows import counted, rejected_by_reason
+from tidemill.increments.rejected_rows import reasons_counted, rejected_by_reason
 from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.run_increment import read_run_increment, remember
@@ -139,7 +140,7 @@ def _judge(run: LeasedRun, snapshot: Snapshot, increment: Increment) -> Ended:
     before = ledger.batches(sealed.first - 1, sealed.first - 1) if follows else []
     reasons = reasons_from_counts(pipeline.spec.gate, sealed, batches, before)
     if reasons and sealed.rejected:
-        reasons.append(f"rejected: {counted(rejected_by_reason(ledger, sealed))}")
+        reasons.append(f"rejected: {reasons_counted(rejected_by_reason(ledger, sealed))}")
     judgement: dict[str, Any] = {}
     warnings: tuple[str, ...] = ()
     # Row counts are expected of a delivery; a backfill and a rebuild have the rows of many.
@@ -195,7 +196,9 @@ def _ended(run: RunContext, sealed: Sealed, verdict: Verdict, suite: Suite) -> E
         return Ended(Outcome.HELD, f"{name} is held: {'; '.join(verdict.reasons)}", facts)
     if not sealed.rows:
         return Ended(Outcome.DONE, f"{name} passed: no row of it is left to judge", facts)
-    return Ended(Outcome.DONE, f"{name} passed on {sealed.rows:,} rows ({verdict.why})", facts)
+    return Ended(
+        Outcome.DONE, f"{name} passed on {counted(sealed.rows, 'row')} ({verdict.why})", facts
+    )
 
 
 def _say_where_to_look(run: RunContext, sealed: Sealed, verdict: Verdict) -> None:

@@ -123,6 +123,18 @@ def test_nobody_is_asked_about_what_cannot_be(
     assert asked == []
 
 
+def test_nobody_is_asked_where_the_answer_could_not_be_kept(
+    asked: list[dict[str, Any]], held: None, layout: Layout
+) -> None:
+    layout.root.rename(layout.root.with_name("unmounted"))
+    with pytest.raises(AirflowFailException, match="RootNotWritable"):
+        approve().execute(context(RELEASE))
+    assert asked == []
+    layout.root.with_name("unmounted").rename(layout.root)
+    with pytest.raises(TaskAwaitingInput):
+        approve().execute(context(RELEASE))
+
+
 def test_what_was_not_approved_is_skipped(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     skipped: list[str] = []
 

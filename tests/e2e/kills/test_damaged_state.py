@@ -92,6 +92,7 @@ def test_a_change_log_that_is_gone_is_refused_by_its_name(mill: Actions) -> None
     assert_refused(mill, file)
 
 
+@pytest.mark.remedy("StateDamaged")
 def test_a_rebuild_mends_damaged_state(mill: Actions) -> None:
     files = state_files(mill, "*/2.changelog")
     damage(*files)

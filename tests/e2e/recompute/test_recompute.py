@@ -270,6 +270,7 @@ def line(day: int, word: str, n: int | str) -> str:
     return json.dumps({"word": word, "at": f"2026-03-0{day}T10:00:00Z", "n": n})
 
 
+@pytest.mark.remedy("RowsMove")
 def test_rows_that_are_read_otherwise_by_now_move_or_are_refused(
     tmp_path: Path, spark: SparkSession
 ) -> None:

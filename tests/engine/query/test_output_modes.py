@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidemill.contract.errors import SpecError
@@ -20,6 +20,7 @@ from tidemill.engine.query.key_checks import (
 )
 from tidemill.engine.query.refusals import (
     ModeUnsupported,
+    TransformNotIncremental,
     TransformNotRepeatable,
     refuse_unrepeatable,
     refuse_unsupported,
@@ -79,6 +80,16 @@ def joined(events: DataFrame, condition: str) -> DataFrame:
 def sessions(events: DataFrame, *keys: str) -> DataFrame:
     session = F.session_window("time", "1 minute").alias("w")
     return events.withWatermark("time", "1 hour").groupBy(*keys, session).count()
+
+
+def mean(column: Column) -> Column:
+    """The mean of numbers by a function in Python."""
+
+    def mean_of(values: Any) -> float:
+        return float(values.mean())
+
+    found: Column = F.pandas_udf(mean_of, "double", F.PandasUDFType.GROUPED_AGG)(column)
+    return found
 
 
 FINE: dict[str, tuple[Transform, Spec]] = {
@@ -180,6 +191,11 @@ WRONG: dict[str, tuple[Transform, Spec, type[SpecError]]] = {
         spec(UPDATE, "action", "hour"),
         RowsVanish,
     ),
+    "an aggregate in Python": (
+        lambda e: e.groupBy("action").agg(mean(F.col("n")).alias("mean")),
+        spec(UPDATE, "action"),
+        TransformNotIncremental,
+    ),
 }
 
 
@@ -189,9 +205,9 @@ def test_what_is_fine(events: DataFrame, name: str) -> None:
     check(transform(events), given)
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_refused(events: DataFrame, name: str) -> None:
-    transform, given, error = WRONG[name]
+@pytest.mark.parametrize(("name", "error"), [(name, case[2]) for name, case in WRONG.items()])
+def test_what_is_refused(events: DataFrame, name: str, error: type[SpecError]) -> None:
+    transform, given, _ = WRONG[name]
     with pytest.raises(error):
         check(transform(events), given)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.types import (
     BooleanType,
     ByteType,
@@ -20,8 +21,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from tests.support.histories.history_builder import History
 from tests.support.spec_text import PATH, minimal, parse
-from tidemill.engine.query.partition_columns import PartitionTypeUnfaithful, refuse_unfaithful_types
+from tidemill.engine.query.partition_columns import (
+    PartitionNotOfTime,
+    PartitionTypeUnfaithful,
+    refuse_unfaithful_types,
+    with_partitions,
+)
 
 SPEC = parse(minimal("output: {partition_by: {day: to_date(at), k: upper(id)}}\n"))
 
@@ -49,3 +56,14 @@ def test_types_that_do_not(kind: DataType) -> None:
         refuse_unfaithful_types(columns(kind), SPEC, PATH)
     assert (refused.value.column, refused.value.type) == ("k", kind.typeName())
     assert refused.value.field == "output.partition_by.k"
+
+
+def test_a_partition_of_what_the_transform_makes_is_refused(
+    spark: SparkSession, history: History
+) -> None:
+    spec = history.project.spec("orders")
+    spec.write_text(spec.read_text().replace("expr(day)", "upper(word)"))
+    stream = spark.readStream.format("rate").load().selectExpr("string(value) AS word")
+    with pytest.raises(PartitionNotOfTime) as refused:
+        with_partitions(stream, history.pipeline)
+    assert (refused.value.field, refused.value.column) == ("output.partition_by.day", "value")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -43,3 +44,17 @@ def test_a_transform_without_windows_has_none(spark: SparkSession) -> None:
 
     stream = spark.readStream.format("rate").load()
     assert windows_of(stream.withColumn("n", stream["value"] % 10 + 5)) == []
+
+
+def test_windows_that_spark_prints_otherwise_are_refused(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql import functions as F
+
+    from tidemill.engine.recompute import finality
+
+    monkeypatch.setattr(finality, "_STEP", re.compile("as another version prints it"))
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(finality.WindowsUnknown) as refused:
+        finality.windows_of(stream.groupBy(F.window("timestamp", "1 hour")).count())
+    assert "3600000000" in refused.value.expression

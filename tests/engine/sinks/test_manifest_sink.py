@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from tests.support.histories.history_builder import NAME
 from tests.support.histories.net_history_builder import NetHistory, count, hour
 from tests.support.histories.spark_log_builder import write_named_offsets
+from tests.support.remedies import carry_out
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.engine import callback_errors
@@ -163,6 +164,7 @@ def test_of_two_drivers_one_manifest_counts(
     assert the_manifest(history).run_id == "another"
 
 
+@pytest.mark.remedy("ManifestForeign")
 def test_a_batch_written_from_other_input_is_refused(
     history: NetHistory, spark: SparkSession
 ) -> None:
@@ -173,6 +175,8 @@ def test_a_batch_written_from_other_input_is_refused(
         sink(history, spark)(frame(spark, [count("open", 1, 2)]), 0)
     assert refused.value.batch == 0
     assert refused.value.planned == {"orders": {"logOffset": 5}}
+    history.layout.home.rename(history.home / "away")
+    carry_out(history, refused.value.remedy, "forget")
 
 
 def test_a_key_twice_in_a_batch_is_refused(history: NetHistory, spark: SparkSession) -> None:

@@ -12,12 +12,13 @@ import pytest
 from tests.support.histories.history_builder import History, reject, rows
 from tests.support.histories.spark_batch_builder import plan
 from tests.support.histories.spark_log_builder import write_commit
+from tests.support.remedies import carry_out
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.generations.repairs.plan import NothingBound, planned_repairs
 from tidemill.generations.repairs.repair import EntryUnknown, Repair
 from tidemill.generations.verify import CheckpointLost, LedgerAhead, SinkLost, open_generation
 from tidemill.spark_logs.checkpoint import CheckpointWithoutMetadata
-from tidemill.spark_logs.compactible_log import GapInSinkLog, GapInSourceLog
+from tidemill.spark_logs.compactible_log import GapInSinkLog, GapInSourceLog, MissingCompactLog
 from tidemill.spark_logs.metadata_log import TornLogEntry
 from tidemill.spark_logs.sink_log import read_sink_log
 from tidemill.steps.decisions.repair_checkpoint import RepairChanged, repair_checkpoint
@@ -99,6 +100,16 @@ def test_an_entry_of_a_batch_that_the_ledger_knows_is_written_as_it_was(
     assert repair(history) == []
 
 
+@pytest.mark.remedy(
+    "CheckpointLost",
+    "CheckpointWithoutMetadata",
+    "GapInLog",
+    "GapInSinkLog",
+    "GapInSourceLog",
+    "LedgerAhead",
+    "SinkLost",
+    "TornLogEntry",
+)
 @pytest.mark.parametrize(
     ("name", "harm", "refusal"),
     [
@@ -157,24 +168,44 @@ def test_the_watermark_of_a_commit_is_the_ledgers(tmp_path: Path) -> None:
     assert meaning(entry(history, "commits/1"))[1] == {"nextBatchWatermarkMs": 1_700_000_000_000}
 
 
+@pytest.mark.remedy("MissingCompactLog")
+def test_without_a_compact_file_the_message_names_the_command_that_writes_it(
+    tmp_path: Path,
+) -> None:
+    history = compacted(tmp_path, "_spark_metadata", batches=22)
+    log = entry(history, "_spark_metadata")
+    (log / "19").unlink()
+    with pytest.raises(MissingCompactLog) as refused:
+        open_generation(history.pipeline)
+    carry_out(history, refused.value.remedy, "checkpoint repair")
+    assert open_generation(history.pipeline).written == 21
+
+
+def compacted(tmp_path: Path, log: str, *, batches: int = 12) -> History:
+    """Some batches, of which the first ten are in a compact file of a log."""
+    history = History(tmp_path)
+    for number in range(batches):
+        history.batch(rows(number))
+    folder = entry(history, log)
+    lines = [line for n in range(10) for line in meaning(folder / str(n))[1:]]
+    (folder / "9.compact").write_text("\n".join(["v1", *map(json.dumps, lines)]))
+    # Spark has cleared some of what it compacted; of the others it holds the very lines.
+    for number in (0, 1, 2, 9):
+        (folder / str(number)).unlink()
+    return history
+
+
 @pytest.mark.parametrize("harm", [emptied, gone])
 @pytest.mark.parametrize("log", ["_spark_metadata", "sources/orders"])
 def test_a_compact_file_is_put_together_again(
     tmp_path: Path, log: str, harm: Callable[[Path], None]
 ) -> None:
-    history = History(tmp_path)
-    for number in range(12):
-        history.batch(rows(number))
-    folder = entry(history, log)
-    lines = [line for n in range(10) for line in meaning(folder / str(n))[1:]]
-    compact = folder / "9.compact"
-    compact.write_text("\n".join(["v1", *map(json.dumps, lines)]))
-    # Spark has cleared some of what it compacted; of the others it holds the very lines.
-    for number in (0, 1, 2, 9):
-        (folder / str(number)).unlink()
+    history = compacted(tmp_path, log)
+    compact = entry(history, f"{log}/9.compact")
+    before = meaning(compact)
     harm(compact)
     assert len(repair(history)) == 1
-    assert meaning(compact) == ["v1", *lines]
+    assert meaning(compact) == before
     assert len(read_sink_log(history.sink).files) == 12
 
 
@@ -296,10 +327,13 @@ def test_nothing_is_repaired_while_a_run_is_writing(
     assert entry(history, "commits/2").read_text() == ""
 
 
+@pytest.mark.remedy("RepairChanged")
 def test_only_what_was_shown_is_done(history: History) -> None:
     emptied(entry(history, "commits/2"))
     shown = planned_repairs(history.pipeline)
     emptied(entry(history, "offsets/2"))
-    with pytest.raises(RepairChanged):
+    with pytest.raises(RepairChanged) as refused:
         repair_checkpoint(history.pipeline, shown, "repair")
     assert entry(history, "commits/2").read_text() == ""
+    carry_out(history, refused.value.remedy, "checkpoint repair")
+    assert open_generation(history.pipeline).committed == 2

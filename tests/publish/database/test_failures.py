@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from tests.servers.ports import free_ports
+from tests.servers.postgres import Postgres
 from tests.support.histories.history_builder import History, rows
 from tests.support.processes import child, kill_group, wait_for
-from tests.support.warehouse import Warehouse
+from tests.support.warehouse import PostgresWarehouse, Warehouse
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish import registry
 from tidemill.steps.doctor import doctor
@@ -227,3 +228,47 @@ def test_an_unknown_setting_of_the_connection_is_refused(
     error = error_of(history.publish())
     assert error["data"]["key"] in ("local_infile", "sslmod")
     assert warehouse.ids() == []
+
+
+DEAF = """
+CREATE FUNCTION deaf() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER deaf BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION deaf()
+"""
+
+
+@pytest.fixture
+def on_postgres(
+    make_history: Make, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> tuple[History, Warehouse]:
+    """A history with an increment in a table of PostgreSQL."""
+    warehouse = PostgresWarehouse(postgres)
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", warehouse.connection)
+    history = make_history(more=f"publish: [{{kind: delta}}, {warehouse.target()}]")
+    history.increment(rows(1))
+    history.publish()
+    history.increment(rows(2))
+    return history, warehouse
+
+
+def test_rows_that_a_trigger_takes_away_are_missed(
+    on_postgres: tuple[History, Warehouse],
+) -> None:
+    history, warehouse = on_postgres
+    warehouse.execute(DEAF)
+    error = error_of(history.publish())
+    assert (error["code"], error["data"]["given"], error["data"]["stored"]) == ("RowsMissing", 1, 0)
+    warehouse.execute("DROP TRIGGER deaf ON orders")
+    assert history.publish().outcome is Outcome.DONE
+    assert warehouse.ids() == [1, 2]
+
+
+def test_columns_that_somebody_keeps_changing_are_looked_at_again_by_the_next_try(
+    on_postgres: tuple[History, Warehouse], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, warehouse = on_postgres
+    with monkeypatch.context() as patch:
+        patch.setattr("tidemill.publish.database.target.changes", lambda *_: ["SELECT 1"])
+        report = history.publish()
+    assert (error_of(report)["code"], report.transient) == ("TableContended", True)
+    assert history.publish().outcome is Outcome.DONE
+    assert warehouse.ids() == [1, 2]

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.histories.generation_builder import days, made_again, reject_increment
 from tests.support.histories.history_builder import History, row, rows
+from tests.support.remedies import carry_out
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome
 from tidemill.journal.partition_set import Partitions
@@ -70,6 +71,7 @@ def test_batches_after_it_stay_and_it_is_there_once(history: History, warehouse:
     assert rows_of(warehouse) == {**expected, 7: (SECOND, 3)}
 
 
+@pytest.mark.remedy("RowsAhead")
 def test_rows_that_it_was_not_computed_with_are_never_taken_away(
     history: History, warehouse: Warehouse
 ) -> None:
@@ -85,6 +87,11 @@ def test_rows_that_it_was_not_computed_with_are_never_taken_away(
     assert refused.value.rows == 1
     assert rows_of(warehouse) == before
     assert (warehouse.head() or ())[:2] == (2, 4)
+    warehouse.execute("DROP TABLE orders")
+    warehouse.execute("DROP TABLE tidemill_heads")
+    carry_out(history, refused.value.remedy, "target repair")
+    assert history.publish().outcome is Outcome.DONE
+    assert rows_of(warehouse) == before
 
 
 def test_an_old_event_is_not_taken_for_the_swap_after_it(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.histories.history_builder import History, reject, row, rows
+from tests.support.remedies import carry_out
 from tests.support.warehouse import Warehouse
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome, Report
@@ -216,6 +217,7 @@ def test_a_table_without_its_head_row_is_not_filled_twice(
     assert warehouse.ids() == [1]
 
 
+@pytest.mark.remedy("TableGone")
 def test_a_head_row_without_its_table_loses_nothing_in_silence(
     history: History, warehouse: Warehouse
 ) -> None:
@@ -223,7 +225,12 @@ def test_a_head_row_without_its_table_loses_nothing_in_silence(
     history.publish()
     warehouse.execute("DROP TABLE orders")
     history.increment(rows(2))
-    assert error_of(history.publish())["code"] == TableGone.__name__
+    error = error_of(history.publish())
+    assert error["code"] == TableGone.__name__
+    warehouse.execute("DROP TABLE tidemill_heads")
+    carry_out(history, error["remedy"], "target repair")
+    assert history.publish().outcome is Outcome.DONE
+    assert warehouse.ids() == [1, 2]
 
 
 def test_what_the_remedies_say_fills_the_table_anew(history: History, warehouse: Warehouse) -> None:

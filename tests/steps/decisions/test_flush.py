@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.histories.history_builder import History, rows
 from tests.support.histories.spark_log_builder import write_commit
+from tests.support.remedies import carry_out
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.flushes import flushes
@@ -63,11 +64,13 @@ def test_a_watermark_never_goes_back(tmp_path: Path) -> None:
     assert asked(history, NOON.replace(hour=13)).batch == 1
 
 
+@pytest.mark.remedy("NothingToFlush")
 def test_a_batch_that_was_begun_is_finished_first(tmp_path: Path) -> None:
     history = windows(tmp_path)
     history.batch(rows(2), commit=False)
-    with pytest.raises(NothingToFlush):
+    with pytest.raises(NothingToFlush) as refused:
         asked(history)
+    carry_out(history, refused.value.remedy, "status")
 
 
 def test_nobody_flushes_without_a_reason(tmp_path: Path) -> None:

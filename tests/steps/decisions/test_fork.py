@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.histories.history_builder import History, row, rows, tree
+from tests.support.remedies import carry_out
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import begin_build
@@ -131,6 +132,7 @@ def dying(write: Callable[..., Any], left: list[int]) -> Callable[..., Any]:
     return either
 
 
+@pytest.mark.remedy("ForkPointGone")
 @pytest.mark.parametrize(
     "forgotten", ["state/0/0/1.changelog state/0/0/2.zip", "offsets/1", "sources/orders/1"]
 )
@@ -147,6 +149,7 @@ def test_what_spark_has_forgotten_is_refused_and_nothing_changes(
         forked(windowed)
     assert refused.value.batch == 1
     assert current(windowed.layout) == "live-0001"
+    carry_out(windowed, refused.value.remedy, "rebuild")
 
 
 def test_without_anything_published_all_of_it_is_taken_in_again(tmp_path: Path) -> None:

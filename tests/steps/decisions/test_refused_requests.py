@@ -81,12 +81,18 @@ CASES = {
     "NotRead": Case(
         {"role": "redo", "exclude": ("nowhere.csv",)}, {"role": "redo", "exclude": ("f0000.csv",)}
     ),
+    "PartitionUnknown": Case(
+        {"role": "backfill", "partitions": ({"year": "2024"},)},
+        {"role": "backfill", "partitions": ({"day": "2024-01-01"},)},
+        published,
+    ),
     "ReasonMissing": Case(
         {"role": "release", "increment": 1, "reason": ""}, {"role": "release", "increment": 1}
     ),
 }
 
 
+@pytest.mark.remedy(*CASES)
 @pytest.mark.parametrize("code", CASES)
 def test_what_the_message_names_instead_is_not_refused(tmp_path: Path, code: str) -> None:
     case = CASES[code]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.histories.history_builder import History, rows
+from tests.support.remedies import carry_out
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish.delta.commit import LEASE_TRANSACTION
 from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
@@ -42,6 +43,7 @@ def look(history: History) -> Report:
     return perform("doctor", doctor, history.run("look"))
 
 
+@pytest.mark.remedy("LeaseSetBack")
 @pytest.mark.parametrize("harm", [lost, set_back])
 def test_a_lease_that_was_lost_or_set_back_is_refused_by_name_and_mended(
     published: History, harm: Callable[[Path], None]
@@ -61,6 +63,7 @@ def test_a_lease_that_was_lost_or_set_back_is_refused_by_name_and_mended(
     assert newest_epoch(lease) == fence + 1
 
 
+@pytest.mark.remedy("LeaseLost")
 def test_a_publish_that_the_table_fences_out_names_the_command_where_there_is_no_newer_run(
     published: History,
 ) -> None:
@@ -69,7 +72,8 @@ def test_a_publish_that_the_table_fences_out_names_the_command_where_there_is_no
     report = published.publish()
     assert report.error is not None
     assert (report.error["code"], report.error["data"]["newer"]) == ("LeaseLost", fence)
-    assert f"tidemill lease repair {published.layout.name}" in report.error["remedy"]
+    carry_out(published, report.error["remedy"], "lease repair")
+    assert published.publish().outcome is Outcome.DONE
 
 
 def test_the_lease_of_a_healthy_pipeline_is_as_new_as_all_that_was_written(

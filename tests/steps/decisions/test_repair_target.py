@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 from tests.support.doctor_report import look, refused
 from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import History, reject, rows
+from tests.support.remedies import carry_out
 from tidemill.contract.errors import ExitCode, Refused, UsageError
 from tidemill.contract.report import Outcome
 from tidemill.publish.target_heads import TargetAheadOfJournal, verify_tables
@@ -173,6 +174,7 @@ def test_files_that_are_gone_are_found_before_anything_is_done(history: History)
     assert error.value.code == "BooksDisagree"
 
 
+@pytest.mark.remedy("VersionGone")
 def test_a_version_that_cannot_come_back_names_the_other_way(history: History) -> None:
     restored(history.layout.table)
     history.delta().vacuum(
@@ -181,10 +183,17 @@ def test_a_version_that_cannot_come_back_names_the_other_way(history: History) -
     for number in (1, 2):
         for file in history.files(number):
             file.rename(file.with_suffix(".away"))
-    with pytest.raises(VersionGone):
+    with pytest.raises(VersionGone) as refusal:
         repair(history, "delta")
+    for away in history.sink.rglob("*.away"):
+        away.rename(away.with_suffix(".parquet"))
+    log_gone(history.layout.table)
+    carry_out(history, refusal.value.remedy, "target repair")
+    history.publish()
+    assert history.ids() == [1, 2, 3]
 
 
+@pytest.mark.remedy("TargetBehindJournal")
 def test_the_command_says_it_and_does_it(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     from typer.testing import CliRunner
 

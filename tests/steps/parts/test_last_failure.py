@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,24 +33,20 @@ def spark_said(text: str) -> Exception:
 
 
 @pytest.mark.parametrize(
-    ("code", "first", "second"),
+    ("code", "failure"),
     [
-        (
-            "QueryInterrupted",
-            spark_said(PLANNING.format(3)),
-            spark_said(PLANNING.format(8)),
-        ),
-        ("OutOfMemory", spark_said(HEAP.format(1)), spark_said(HEAP.format(2))),
-        ("JvmGone", Py4JNetworkError("Answer is empty"), Py4JNetworkError("Answer is empty")),
+        ("QueryInterrupted", lambda n: spark_said(PLANNING.format(n))),
+        ("OutOfMemory", lambda n: spark_said(HEAP.format(n))),
+        ("JvmGone", lambda _: Py4JNetworkError("Answer is empty")),
     ],
 )
 def test_the_second_failure_of_the_same_kind_at_the_same_batch_is_not_tried_again(
-    tmp_path: Path, code: str, first: Exception, second: Exception
+    tmp_path: Path, code: str, failure: Callable[[int], Exception]
 ) -> None:
     history = History(tmp_path)
     history.batch(rows(1))
 
-    reports = [failed(history, "r1", first), failed(history, "r2", second)]
+    reports = [failed(history, f"r{n}", failure(n)) for n in (1, 2)]
 
     assert [one.error and one.error["code"] for one in reports] == [code, code]
     assert [one.transient for one in reports] == [True, False]

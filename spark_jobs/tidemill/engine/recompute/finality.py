@@ -117,7 +117,8 @@ def refuse_not_final(
         f"{extent.partitions} of {pipeline.name} is not final: rows of it may come until the "
         f"watermark is at {final_at:%Y-%m-%d %H:%M} UTC, and it is at {watermark:%Y-%m-%d %H:%M}.",
         remedy=f"Wait until rows of {final_at + delay:%Y-%m-%d %H:%M} UTC or later are published, "
-        "or choose an interval that ends earlier.",
+        "or choose an interval that ends earlier. All of it can be computed now: "
+        f"tidemill rebuild {pipeline.name} --reason TEXT.",
         watermark=watermark,
         final_at=final_at,
         rows_of=final_at + delay,

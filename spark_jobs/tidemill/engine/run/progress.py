@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql.streaming import StreamingQuery
 
+from tidemill.contract.counted import counted
 from tidemill.engine.query.metrics import OBSERVED, as_values
 from tidemill.engine.query.planned_query import ROWS_OUT, ROWS_READ, SAMPLE
 from tidemill.engine.run.remaining import Remaining
@@ -87,7 +88,8 @@ class Progress:
         rejected = f"{batch.rejected:,} rejected{f' ({why})' if why else ''}"
         own = self.observed.get(batch.batch, {})
         metrics = "".join(f", {name}: {value}" for name, value in own.items())
-        done = f"batch {batch.batch}: {batch.rows:,} rows, {rejected}, {speed}"
+        read = counted(batch.rows, "row")
+        done = f"batch {batch.batch}: {read}, {rejected}, {speed}"
         return f"{done}{self.remaining}{metrics}"
 
     def speed(self, batch: int) -> float | None:

@@ -112,13 +112,7 @@ class KnownBatches:
             )
 
     def _unknown(self, file: Path, why: str) -> Exception:
-        name = self.ledger.layout.name
-        return unknown(
-            file,
-            why,
-            f"Restore the newest backup of {self.checkpoint}; or compute everything from the "
-            f"beginning: tidemill rebuild {name} --reason TEXT.",
-        )
+        return unknown(file, why, self.checkpoint, self.ledger.layout.name)
 
 
 def _torn(file: Path, number: int, read: Read) -> str | None:

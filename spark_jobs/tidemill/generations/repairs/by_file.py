@@ -35,12 +35,13 @@ def file_repairs(ledger: Ledger, note: GenerationNote) -> Iterator[Repair]:
         if isinstance(offset, dict) and "logOffset" in offset:
             folder = ledger.checkpoint / "sources" / source
             lines = partial(_inputs_of, ledger, source)
-            log = _FileLog(folder, int(offset["logOffset"]), read_source_entry, lines)
+            upto = int(offset["logOffset"])
+            log = _FileLog(folder, upto, read_source_entry, lines, ledger)
             yield from log.repairs()
     if note.writes == "files":
         folder = ledger.sink / METADATA_DIRECTORY
         read = partial(read_sink_entry, sink=ledger.sink)
-        yield from _FileLog(folder, known, read, partial(_outputs_of, ledger)).repairs()
+        yield from _FileLog(folder, known, read, partial(_outputs_of, ledger), ledger).repairs()
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,14 @@ class _FileLog:
         last: The last entry that a committed batch stands on.
         read: Raises `TornLogEntry` of a torn entry.
         known: The lines of an entry of its own, as the ledger has them.
+        ledger: The generation's.
     """
 
     folder: Path
     last: int
     read: Callable[[Path, int], object]
     known: Callable[[int, Path], Lines]
+    ledger: Ledger
 
     def repairs(self) -> Iterator[Repair]:
         log = compactible_log(self.folder)
@@ -76,7 +79,8 @@ class _FileLog:
             if number not in log.plain and log.compacts(number) is not False:
                 if log.compacts(number) is None:
                     file = self.folder / str(number)
-                    raise _unknown(file, "how often Spark compacts this log cannot be told")
+                    why = "how often Spark compacts this log cannot be told"
+                    raise _unknown(self.ledger, file, why)
                 return number
         return start
 
@@ -118,9 +122,11 @@ def _outputs_of(ledger: Ledger, number: int, file: Path) -> Lines:
         try:
             found = path.stat()
         except FileNotFoundError:
-            raise _unknown(file, f"{path} is gone, and with it the time it was written") from None
+            raise _unknown(
+                ledger, file, f"{path} is gone, and with it the time it was written"
+            ) from None
         if found.st_size != output.size:
-            raise _unknown(file, f"{path} has not the size that was committed")
+            raise _unknown(ledger, file, f"{path} has not the size that was committed")
         status = {
             "path": uri(path),
             "size": output.size,
@@ -143,14 +149,14 @@ def _inputs_of(ledger: Ledger, source: str, number: int, file: Path) -> Lines:
         if before < number <= after:
             if after - before > 1:
                 why = f"batch {batch.batch} has read several entries, and nothing tells them apart"
-                raise _unknown(file, why)
+                raise _unknown(ledger, file, why)
             read = (one for one in batch.inputs if one.source == source)
             return [
                 _json({"path": uri(one.on_disk), "timestamp": one.modified_ms, "batchId": number})
                 for one in read
             ]
         before = after
-    raise _unknown(file, "no batch in the ledger has read it")
+    raise _unknown(ledger, file, "no batch in the ledger has read it")
 
 
 def _lines(file: Path, number: int) -> tuple[str, ...]:
@@ -165,5 +171,5 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _unknown(file: Path, why: str) -> EntryUnknown:
-    return unknown(file, why, f"Restore {file.parent} from the newest backup.")
+def _unknown(ledger: Ledger, file: Path, why: str) -> EntryUnknown:
+    return unknown(file, why, file.parent, ledger.layout.name)

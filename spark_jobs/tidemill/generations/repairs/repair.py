@@ -35,9 +35,20 @@ class Repair:
         return {"file": str(self.file), "action": self.action, "why": self.why}
 
 
-def unknown(file: Path, why: str, remedy: str) -> EntryUnknown:
-    """The error that a file cannot be rewritten."""
-    return EntryUnknown(f"{file} cannot be rewritten: {why}.", remedy=remedy, file=file, why=why)
+def unknown(file: Path, why: str, lost: Path, pipeline: str) -> EntryUnknown:
+    """The error that a file cannot be rewritten.
+
+    Args:
+        lost: The folder that a backup could bring back.
+        pipeline: The name of the pipeline.
+    """
+    return EntryUnknown(
+        f"{file} cannot be rewritten: {why}.",
+        remedy=f"Restore the newest backup of {lost}; or compute everything from the beginning: "
+        f"tidemill rebuild {pipeline} --reason TEXT.",
+        file=file,
+        why=why,
+    )
 
 
 def carry_out(repairs: Iterable[Repair]) -> None:

@@ -162,7 +162,8 @@ class Tail:
             raise unknown(
                 self.ledger.checkpoint / "offsets" / str(number),
                 f"{why}, and {manifest} was written for its plan",
-                f"Restore {self.ledger.checkpoint} from the newest backup.",
+                self.ledger.checkpoint,
+                self.ledger.layout.name,
             )
 
 

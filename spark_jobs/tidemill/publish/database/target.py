@@ -100,8 +100,8 @@ class DatabaseTarget(ABC):
     def _refill(self) -> str:
         """The instruction for filling the table again."""
         return (
-            "drop the table, its row in tidemill_heads, and the files "
-            f"*.{self.name}.json in the pipeline's journal/, and the next run fills it again"
+            "drop the table and its row in tidemill_heads; the next run fills it again after: "
+            f"tidemill target repair {self.pipeline} {self.name}"
         )
 
     def _has(self, head: Head, event: Event) -> bool:

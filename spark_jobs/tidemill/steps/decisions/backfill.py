@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import UsageError
 from tidemill.contract.report import Outcome
 from tidemill.increments.increment import State
@@ -196,8 +197,8 @@ def _refuse_unknown(pipeline: Pipeline, request: RunRequest) -> None:
 def _described(found: DryRun) -> Ended:
     partitions = found.extent.partitions
     reason = (
-        f"{partitions}: {found.rows:,} rows from {found.inputs:,} inputs; {found.added:,} would be "
-        f"added, {found.removed:,} removed, {found.changed:,} changed"
+        f"{partitions}: {counted(found.rows, 'row')} from {found.inputs:,} inputs; "
+        f"{found.added:,} would be added, {found.removed:,} removed, {found.changed:,} changed"
     )
     return Ended(Outcome.DONE, reason, {"dry_run": _facts_of(found.extent, found) | _of(found)})
 
@@ -208,7 +209,7 @@ def _of(found: DryRun) -> dict[str, Any]:
 
 def _ended(number: int, found: Recomputed, extent: Extent) -> Ended:
     reason = (
-        f"{extent.partitions}: {found.rows:,} rows, {found.rejected:,} rejected, from "
+        f"{extent.partitions}: {counted(found.rows, 'row')}, {found.rejected:,} rejected, from "
         f"{found.inputs:,} inputs, as increment {number:06d}"
     )
     return Ended(Outcome.DONE, reason, {"increment": number, **_facts_of(extent, found)})

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
@@ -90,7 +91,7 @@ def _sentence(request: RunRequest) -> str:
     by = f" by {request.by}" if request.by else ""
     if request.role == "backfill":
         dry = "dry run of a backfill" if request.dry_run else "backfill"
-        days = f"{len(request.partitions)} partitions"
+        days = f"{counted(len(request.partitions), 'partition')}"
         what = "what was rejected" if request.rejected else days
         return f"{dry}{by}: {f'{request.start} to {request.end}' if request.start else what}"
     number = "" if request.increment is None else f" of increment {request.increment:06d}"

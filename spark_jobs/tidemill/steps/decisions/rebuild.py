@@ -6,6 +6,7 @@ live one has published; its whole table is judged as one increment, and swapped 
 
 from dataclasses import replace
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import (
@@ -83,7 +84,8 @@ def rebuild(run: RunContext, request: RunRequest, *, lost_race: bool = False) ->
             late = _prove_covered(run, request, built)
             number, rows = _seal(held, request, built)
         lost = lost if lost else late
-        reason = f"{built.generation} holds {rows:,} rows of everything, as increment {number:06d}"
+        whole = f"{counted(rows, 'row')} of everything"
+        reason = f"{built.generation} holds {whole}, as increment {number:06d}"
         facts = {"increment": number, "generation": built.generation, "rows": rows}
         return Ended(Outcome.DONE, reason, {**facts, "lost": lost.as_dict()})
 

@@ -1,5 +1,6 @@
 """Redo: recomputes the unpublished increments with today's code."""
 
+from tidemill.contract.counted import counted
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import takeover_of_run
@@ -85,8 +86,9 @@ def redo(run: RunContext, request: RunRequest) -> Ended:
     taken = ", ".join(f"{one:06d}" for one in recomputation.supersedes)
     return Ended(
         Outcome.DONE,
-        f"batches {recomputation.first} to {recomputation.last} again: {recomputed.rows:,} rows, "
-        f"{recomputed.rejected:,} rejected, as increment {number:06d} in the place of {taken}",
+        f"batches {recomputation.first} to {recomputation.last} again: "
+        f"{counted(recomputed.rows, 'row')}, {recomputed.rejected:,} rejected, as increment "
+        f"{number:06d} in the place of {taken}",
         {
             "increment": number,
             "supersedes": list(recomputation.supersedes),

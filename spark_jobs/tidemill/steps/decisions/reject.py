@@ -1,6 +1,7 @@
 """Reject: the input of an unpublished increment no longer counts; reinstate: it counts again."""
 
 from tidemill.contract.clock import Clock, wall_clock
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.contract.log import Log
 from tidemill.contract.os_user import os_user
@@ -149,8 +150,8 @@ def reinstate(run: RunContext, request: RunRequest, *, lost_race: bool = False) 
         again = seal_recomputed(held, found)
     return Ended(
         Outcome.DONE,
-        f"the input of increment {number:06d}: {found.rows:,} rows, {found.rejected:,} rejected, "
-        f"as increment {again:06d}",
+        f"the input of increment {number:06d}: {counted(found.rows, 'row')}, "
+        f"{found.rejected:,} rejected, as increment {again:06d}",
         {"increment": again, "reinstates": number, "rows": found.rows},
     )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.log import Log
@@ -59,7 +60,8 @@ class Repair:
         if self.events:
             which = f"{self.events[0]} to {self.events[-1]}"
             when = "now" if self.target == REJECTED else "with the next run"
-            yield f"apply {len(self.events)} events of the journal again ({which}), {when}"
+            events = counted(len(self.events), "event")
+            yield f"apply {events} of the journal again ({which}), {when}"
 
 
 def plan_repair(pipeline: Pipeline, target: str) -> Repair:
@@ -109,7 +111,7 @@ def repair_target(pipeline: Pipeline, target: str, run_id: str, log: Log) -> Rep
         for entry in found.torn:
             log(f"{entry} is {put_aside(entry).name} now")
         if found.restore is not None:
-            _restore(layout.rejected if target == REJECTED else layout.table, found.restore)
+            _restore(pipeline, target, found.restore)
             log(f"version {found.restore} is restored")
         for event in _events(layout, found.events):
             if target == REJECTED:
@@ -122,14 +124,16 @@ def repair_target(pipeline: Pipeline, target: str, run_id: str, log: Log) -> Rep
     return found
 
 
-def _restore(table: Path, version: int) -> None:
+def _restore(pipeline: Pipeline, target: str, version: int) -> None:
+    layout = pipeline.layout
+    table = layout.rejected if target == REJECTED else layout.table
     try:
         DeltaTable(table).restore(version)
     except DeltaError as error:
         raise VersionGone(
             f"Version {version} of {table} cannot be restored ({error}).",
-            remedy=f"Move {table / '_delta_log'} away, and call this command again: the table is "
-            "then filled again from the journal.",
+            remedy=f"Move {table / '_delta_log'} away, and repair again: tidemill target repair "
+            f"{pipeline.name} {target}. The table is then filled again from the journal.",
             table=table,
             version=version,
         ) from error

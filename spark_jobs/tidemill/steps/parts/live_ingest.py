@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tidemill.contract import report as reports
+from tidemill.contract.counted import counted
 from tidemill.contract.report import Outcome
 from tidemill.ledger.late_rows import late_total
 from tidemill.sources.probe_result import ProbeResult
@@ -60,7 +61,8 @@ def ended(found: Ingested) -> Ended:
         "left": {look.source: _left(look) for look in found.left},
         "sources": {look.source: look.as_dict() for look in found.files},
     }
-    reason = f"{len(batches)} batches, {rows:,} rows, {rejected:,} rejected"
+    done = counted(len(batches), "batch", "batches")
+    reason = f"{done}, {counted(rows, 'row')}, {rejected:,} rejected"
     if late.rows or late.unknown:
         reason += f", {late}"
     if found.stopped is not None:

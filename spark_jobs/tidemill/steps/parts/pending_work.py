@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tidemill.contract.counted import counted
 from tidemill.generations.verify import Generation
 from tidemill.increments.increment import Increment, State
 from tidemill.increments.snapshot import Snapshot
@@ -87,7 +88,7 @@ def find_work(
     for target in targets:
         lag = len(snapshot.journal.behind(target))
         if lag:
-            reason = f"{target} is {lag:,} events behind the journal"
+            reason = f"{target} is {counted(lag, 'event')} behind the journal"
             work.append(Work("apply", reason, target=target))
     if own is not None and own not in {*snapshot.event_of, *(one.increment for one in work)}:
         work.append(Work("judge_again", f"increment {own:06d} of this run is judged again", own))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from deltalake import DeltaTable
 
+from tidemill.contract.counted import counted
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
@@ -189,4 +190,4 @@ def _distinct(found: Iterator[Mapping[str, str | None]]) -> tuple[dict[str, str 
 def _sentence(one: Requalified) -> str:
     name = "rewritten rows" if one.increment is None else f"increment {one.increment:06d}"
     said: Any = "; ".join(one.reasons) or "passed"
-    return f"{name}, {one.rows:,} rows: {said}"
+    return f"{name}, {counted(one.rows, 'row')}: {said}"
