@@ -66,7 +66,7 @@ def test_a_root_that_is_not_set_is_wrong_usage(
 
     answer = tidemill(command, "orders", *more, "--json")
 
-    error = answer.pipeline["error"] if command == "run" else answer.json
+    error = answer.pipeline["error"] if command in ("run", "status") else answer.json
     assert (answer.exit_code, error["data"]) == (ExitCode.USAGE, {"root": "not/absolute"})
 
 
