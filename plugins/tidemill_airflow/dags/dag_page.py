@@ -1,11 +1,22 @@
-"""The text on a DAG's page in Airflow: where rows come from, where they go, where to look."""
+"""The text on a DAG's page in Airflow: what a run does, where rows come from, where they go."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tidemill.spec.spec import Spec
+from tidemill_airflow.addresses import page_path
 from tidemill_airflow.task_names import resolve_id
+
+# What each task of a run does, in their order.
+TASKS = {
+    "doctor": "compares the sources with what earlier runs took in; the run ends here, skipped, "
+    "where nothing is new, and red where going on would lose rows",
+    "ingest": "runs the transform in Spark over what is new",
+    "gate": "judges the new rows by the Great Expectations suite; what fails is held until a "
+    "person decides, and what comes after it waits",
+    "publish": "makes the rows that passed visible to readers, all at once",
+}
 
 # The fields of a source, target or sink that say which one it is.
 NAMED = (
@@ -27,11 +38,19 @@ def dag_page(name: str, spec: Spec, path: Path, root: str) -> str:
     Args:
         root: `TIDEMILL_ROOT`, or its name where it is unknown.
     """
+    tasks = TASKS if spec.published else {task: TASKS[task] for task in ("doctor", "ingest")}
     lines = [
+        "What each task of a run does:",
+        "",
+        *(f"- `{task}` {what}" for task, what in tasks.items()),
+        "",
+        "Where rows come from, and where they go:",
+        "",
         *(f"- source `{source}`: {_in_words(part)}" for source, part in spec.sources.items()),
         *_destinations(f"{root}/{name}", spec),
         f"- spec: `{path}`",
-        f"- what is going on: `tidemill status {name}`",
+        f"- what is going on: [its page]({page_path('pipelines', name)}), or in a shell "
+        f"`tidemill status {name}`",
     ]
     if spec.wake is not None:
         watched = (
@@ -54,18 +73,27 @@ def resolve_page(name: str, actions: Mapping[Any, str]) -> str:
     said = (text.partition(": ") for text in actions.values())
     return "\n".join(
         (
-            f"What a person decides about `{name}`: nothing here happens by itself. Start it, fill "
-            "in the form, and approve it in the task `approve` (*Required Actions*); who approved "
-            "it and why stands in the history of the table.",
+            f"Here a person decides about the data of `{name}`. Nothing in this DAG happens by "
+            "itself.",
+            "",
+            "1. Choose *Trigger*, an action and a reason; for a release, a rejection or a "
+            f"reinstatement also the number of the increment, which [the page of {name}]"
+            f"({page_path('pipelines', name)}) shows. That page has a button for each decision "
+            "that applies, too.",
+            "2. The task `approve` asks for a person's approval: open *Required Actions* and "
+            "answer. Nothing is done before, and a question without an answer counts as refused "
+            "after a week.",
+            "3. The other tasks carry the decision out. The history of the table keeps who "
+            "approved it, and why.",
+            "",
+            "The actions:",
             "",
             *(f"- **{action}**: {what}" for action, _, what in said),
             "",
-            "Release, reject and reinstate are of one increment, whose number `tidemill status "
-            f"{name}` shows. Redo and rebuild may leave files out, one a line. Where the suite was "
-            f"wrong, fix it and clear the task `gate` of the run of `{name}` that was held.",
+            "Where the suite was wrong, correct it and clear the task `gate` of the held run of "
+            f"`{name}`: the same increment is judged again, and no decision is needed.",
             "",
-            "Runs of the two DAGs write one after the other. An approval that is not given within "
-            "a week counts as refused.",
+            f"Runs of this DAG and of `{name}` write one after the other.",
         )
     )
 

@@ -8,10 +8,10 @@ from tidemill_airflow.operators.request import Mode
 
 # What each action of a resolve DAG does, as its form says it.
 ACTIONS: dict[str, str] = {
-    "release": "release: publish a held increment in spite of the gate",
-    "redo": "redo: compute everything unpublished again, with today's code",
-    "reject": "reject: the input of a held increment is not to count",
-    "reinstate": "reinstate: the input of a rejected increment counts again",
+    "release": "release: publish a held increment although the gate holds it",
+    "redo": "redo: compute everything that is not published again, with today's transform",
+    "reject": "reject: leave the input of a held increment out, now and in later computations",
+    "reinstate": "reinstate: count the input of a rejected increment again",
     "rebuild": "rebuild: compute the whole table again, from what the sources still hold",
 }
 
@@ -73,7 +73,7 @@ def resolve_form() -> dict[str, Param]:
     """The parameters of a resolve DAG; action and reason have no default, so they are asked for."""
     return {
         "action": Param(
-            description="What becomes of it.",
+            description="What is to be done.",
             type="string",
             enum=[*ACTIONS],
             values_display=ACTIONS,
@@ -81,26 +81,27 @@ def resolve_form() -> dict[str, Param]:
         ),
         "increment": Param(
             None,
-            "The number of the increment to release, reject or reinstate.",
+            "Release, reject, reinstate: the increment's number, such as 3. A rebuild has none.",
             type=["null", "integer"],
             minimum=1,
             title="Increment",
         ),
         "exclude": Param(
             None,
-            "Redo and rebuild: files whose input is not to count, one a line.",
+            "Redo, rebuild: files to leave out from now on, one a line.",
             type=["null", "array"],
             items={"type": "string"},
             title="Leave out",
         ),
         "accept_loss": Param(
             False,
-            "Rebuild: go on without what the sources no longer hold.",
+            "Rebuild: also where the sources no longer hold all input, whose rows then leave the "
+            "table.",
             type="boolean",
             title="Accept loss",
         ),
         "reason": Param(
-            description="Why, for the history of the table.",
+            description="Why. It is kept in the history of the table.",
             type="string",
             minLength=1,
             title="Reason",
