@@ -62,3 +62,12 @@ def test_each_bug_of_spark_has_its_test() -> None:
     for bug in SPARK_BUGS:
         path, name = bug.test.split("::")
         assert f"\ndef {name}(" in (ROOT / path).read_text()
+
+
+def test_each_test_that_the_operators_walk_names_is_there() -> None:
+    named = re.findall(r"`(tests/\S+\.py)::(\w+)`", (ROOT / "docs/operators-walk.md").read_text())
+    assert len(named) > 5
+    gone = [
+        f"{file}::{name}" for file, name in named if f"def {name}(" not in (ROOT / file).read_text()
+    ]
+    assert gone == []
