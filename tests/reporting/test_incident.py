@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -141,3 +142,67 @@ def test_rejected_rows_whose_files_were_vacuumed_are_counted_all_the_same(tmp_pa
             (history.sink / file.path).unlink()
     found = incident(history)
     assert (found.rejected_rows, found.rejected_by_reason, found.books.rejected) == ((), {}, 2)
+
+
+def test_what_an_aggregate_observed_is_told_unless_its_column_is_masked(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    history.increment(rows(1))
+    for observed in (2.0, 1_000.5):
+        aggregate = judged(50.0, unexpected_count=None, unexpected_percent=None)
+        outcome = aggregate.outcomes[0].model_copy(update={"observed_value": observed})
+        history.batch(rows(1))
+        number = history.seal().increment
+        found = aggregate.model_copy(update={"outcomes": (outcome,)})
+        history.judge(number, "held", judgement=found)
+    (failure,) = incident(history, number=3).failures
+    assert failure.observed == "1,000.5"
+    assert [one.value for one in failure.history] == [None, 2.0, 1000.5]
+    (masked,) = incident(history, Gate(mask=("ID",)), number=3).failures
+    assert masked.observed == "not shown, as gate.mask says"
+    assert [one.value for one in masked.history] == [None, None, None]
+
+
+def test_a_long_value_is_cut_short(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    history.batch(rows(1))
+    history.judge(history.seal().increment, "held", judgement=judged(50.0, samples=("x" * 999,)))
+    (failure,) = incident(history, number=1).failures
+    assert len(failure.samples[0]) < 400
+
+
+def test_what_no_gate_has_judged_can_be_rejected_or_computed_again(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    history.batch(rows(1))
+    number = history.seal().increment
+    found = incident(history, number=number)
+    assert (found.failures, found.judged_in) == ((), None)
+    assert [one.action for one in found.choices] == ["reject", "redo"]
+
+
+def test_a_judgement_of_another_version_leaves_the_reasons(tmp_path: Path) -> None:
+    history = held(tmp_path)
+    verdict = history.increments.folder_of(4) / "001.json"
+    content = json.loads(verdict.read_text())
+    content["judgement"]["unknown"] = True
+    verdict.write_text(json.dumps(content))
+    (failure,) = incident(history).failures
+    assert failure.observed.startswith(RULE)
+
+
+def test_no_more_samples_are_read_than_the_spec_wants(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    history.batch([], [reject("1;x"), reject("2;x")])
+    history.batch([], [reject("3;x")])
+    number = history.seal().increment
+    history.judge(number, "held")
+    assert len(incident(history, Gate(samples=1), number).rejected_rows) == 1
+
+
+def test_the_data_docs_page_is_named_within_the_pipelines_docs(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    for page in (history.layout.docs / "validations" / "a.html", tmp_path / "elsewhere.html"):
+        history.batch(rows(1))
+        bad = judged(50.0).model_copy(update={"docs": page})
+        history.judge(history.seal().increment, "held", judgement=bad)
+    assert incident(history, number=1).docs == "validations/a.html"
+    assert incident(history, number=2).docs is None
