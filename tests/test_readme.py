@@ -216,7 +216,7 @@ def test_a_sample_gives_a_schema_to_check(shell: Shell, mills: Path) -> None:
 @shows("example", "late", "flush")
 def test_windows_close_without_what_came_late_and_by_a_flush(shell: Shell, demo: Demo) -> None:
     ended = shell.run(BLOCKS["example"])
-    assert ended.commands == [(0, "run"), (0, "rows")]
+    assert ended.commands == [(0, "example"), (0, "run"), (0, "rows")]
     lines = [
         json.loads(line)
         for path in (demo.kept.input / "windowed_words").glob("0*.json")
