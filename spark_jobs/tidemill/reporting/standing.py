@@ -33,7 +33,7 @@ from tidemill.reporting.status_document import (
     waiting_in_words,
 )
 from tidemill.spec.load import load_spec
-from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.pipeline import Pipeline, root
 from tidemill.storage import documents
 from tidemill.storage.lease import current_holder, settled_epoch
 
@@ -85,12 +85,16 @@ class HistoryRead:
 
 
 def listed_pipelines(environ: Mapping[str, str] = os.environ) -> Iterator[Path]:
-    """The specs of all pipelines; of the examples of a clone, beside projects, those that ran."""
+    """The specs of all pipelines; of the examples of a clone, beside projects, those that ran.
+
+    Raises:
+        UsageError: `TIDEMILL_ROOT` is not set, or two folders hold a pipeline of the same name.
+    """
     own_projects = len(search_path(environ)) > 1
-    root = Path(environ.get("TIDEMILL_ROOT", ""))
+    home = root(environ)
     for project, path in spec_files(environ):
         example = own_projects and project.home == REPOSITORY
-        if not example or (root / path.stem).is_dir():
+        if not example or (home / path.stem).is_dir():
             yield path
 
 

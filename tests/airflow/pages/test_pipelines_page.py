@@ -178,6 +178,15 @@ def test_an_address_without_a_page_says_so_as_a_page(mill: ManyPipelines, pages:
     assert answer.headers["content-type"].startswith("text/html")
 
 
+def test_an_api_server_without_a_root_says_what_it_lacks(
+    mill: ManyPipelines, pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TIDEMILL_ROOT")
+    answer = pages("/pipelines")
+    assert answer.status_code == 500
+    assert "TIDEMILL_ROOT" in answer.text
+
+
 def test_airflow_has_the_page_in_its_navigation_and_asks_who_it_is(
     api: Any, mill: ManyPipelines
 ) -> None:
