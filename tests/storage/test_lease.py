@@ -285,3 +285,18 @@ def test_the_launcher_is_written_down(folder: Path, monkeypatch: pytest.MonkeyPa
         holder = current_holder(folder)
         assert holder is not None
         assert holder.launcher == this_process()
+
+
+@pytest.mark.parametrize("step", ["ingest", "stream"])
+def test_who_meets_a_writer_is_told_what_ends_it_and_writes_when_it_has_ended(
+    folder: Path, step: str
+) -> None:
+    with (
+        hold(folder, step=step, run_id="other"),
+        pytest.raises(LeaseHeld) as refused,
+        hold(folder, step="gate", run_id="r", patience=0),
+    ):
+        raise AssertionError
+    assert ("--stop" in refused.value.remedy) is (step == "stream")
+    with hold(folder, step="gate", run_id="r", patience=0) as lease:
+        assert lease.epoch == 2

@@ -24,7 +24,7 @@ from tidemill.contract.syntax.quantities import sum_if_known
 from tidemill.contract.user_code import clock_or_chance
 from tidemill.generations.execution import verify_execution
 from tidemill.generations.verify import Generation, open_generation
-from tidemill.increments.increment import State
+from tidemill.increments.increment import Increment, State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill.ledger.ledger import Batch
@@ -138,9 +138,20 @@ def _idle(snapshot: Snapshot, facts: dict[str, Any], *, ran: bool) -> Ended:
     since = first.verdict.judged if first.verdict else first.sealed.sealed
     recomputation = first.sealed.recomputation
     what = "" if recomputation is None else f", of a {recomputation.kind},"
-    reason = f"nothing new; increment {first.number:06d}{what} is held since {since:%Y-%m-%d %H:%M}"
+    reason = (
+        f"nothing new; increment {first.number:06d}{what} is held since {since:%Y-%m-%d %H:%M}: "
+        f"{_decided_by(snapshot.layout.name, first)}"
+    )
     held_facts = {"held": first.number, "held_since": since.isoformat()}
     return Ended(Outcome.SKIPPED, reason, {**facts, **held_facts})
+
+
+def _decided_by(name: str, held: Increment) -> str:
+    """How a held increment stops being held."""
+    if held.sealed.in_order:
+        return f"tidemill status {name} shows why; release, reject or redo it"
+    number = held.number
+    return f"tidemill release {name} {number} --reason TEXT lets it out; nothing waits behind it"
 
 
 def _end_outlived(run: RunContext) -> None:

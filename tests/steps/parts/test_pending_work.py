@@ -9,6 +9,7 @@ import pytest
 from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import History, rows
 from tests.support.histories.spark_log_builder import write_commit
+from tests.support.remedies import carry_out
 from tidemill.contract.report import Outcome, Report
 from tidemill.reporting.pipeline_status import read_status
 from tidemill.steps.doctor import doctor
@@ -120,10 +121,14 @@ def held_swap(history: History, **changes: object) -> int:
     return number
 
 
-def test_a_held_swap_is_named_though_nothing_waits_behind_it(history: History) -> None:
+def test_a_held_swap_is_named_with_the_command_that_lets_it_out(history: History) -> None:
     swap = held_swap(history)
     report = look(history)
     assert (report.outcome, report.facts["held"]) == (Outcome.SKIPPED, swap)
+    carry_out(history, report.reason, "release")
+    assert work(history) == [("publish", swap)]
+    assert history.publish().outcome is Outcome.DONE
+    assert history.ids() == [20]
 
 
 def test_a_released_swap_is_work_and_goes_out_with_the_next_run(history: History) -> None:
