@@ -48,7 +48,7 @@ def state_rows(
     """
     checkpoint = str(layout.checkpoint(generation))
     # Stores report what they load to a coordinator, which Spark starts with the first to ask for
-    # queries: in a process that runs none, state could not be read (4.2.0).
+    # queries: in a process that runs none, state could not be read (4.2.1).
     _ = session.streams
     found = []
     for part, options in _parts(operator):
