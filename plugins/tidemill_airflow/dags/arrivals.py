@@ -144,7 +144,12 @@ class ArrivalTrigger(BaseEventTrigger):
             # Anew each time: a spec may change while the trigger lives on.
             return self._look_at(open_pipeline(self.pipeline))
         except (TransientError, OSError) as error:
-            self.log.warning("%s: %s; looking again in %g s", self.pipeline, error, self.poke)
+            self.log.warning(
+                "The sources of %s could not be looked at; the next look is in %g seconds: %s",
+                self.pipeline,
+                self.poke,
+                error,
+            )
             return Seen()
         except (TidemillError, AirflowException) as error:
             return Seen(committed=len(self._batches), trouble=str(error))

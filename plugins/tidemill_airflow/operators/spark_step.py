@@ -200,7 +200,10 @@ class SparkStepOperator(SparkSubmitOperator):
             variables |= spark_variables(pipeline, os.environ)
             # Before the JVM, so that there is never a second driver beside one left behind.
             if end_outlived(pipeline.layout.lease) is not None:
-                self.log.info("ended a driver of %s that outlived its task", pipeline.name)
+                self.log.info(
+                    "Ended a Spark driver of %s that an earlier task had left running.",
+                    pipeline.name,
+                )
             for variable in pipeline.spec.env:
                 mask_secret(os.environ.get(variable, ""), variable)
         self.conf = dict(spark_conf(pipelines, run_id))

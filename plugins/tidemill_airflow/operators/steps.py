@@ -116,7 +116,7 @@ class ChildFirstOperator(SparkStepOperator):
         self._child = child_step(self, pipeline, context)
         report, exit_code = self._child.run()
         if report is not None and report.outcome is Outcome.NEEDS_SPARK:
-            self.log.info("%s by Spark: %s", self.step, report.reason)
+            self.log.info("Spark is started for the step %s: %s", self.step, report.reason)
             return self.submit(pipeline, context)
         return report, exit_code
 
