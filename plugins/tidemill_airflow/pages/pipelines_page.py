@@ -59,7 +59,7 @@ def pipelines(user: GetUserDep, chosen: Annotated[Filter, Depends()]) -> HTMLRes
 
 @router.get("/pipelines.json")
 def pipelines_json(user: GetUserDep, chosen: Annotated[Filter, Depends()]) -> JSONResponse:
-    """The same as `tidemill status --json`, of what the user may read."""
+    """The `pipelines` of `tidemill status --json`, those that the user may read."""
     found = [one for one in readable_pipelines(user) if chosen.keeps(one)]
     content: list[dict[str, Any]] = [one.model_dump(mode="json") for one in found]
     return JSONResponse(content, headers={"Cache-Control": "private, no-store"})
