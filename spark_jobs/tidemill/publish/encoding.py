@@ -1,14 +1,16 @@
 """Encodes rows for a topic, and nested columns for a database, as JSON or text.
 
 As Spark's `to_json` writes them: a map is an object with its keys as text, a timestamp is ISO 8601
-in UTC, a decimal keeps its digits, bytes are base64, NaN and infinity are text. Null is written,
+in UTC, also in years that Python does not have (`+12026-01-01`), a decimal keeps its digits, bytes
+are base64, NaN and infinity are text. Null is written,
 so that a reader can tell it from a column that is not there.
 """
 
 import base64
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime
+from datetime import date, timedelta
 from decimal import Decimal
+from functools import lru_cache, partial
 from json.encoder import encode_basestring as quoted
 from math import isfinite
 from typing import Any
@@ -19,6 +21,8 @@ from tidemill.contract.errors import UsageError
 
 # Encodes a value that is not null.
 Encoder = Callable[[Any], str]
+EPOCH, DAYS_OF_400_YEARS, LAST_YEAR = date(1970, 1, 1), 146_097, 9999
+A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
@@ -42,14 +46,14 @@ def is_nested(kind: pa.DataType) -> bool:
 def json_texts(column: pa.Array) -> pa.Array:
     """A column as JSON, value by value; null stays null."""
     encode = json_encoder(column.type)
-    found = (None if value is None else encode(value) for value in column.to_pylist())
+    found = (None if value is None else encode(value) for value in _values(column))
     return pa.array(found, pa.string())
 
 
 def plain_texts(column: pa.Array) -> Iterator[str | None]:
     """A column as text without quotes, value by value; null stays null."""
     encode = plain_encoder(column.type)
-    return (None if value is None else encode(value) for value in column.to_pylist())
+    return (None if value is None else encode(value) for value in _values(column))
 
 
 def json_objects(chunk: pa.RecordBatch, columns: Sequence[str]) -> Iterator[str]:
@@ -58,7 +62,7 @@ def json_objects(chunk: pa.RecordBatch, columns: Sequence[str]) -> Iterator[str]
     for name in columns:
         column = chunk.column(name)
         start, encode = f"{quoted(name)}:", or_null(json_encoder(column.type))
-        members.append([start + encode(value) for value in column.to_pylist()])
+        members.append([start + encode(value) for value in _values(column)])
     return ("{" + ",".join(row) + "}" for row in zip(*members, strict=True))
 
 
@@ -104,9 +108,9 @@ def plain_encoder(kind: pa.DataType) -> Encoder:
     if types.is_binary(kind):
         return lambda value: base64.b64encode(value).decode("ascii")
     if types.is_timestamp(kind):
-        return _instant
-    if types.is_temporal(kind):
-        return date.isoformat
+        return partial(_instant, a_second=A_SECOND[kind.unit], zone="Z" if kind.tz else "")
+    if types.is_date32(kind):
+        return _day
     if types.is_floating(kind):
         return lambda value: repr(value) if isfinite(value) else NOT_FINITE[repr(value)].strip('"')
     return json_encoder(kind)
@@ -137,9 +141,46 @@ def _digits(value: Decimal) -> str:
     return f"{value:f}"
 
 
-def _instant(value: datetime) -> str:
-    text = value.replace(tzinfo=None).isoformat(timespec="microseconds")
-    return f"{text}Z" if value.tzinfo else text
+def _values(column: pa.Array) -> list[Any]:
+    """The values for an encoder; dates and times as numbers, as Python has the years 1 to 9999."""
+    values: list[Any] = column.cast(_with_numbers(column.type)).to_pylist()
+    return values
+
+
+def _with_numbers(kind: pa.DataType) -> pa.DataType:
+    """A type with numbers in the place of dates and times."""
+    types = pa.types
+    if types.is_timestamp(kind):
+        return pa.int64()
+    if types.is_date32(kind):
+        return pa.int32()
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_with_numbers(field.type)) for field in kind])
+    if types.is_map(kind):
+        key, item = (f.with_type(_with_numbers(f.type)) for f in (kind.key_field, kind.item_field))
+        return pa.map_(key, item)
+    if types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_with_numbers(kind.value_type)))
+    return kind
+
+
+def _instant(number: int, *, a_second: int, zone: str) -> str:
+    seconds, part = divmod(number, a_second)
+    minutes, second = divmod(seconds, 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    micros = part * 1_000_000 // a_second
+    return f"{_day(days)}T{hour:02d}:{minute:02d}:{second:02d}.{micros:06d}{zone}"
+
+
+@lru_cache(maxsize=10_000)
+def _day(number: int) -> str:
+    """A date of the calendar that Spark and Arrow have, from its days since 1970."""
+    cycles, days = divmod(number, DAYS_OF_400_YEARS)
+    day = EPOCH + timedelta(days)
+    year = day.year + 400 * cycles
+    sign = "+" if year > LAST_YEAR else "-" if year < 0 else ""
+    return f"{sign}{abs(year):04d}-{day:%m-%d}"
 
 
 def _in_csv(text: str | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidemill.contract.syntax.ddl import column_types
 from tidemill.spec.model import Disagreement, doubled_in
 from tidemill.spec.output import OutputMode
 from tidemill.spec.settings import Trigger
@@ -58,9 +57,9 @@ def _columns_agree(spec: Spec, name: str, source: BaseSource) -> None:
             f"it has {', '.join(source.columns)}"
         )
         raise Disagreement(msg, *_place_of_event_time(spec, name))
-    if time is not None and time.watermark is not None and source.ddl is not None:
-        kind = column_types(source.ddl)[time.column].name
-        if kind not in _TIMES:
+    if time is not None and time.watermark is not None:
+        kind = source.type_of(time.column)
+        if kind is not None and kind not in _TIMES:
             msg = (
                 f"event_time.column '{time.column}' is {kind} in the schema of source '{name}', "
                 "and Spark keeps a watermark on a timestamp only; declare it as timestamp, with "

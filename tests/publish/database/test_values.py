@@ -222,6 +222,26 @@ def test_nan_and_infinity_are_numbers_to_postgres(make_history: Make, warehouse:
     assert [repr(found[n]) for n in range(len(found))] == ["nan", "inf", "-inf", "-0.0"]
 
 
+def test_years_that_few_know_are_stored_or_refused_by_name(
+    make_history: Make, warehouse: Warehouse
+) -> None:
+    day, moment = 3_673_000, 317_334_243_723_000_000
+    fields = (("day", pa.date32()), ("at", pa.timestamp("us", "UTC")))
+    history = make(make_history, warehouse.target(), *fields)
+    history.increment([{"id": 1, "day": day, "at": moment}])
+    report = history.publish()
+    if warehouse.kind == "mariadb":
+        error = refused(report)
+        assert (error["code"], error["data"]["column"]) == ("Unstorable", "day")
+        return
+    assert report.outcome is Outcome.DONE
+    found = warehouse.execute("SELECT day::text, at::timestamp::text FROM orders")
+    assert found == [("12026-05-02", "12025-12-03 01:02:03")]
+    history.increment([{"id": 2, "day": -719_528, "at": moment}])
+    error = refused(history.publish())
+    assert (error["code"], error["data"]["column"]) == ("Unstorable", "day")
+
+
 def test_a_nul_inside_of_json_has_no_place_in_postgres_either(
     make_history: Make, warehouse: Warehouse
 ) -> None:

@@ -186,3 +186,37 @@ def test_a_value_that_cannot_become_columns_is_refused(given: dict[str, Any], wo
     with pytest.raises(ValidationError) as refusal:
         KafkaValue.model_validate(given)
     assert word in str(refusal.value)
+
+
+def avro(kind: Any) -> dict[str, Any]:
+    fields = [{"name": "id", "type": "string"}, {"name": "at", "type": kind}]
+    return {"format": "avro", "schema": json.dumps({**AVRO, "fields": fields})}
+
+
+MICROS = {"type": "long", "logicalType": "timestamp-micros"}
+
+
+@pytest.mark.parametrize(
+    ("given", "column", "fits"),
+    [
+        ({}, "at", True),
+        ({}, "id", False),
+        ({"include": {"timestamp": "taken"}}, "taken", True),
+        ({"include": {"offset": "place"}}, "place", False),
+        ({"value": avro(MICROS)}, "at", True),
+        ({"value": avro(["null", MICROS])}, "at", True),
+        ({"value": avro("long")}, "at", False),
+        ({"value": {"format": "text"}}, "value", False),
+    ],
+)
+def test_a_watermark_stands_on_a_timestamp(given: dict[str, Any], column: str, fits: bool) -> None:
+    read = {"kind": "kafka", "subscribe": "events", "value": {"schema": "id string, at timestamp"}}
+    spec = {"sources": {"events": {**read, **given}}, "event_time": {"column": column}}
+    parse(json.dumps(spec))
+    spec["event_time"]["watermark"] = "1 hour"
+    if fits:
+        parse(json.dumps(spec))
+        return
+    with pytest.raises(SpecError) as refused:
+        parse(json.dumps(spec))
+    assert refused.value.field == "event_time.column"

@@ -43,7 +43,9 @@ class MariaDbTarget(DatabaseTarget):
                 remedy="Name the target's `schema`.",
                 target=self.name,
             )
-        storable = Storable(self.given.unstorable, not_finite=False, any_year=False)
+        storable = Storable(
+            self.given.unstorable, not_finite=False, far_years=False, early_years=False
+        )
         with ours(self.name, given):
             connected = _connect(pymysql_arguments(given))
             try:

@@ -32,7 +32,7 @@ class PostgresTarget(DatabaseTarget):
     @contextmanager
     def session(self) -> Iterator[Session]:
         given = connection(self.given.conn_id)
-        storable = Storable(self.given.unstorable, nul=False)
+        storable = Storable(self.given.unstorable, nul=False, early_years=False)
         with ours(self.name, given):
             connected = psycopg.connect(
                 **psycopg_arguments(given),

@@ -1,7 +1,7 @@
 """Finds values that a database cannot store, before any row is written.
 
 PostgreSQL's texts hold no NUL character, MariaDB's numbers neither NaN nor infinity, its dates no
-year before 1 or after 9999.
+year after 9999; neither takes a date before the year 1 as it is written elsewhere.
 """
 
 from collections import Counter
@@ -33,14 +33,16 @@ class Storable:
         otherwise: What becomes of a value that is not: its increment is refused, or null is stored.
         nul: Whether texts may hold NUL.
         not_finite: Whether numbers may be NaN or infinite.
-        any_year: Whether dates may be before the year 1 or after 9999.
+        far_years: Whether dates may be after the year 9999.
+        early_years: Whether they may be before the year 1.
         nulled: Column -> values for which null was stored.
     """
 
     otherwise: Literal["refuse", "as_null"]
     nul: bool = True
     not_finite: bool = True
-    any_year: bool = True
+    far_years: bool = True
+    early_years: bool = True
     nulled: Counter[str] = field(default_factory=Counter)
 
     def of(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
@@ -61,7 +63,7 @@ class Storable:
         if not count:
             return column
         if self.otherwise == "refuse":
-            why = _why(column.type)
+            why = self._why(column.type)
             raise Unstorable(
                 f"Column '{name}' has {count} values that are {why}, which the database has no "
                 "place for.",
@@ -83,12 +85,26 @@ class Storable:
             return pc.match_substring(column, NUL)
         if pa.types.is_floating(kind) and not self.not_finite:
             return pc.invert(pc.is_finite(column))
-        if pa.types.is_temporal(kind) and not self.any_year:
-            return _beyond(column)
+        if pa.types.is_temporal(kind) and not (self.far_years and self.early_years):
+            return self._beyond(column)
         return None
 
+    def _beyond(self, column: pa.Array) -> pa.Array:
+        early, late = _outside(column)
+        nothing = pa.repeat(False, len(column))
+        return pc.or_(nothing if self.early_years else early, nothing if self.far_years else late)
 
-def _beyond(column: pa.Array) -> pa.Array:
+    def _why(self, kind: pa.DataType) -> str:
+        if pa.types.is_string(kind):
+            return "texts with a NUL character"
+        if pa.types.is_floating(kind):
+            return "NaN or infinite"
+        after = "" if self.far_years else f" or after {LAST_YEAR}"
+        return f"before the year {FIRST_YEAR}{after}"
+
+
+def _outside(column: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Which dates are before the first year, and which after the last."""
     zone = UTC if getattr(column.type, "tz", None) else None
     first = datetime(FIRST_YEAR, 1, 1, tzinfo=zone)
     last = datetime(LAST_YEAR, 12, 31, 23, 59, 59, 999999, tzinfo=zone)
@@ -97,12 +113,4 @@ def _beyond(column: pa.Array) -> pa.Array:
     else:
         bounds = (first, last)
     least, most = (pa.scalar(bound, column.type) for bound in bounds)
-    return pc.or_(pc.less(column, least), pc.greater(column, most))
-
-
-def _why(kind: pa.DataType) -> str:
-    if pa.types.is_string(kind):
-        return "texts with a NUL character"
-    if pa.types.is_floating(kind):
-        return "NaN or infinite"
-    return f"before the year {FIRST_YEAR} or after {LAST_YEAR}"
+    return pc.less(column, least), pc.greater(column, most)

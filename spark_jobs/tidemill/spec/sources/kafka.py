@@ -55,6 +55,15 @@ Topics = Annotated[
     BeforeValidator(_listed),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
+RECORD_TYPES = {
+    "key": "binary",
+    "headers": "array",
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "timestampType": "int",
+}
 RecordColumns = Annotated[
     dict[RecordColumn, Column],
     BeforeValidator(_named),
@@ -127,6 +136,12 @@ class KafkaSource(BaseSource):
     @property
     def columns(self) -> tuple[str, ...]:
         return (*self.value.columns, *self.include.values())
+
+    def type_of(self, column: str) -> str | None:
+        own = next((one for one, name in self.include.items() if name == column), None)
+        if own is None:
+            return self.value.type_of(column)
+        return "string" if own == "key" and self.key_format == "text" else RECORD_TYPES[own]
 
     @property
     def jar_sets(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from tidemill.contract.syntax.ddl import column_names
+from tidemill.contract.syntax.ddl import column_names, column_types
 from tidemill.spec.formats.rules import FALLS_BACK, WITH_DATE, with_defaults
 from tidemill.spec.model import Model
 from tidemill.spec.sources.base import Ddl, Options, as_text, check_names, checked_columns
@@ -13,6 +13,13 @@ from tidemill.spec.sources.base import Ddl, Options, as_text, check_names, check
 # A record that does not parse is kept beside the others, whatever the spec says.
 ENGINE_OPTIONS = frozenset({"mode", "columnnameofcorruptrecord"})
 READER_SCHEMA = "avroSchema"
+LOGICAL_TYPES = {
+    "timestamp-millis": "timestamp",
+    "timestamp-micros": "timestamp",
+    "local-timestamp-millis": "timestamp_ntz",
+    "local-timestamp-micros": "timestamp_ntz",
+    "date": "date",
+}
 
 
 class KafkaValue(Model):
@@ -35,6 +42,15 @@ class KafkaValue(Model):
         if self.format == "avro":
             return avro_fields(self.reader_options.get(READER_SCHEMA, self.schema_))
         return column_names(self.schema_)
+
+    def type_of(self, column: str) -> str | None:
+        """The name of a column's type; None where the schema does not tell."""
+        if self.schema_ is None:
+            return "binary" if self.format == "binary" else "string"
+        if self.format != "avro":
+            return column_types(self.schema_)[column].name
+        fields = json.loads(self.reader_options.get(READER_SCHEMA, self.schema_))["fields"]
+        return _avro_type(next(field["type"] for field in fields if field["name"] == column))
 
     @property
     def reader_options(self) -> dict[str, str]:
@@ -93,6 +109,17 @@ def avro_fields(schema: str) -> tuple[str, ...]:
     except (ValueError, KeyError, TypeError) as error:
         msg = "an avro schema is the JSON of a record with fields"
         raise ValueError(msg) from error
+
+
+def _avro_type(kind: Any) -> str | None:
+    """The name that Spark has for an Avro type; None for those that cannot be a time either way."""
+    if isinstance(kind, list):
+        others = [one for one in kind if one != "null"]
+        return _avro_type(others[0]) if len(others) == 1 else None
+    if isinstance(kind, dict):
+        logical = kind.get("logicalType")
+        return LOGICAL_TYPES.get(logical) if logical else _avro_type(kind["type"])
+    return {"record": "struct", "long": "bigint", "bytes": "binary"}.get(str(kind), str(kind))
 
 
 def _check_avro(schema: str) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION
@@ -186,8 +188,20 @@ def _checked(path: Path, source: FileSource) -> Path:
 
 def _first(frame: DataFrame, limit: int, mask: Collection[str]) -> tuple[dict[str, Any], ...]:
     # Arrow keeps the session's time zone, which collect() turns into this machine's.
-    found = frame.limit(limit).toArrow().to_pylist(maps_as_pydicts="lossy")
+    found = _values(frame.limit(limit).toArrow())
     return tuple(masked_row(row, mask) for row in found)
+
+
+def _values(rows: pa.Table) -> list[dict[str, Any]]:
+    try:
+        return list(rows.to_pylist(maps_as_pydicts="lossy"))
+    except (OverflowError, ValueError):
+        # Python has the years 1 to 9999; as texts every date can be shown.
+        texts = [
+            pa.field(field.name, pa.string()) if pa.types.is_temporal(field.type) else field
+            for field in rows.schema
+        ]
+        return list(rows.cast(pa.schema(texts)).to_pylist(maps_as_pydicts="lossy"))
 
 
 def _write_down(pipeline: Pipeline, plan: Plan, rows_in: int) -> Batch:
