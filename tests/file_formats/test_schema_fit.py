@@ -199,3 +199,31 @@ def test_spark_changes_just_the_values_that_do_not_fit(
     kept = values is not None and row.q is not None and row.q == values[0].as_py()
     fits = not list(misfits(pa.table(columns).schema, column_types(f"id string, q {ddl}")))
     assert fits is kept
+
+
+@pytest.mark.parametrize(
+    ("mark", "found"), [("timestamp", "timestamp"), ("timestamp_ntz", NO_ZONE)]
+)
+def test_an_orc_file_says_by_sparks_mark_whether_its_times_have_a_zone(
+    tmp_path: Path, mark: str, found: str
+) -> None:
+    path = tmp_path / "a.orc"
+    at = pa.field("at", pa.timestamp("ns"), metadata={"spark.sql.catalyst.type": mark})
+    orc.write_table(pa.table({"at": [datetime(2026, 3, 1)]}, pa.schema([at])), str(path))  # noqa: DTZ001
+    assert orc_misfits(path) == ([] if found == "timestamp" else [found])
+
+
+def orc_misfits(path: Path) -> list[str]:
+    """What is said of the column `at`, which the schema has as timestamp."""
+    given = {"format": "orc", "path": "/in", "schema": "at timestamp"}
+    source = FileSource.model_validate(given)
+    said = READERS["orc"].misfits(path, source, source.types)
+    return [NO_ZONE if NO_ZONE in one else one for one in said]
+
+
+def test_spark_marks_the_times_that_it_writes_to_orc(tmp_path: Path, spark: Any) -> None:
+    for kind, expected in (("timestamp", []), ("timestamp_ntz", [NO_ZONE])):
+        folder = tmp_path / kind
+        spark.sql(f"SELECT {kind}'2026-03-01 12:30:00' AS at").write.orc(str(folder))
+        (path,) = folder.glob("*.orc")
+        assert orc_misfits(path) == expected

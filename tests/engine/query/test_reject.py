@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.spec_text import minimal, parse
-from tidemill.engine.query.reject import committed, tag
+from tidemill.engine.query.reject import committed, good, tag
 from tidemill.engine.sources.file import read_batch
 from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.output import REJECTED_PARTITION
@@ -61,3 +62,22 @@ def test_where_the_null_partition_is_kept_its_rows_are_good_ones(
         (REJECTED_PARTITION, ("malformed", {"k": None})),
         (REJECTED_PARTITION, ("no partition k", {"k": None})),
     ]
+
+
+def test_an_event_time_may_have_a_dot_in_its_name(tmp_path: Path, spark: SparkSession) -> None:
+    path = tmp_path / "orders.csv"
+    path.write_text("id,amount,when.booked\na,1,2026-03-01 00:00:00\nb,2,\n")
+    dotted = {"at timestamp": "`when.booked` timestamp", "column: at": "column: when.booked"}
+    more = "output: {partition_by: {day: to_date(`when.booked`)}}\n"
+    spec = parse(
+        minimal(more, replace=dotted).replace("when.booked\n", "when.booked\n  watermark: 1 day\n")
+    )
+
+    rows = tag(read_batch(spark, spec.sources["orders"], [str(path)]), spec, "orders")
+
+    assert [row["_reject"] and row["_reject"]["reason"] for row in rows.collect()] == [
+        None,
+        "no event time",
+    ]
+    (found,) = good(rows, spec, "orders").collect()
+    assert (found["when.booked"].day, found["day"]) == (1, date(2026, 3, 1))

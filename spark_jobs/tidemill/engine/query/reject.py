@@ -23,6 +23,7 @@ from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
 from tidemill.file_formats.reader import REJECT
 from tidemill.spark_logs.partition_paths import NULL_PARTITION
+from tidemill.spec.column_types import quoted
 from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.output import REJECTED, REJECTED_PARTITION
 from tidemill.spec.spec import Spec
@@ -51,11 +52,11 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
     cut = source_partitions(spec)
     if METADATA in further or named_in_spec(spec, name):
         source, further = with_file(source), (*dict.fromkeys((*further, METADATA)),)
-    columns = [F.col(f"`{column}`") for column in spec.sources[name].columns]
+    columns = [F.col(quoted(column)) for column in spec.sources[name].columns]
     time = spec.event_time_of(name)
     has_time = F.col(CORRUPT).isNull()
     if time is not None:
-        has_time &= F.col(time.column).isNotNull()
+        has_time &= F.col(quoted(time.column)).isNotNull()
         has_time &= ~_is_far(source, time.column)
     partitions = [
         F.when(has_time, F.expr(expression)).alias(partition)
@@ -114,7 +115,7 @@ def good(tagged: DataFrame, spec: Spec, name: str) -> DataFrame:
     if time is None or time.watermark is None:
         return fine
     # Not before: a rejected row from the far future would make every good one a late one.
-    return fine.withWatermark(time.column, as_interval(time.watermark))
+    return fine.withWatermark(quoted(time.column), as_interval(time.watermark))
 
 
 def two_passes(tagged: Iterable[DataFrame], transformed: DataFrame) -> DataFrame:
@@ -176,7 +177,7 @@ def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
     reason = F.when(F.col(CORRUPT).isNotNull(), F.lit("malformed"))
     time = spec.event_time_of(source)
     if time is not None:
-        reason = reason.when(F.col(time.column).isNull(), F.lit(NO_TIME))
+        reason = reason.when(F.col(quoted(time.column)).isNull(), F.lit(NO_TIME))
         reason = reason.when(_is_far(located, time.column), F.lit(FAR_TIME))
     for name in source_partitions(spec):
         missing = _is_far(located, name)
@@ -196,4 +197,4 @@ def _is_far(rows: DataFrame, column: str) -> Column:
     bounds = _CALENDAR.get(rows.schema[column].dataType.typeName())
     if bounds is None:
         return F.lit(False)
-    return F.coalesce(~F.col(column).between(*map(F.expr, bounds)), F.lit(False))
+    return F.coalesce(~F.col(quoted(column)).between(*map(F.expr, bounds)), F.lit(False))

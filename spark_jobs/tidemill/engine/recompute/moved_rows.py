@@ -22,6 +22,7 @@ from tidemill.journal.partition_set import Partitions
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.source_reading import RULES, Reading, readings_of, spec_as_read
 from tidemill.spark_logs.partition_paths import NULL_PARTITION
+from tidemill.spec.column_types import quoted
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 
@@ -159,7 +160,7 @@ def _belongs(spec: Spec, name: str, extent: Extent) -> Column:
     """A row's partition as text; null for a rejected row without one."""
     time = spec.event_time_of(name)
     if extent.of_windows and time is not None:
-        at = F.col(time.column).cast("timestamp")
+        at = F.col(quoted(time.column)).cast("timestamp")
         within = F.lit(True)
         if extent.start is not None and extent.end is not None:
             within = (at >= F.lit(extent.start)) & (at < F.lit(extent.end))

@@ -32,6 +32,7 @@ from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes, o
 from tidemill.engine.spark_internals.python_function import python_function, python_udfs
 from tidemill.file_formats.delta_log import has_table
 from tidemill.sources.static_files import StaticMissing
+from tidemill.spec.column_types import quoted
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
@@ -81,7 +82,7 @@ def _source(session: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
     time = spec.event_time_of(name)
     if time is None or time.watermark is None:
         return rows
-    return rows.withWatermark(time.column, as_interval(time.watermark))
+    return rows.withWatermark(quoted(time.column), as_interval(time.watermark))
 
 
 def bare(
