@@ -27,9 +27,9 @@ Names = Annotated[
 
 def check(names: Names = None, json: Json = False) -> None:
     """Look for mistakes in specs, transforms, suites and DAGs; no JVM, no database, no data."""
-    from tidemill.steps.read_only.backfill_notes import backfill_notes
     from tidemill.steps.read_only.check import check as check_pipelines
     from tidemill.steps.read_only.dag_integrity import airflow_installed, check_dags
+    from tidemill.steps.read_only.spec_notes import spec_notes
 
     screen = Screen(json)
     problems = check_pipelines(names or ())
@@ -37,7 +37,7 @@ def check(names: Names = None, json: Json = False) -> None:
     if with_dags:
         with screen.busy("checking the DAGs …"):
             problems += [problem for problem in check_dags(names or ()) if problem not in problems]
-    notes = [*backfill_notes(names or ())]
+    notes = [*spec_notes(names or ())]
     if json:
         found = [asdict(problem) for problem in problems]
         screen.document({"problems": found, "notes": notes, "dags_checked": with_dags})

@@ -1,30 +1,9 @@
 """Notes on partitions that time does not tell, so that no interval of them can be backfilled."""
 
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 
-from tidemill.contract.errors import SpecError, UsageError
-from tidemill.contract.project import spec_files
-from tidemill.spec.load import load_spec
 from tidemill.spec.spec import Spec
-
-
-def backfill_notes(
-    names: Sequence[str] = (), environ: Mapping[str, str] = os.environ
-) -> Iterator[str]:
-    """A sentence for each pipeline whose partitions are computed again by name, not by interval.
-
-    Args:
-        names: The pipelines; all on the search path where none is given.
-    """
-    # A pipeline that is there twice, or a spec that does not load, is a problem, and no note.
-    with suppress(UsageError):
-        for _, path in spec_files(environ):
-            if not names or path.stem in names:
-                with suppress(SpecError):
-                    yield from backfill_note(path.stem, load_spec(path))
 
 
 def backfill_note(name: str, spec: Spec) -> Iterator[str]:

@@ -30,7 +30,7 @@ from tidemill.spec.pipeline import root as root_of
 from tidemill.spec.sources.file import FileSource
 from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
-from tidemill.steps.read_only.backfill_notes import backfill_note
+from tidemill.steps.read_only.spec_notes import notes_of
 from tidemill.storage import documents
 from tidemill.storage.run_context import RunContext
 
@@ -87,7 +87,7 @@ def preview(
     """
     with TemporaryDirectory(prefix="tidemill-preview-") as root:
         pipeline = open_pipeline(name, {**environ, "TIDEMILL_ROOT": root})
-        for note in backfill_note(name, pipeline.spec):
+        for note in notes_of(name, pipeline.spec):
             log(note)
         samples = {source: _readable(pipeline, source, sample) for source in pipeline.spec.sources}
         # The samples stand for the sources; static inputs are those of a run of today.

@@ -1,0 +1,34 @@
+"""Notes on keys that may be null, of which a database rejects the rows."""
+
+import re
+from collections.abc import Iterator
+
+from tidemill.spec.spec import Spec
+
+
+def key_note(name: str, spec: Spec) -> Iterator[str]:
+    """The sentence about a pipeline's keys; none where row rules, or no database, look at them.
+
+    Args:
+        name: The name of the pipeline.
+    """
+    databases = [target.name for target in spec.publish if target.upserts(spec.output.mode)]
+    columns = {column for source in spec.sources.values() for column in source.columns}
+    unruled = [key for key in spec.output.keys if key in columns and not _ruled(key, spec)]
+    if not spec.published or not databases or not unruled:
+        return
+    yield (
+        f"{name}: {' and '.join(unruled)} of output.keys may be null, and {databases[0]} has no "
+        "null in a key: such a row is rejected, in every target. Where that is meant, say so by a "
+        f"row rule: row_rules: {{{unruled[0]}_known: {unruled[0]} IS NOT NULL}}."
+    )
+
+
+def _ruled(key: str, spec: Spec) -> bool:
+    """Whether a row rule of each source with this column looks whether it is null."""
+    named = re.compile(rf"\b{re.escape(key)}`?\s+IS\s+NOT\s+NULL\b", re.IGNORECASE)
+    return all(
+        any(named.search(rule) for rule in spec.row_rules_of(name).values())
+        for name, source in spec.sources.items()
+        if key in source.columns
+    )

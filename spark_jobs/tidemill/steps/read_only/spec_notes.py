@@ -1,0 +1,32 @@
+"""Notes on specs: consequences of what they say, which are no mistakes."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from tidemill.contract.errors import SpecError, UsageError
+from tidemill.contract.project import spec_files
+from tidemill.spec.load import load_spec
+from tidemill.spec.spec import Spec
+from tidemill.steps.read_only.backfill_notes import backfill_note
+from tidemill.steps.read_only.key_notes import key_note
+
+
+def spec_notes(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """What people should know of specs that nothing is wrong with, a sentence each.
+
+    Args:
+        names: The pipelines; all on the search path where none is given.
+    """
+    # A pipeline that is there twice, or a spec that does not load, is a problem, and no note.
+    with suppress(UsageError):
+        for _, path in spec_files(environ):
+            if not names or path.stem in names:
+                with suppress(SpecError):
+                    yield from notes_of(path.stem, load_spec(path))
+
+
+def notes_of(name: str, spec: Spec) -> Iterator[str]:
+    """The notes on one pipeline."""
+    yield from backfill_note(name, spec)
+    yield from key_note(name, spec)
