@@ -78,6 +78,19 @@ class TestOnSpark:
         assert found["gate"]["outcome"] == "done"
         assert sorted(mill.home.rglob("*")) == before
 
+    def test_a_date_that_python_does_not_have_is_shown_as_text(
+        self, tidemill: Tidemill, mill: OrdersPipeline
+    ) -> None:
+        path = mill.pipeline.transform_file
+        path.write_text(
+            path.read_text().rstrip() + '.selectExpr("*", "make_date(12026, 1, 2) AS due")\n'
+        )
+
+        answer = tidemill("preview", "orders", "--input", str(sample(mill, *GOOD)), "--json")
+
+        assert answer.exit_code == ExitCode.DONE
+        assert [row["due"] for row in answer.json["good"]] == ["12026-01-02"] * 2
+
     def test_what_the_gate_would_hold_exits_so(
         self, tidemill: Tidemill, mill: OrdersPipeline
     ) -> None:
