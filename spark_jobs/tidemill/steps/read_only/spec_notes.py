@@ -1,4 +1,4 @@
-"""Notes on specs: consequences of what they say, which are no mistakes."""
+"""Notes on specs: what follows from what they say, where nothing is wrong."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
