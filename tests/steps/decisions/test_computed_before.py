@@ -119,8 +119,18 @@ def test_rows_of_which_nobody_knows_how_many_were_read_may_belong_to_any_day(
     assert doctor(history, 9).outcome is Outcome.DONE
 
 
-def test_a_rejected_row_without_a_day_may_belong_to_any(history: History) -> None:
-    history.increment(rows(3), [reject("{")])
+@pytest.mark.parametrize(
+    ("place", "outcome"),
+    [
+        ({}, Outcome.DONE),
+        ({"day": "2024-01-09"}, Outcome.DONE),
+        ({"day": "2024-01-01"}, Outcome.SKIPPED),
+    ],
+)
+def test_a_rejected_row_belongs_where_it_says_or_to_any_day(
+    history: History, place: dict[str, str], outcome: Outcome
+) -> None:
+    history.increment(rows(3), [reject("{", **place)])
     history.publish()
     tell_rows_read(history, 2)
-    assert doctor(history, 9).outcome is Outcome.DONE
+    assert doctor(history, 9).outcome is outcome

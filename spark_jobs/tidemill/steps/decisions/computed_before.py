@@ -1,9 +1,13 @@
 """Whether a backfill would change nothing, as far as the books tell without Spark."""
 
 import re
+from collections.abc import Mapping
+
+from deltalake import DeltaTable
 
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.file_formats.delta_log import has_table
 from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.swap_order import touches
@@ -72,11 +76,27 @@ def nothing_belongs_to(
         for place in events
         for batch in Ledger(layout, place.generation).batches(place.first, place.last)
     ]
-    return all(map(_is_in_files, read)) and not any(
+    held = any(
         file.rows and (partitions.hold(file.partition) or _without_partition(file.partition))
         for batch in (*read, *put)
         for file in batch.outputs
+        if not file.rejected
     )
+    rejected = any(batch.rejected for batch in (*read, *put))
+    return (
+        all(map(_is_in_files, read))
+        and not held
+        and not (rejected and _hold_rejected(layout, partitions))
+    )
+
+
+def _hold_rejected(layout: Layout, partitions: Partitions) -> bool:
+    """Whether a rejected row would be in some partitions, or may be: it says where it belongs."""
+    if not has_table(layout.rejected):
+        return True
+    rows = DeltaTable(layout.rejected).to_pyarrow_table(columns=["partition"])
+    places = (dict(pairs or ()) for pairs in rows.column("partition").to_pylist())
+    return any(partitions.hold(place) or _without_partition(place) for place in places)
 
 
 def _holding(
@@ -127,5 +147,5 @@ def _is_in_files(batch: Batch) -> bool:
     return batch.rows_per_row != "any" and batch.rows_in == batch.rows + batch.rejected
 
 
-def _without_partition(partition: dict[str, str | None]) -> bool:
+def _without_partition(partition: Mapping[str, str | None]) -> bool:
     return not partition or None in partition.values()
