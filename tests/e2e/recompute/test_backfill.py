@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,21 @@ def test_a_backfill_that_was_made_already_is_not_made_again(
     reports = ask(flow, "backfill", "second", **days(1, 3))
     assert {step: report.outcome for step, report in reports.items()} == {"doctor": Outcome.SKIPPED}
     assert DeltaTable(flow.layout.table).version() == version
+
+
+def test_days_to_which_no_row_belongs_are_skipped_once_that_is_known(
+    flow: JsonPipeline, spark: object
+) -> None:
+    assert [*ask(flow, "backfill", "early", **days(20, 21))] == ["doctor"]
+    # A row without a day might belong to any, as far as the books tell.
+    flow.arrive_text("sales", "torn", [json.dumps(sale("g", 4, 50)), "{"])
+    assert flow.run("torn")["publish"].outcome is Outcome.DONE
+    reports = ask(flow, "backfill", "again", **days(20, 21))
+    assert {step: report.outcome for step, report in reports.items()} == {
+        "doctor": Outcome.DONE,
+        "ingest": Outcome.SKIPPED,
+    }
+    assert len(states(flow)) == 3
 
 
 def test_rows_that_a_mended_rule_accepts_leave_the_rejected_table(
