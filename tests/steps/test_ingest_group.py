@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tidemill.contract.report import Outcome
@@ -35,6 +37,47 @@ def flows(tmp_path: Path, spark: object) -> list[JsonPipeline]:
         JsonPipeline(tmp_path / "b", COLUMNS, update, COUNTS, name="counts"),
         JsonPipeline(tmp_path / "c", COLUMNS, time, TORN, name="torn"),
     ]
+
+
+SUMS = """
+import pandas as pd
+from pyspark.sql.streaming import StatefulProcessor
+
+
+class Count(StatefulProcessor):
+    def init(self, handle):
+        pass
+
+    def handleInputRows(self, key, rows, timers):
+        yield pd.DataFrame({"word": [key[0]], "n": [sum(map(len, rows))]})
+
+    def close(self):
+        pass
+
+
+def transform(events):
+    groups = events.groupBy("word")
+    return groups.transformWithStateInPandas(Count(), "word string, n int", "update", "None")
+"""
+
+
+def test_a_member_whose_python_workers_were_late_is_tried_again_when_the_others_are_done(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = tmp_path / "python"
+    # Spark waits ten seconds for it.
+    once = f"mkdir {tmp_path}/met 2>/dev/null && sleep 12"
+    say = f'echo "$@" >> {tmp_path}/started'
+    late.write_text(f'#!/bin/sh\n{say}\n{once}\nexec {sys.executable} "$@"\n')
+    late.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(late))
+    update = {"event_time": {"column": "at"}, "output": {"mode": "update", "keys": ["word"]}}
+    flow = JsonPipeline(tmp_path / "a", COLUMNS, update, SUMS, name="sums")
+    flow.arrive("events", "one", [{"at": "2026-03-01T00:00:00Z", "word": "tide"}])
+    (report,) = ingest_group([RunContext(flow.pipeline, "run", lambda _: None)])
+    assert report.outcome is Outcome.DONE
+    assert (tmp_path / "started").read_text().count("transform_with_state_driver_worker") == 2
+    assert [batch.rows for batch in flow.batches] == [1]
 
 
 def test_each_member_ends_with_a_report_of_its_own(flows: list[JsonPipeline]) -> None:

@@ -52,27 +52,40 @@ def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
     folders = [run.pipeline.layout.run(run.run_id) for run in runs]
     shared = open_group_session([run.pipeline for run in runs], backlog_bytes(folders))
     leaving = threading.Event()
-    places = threading.Semaphore(at_once(os.cpu_count()))
 
-    def work(run: RunContext) -> None:
-        with places:
-            if leaving.is_set():
-                return
-            # An unforeseen error has left its report before it ends this thread.
-            perform("ingest", lambda one: _ingest(one, shared, leaving), run)
+    def together(members: Sequence[RunContext], most: int) -> None:
+        places = threading.Semaphore(most)
 
-    threads = [InheritableThread(target=work, args=(run,), name=run.pipeline.name) for run in runs]
-    for thread in threads:
-        thread.start()
-    try:
+        def work(run: RunContext) -> None:
+            with places:
+                if leaving.is_set():
+                    return
+                # An unforeseen error has left its report before it ends this thread.
+                perform("ingest", lambda one: _ingest(one, shared, leaving), run)
+
+        threads = [InheritableThread(target=work, args=(one,)) for one in members]
         for thread in threads:
-            thread.join()
-    except BaseException:
-        # The process is to end, and would wait for them until all their input is taken.
-        leaving.set()
-        raise
+            thread.start()
+        try:
+            for thread in threads:
+                thread.join()
+        except BaseException:
+            # The process is to end, and would wait for them until all their input is taken.
+            leaving.set()
+            raise
+
+    together(runs, at_once(os.cpu_count()))
+    reports = [read(folder, "ingest") for folder in folders]
+    # Nothing else of the group is at work now, so that their workers start sooner.
+    together([run for run, one in zip(runs, reports, strict=True) if workers_late(one)], 1)
     found = [read(folder, "ingest") for folder in folders]
     return [report for report in found if report is not None]
+
+
+def workers_late(report: Report | None) -> bool:
+    """Whether an ingest failed because a Python worker did not start in time."""
+    error = None if report is None else report.error
+    return error is not None and "Python worker failed to connect back" in error["what"]
 
 
 def refuse_other_application(first: Pipeline, other: Pipeline) -> None:
