@@ -12,11 +12,13 @@ from tests.bench.backfill import BackfillSides
 from tests.bench.group import MEMBERS, GroupSides
 from tests.bench.kafka import KafkaSides, kafka_sides
 from tests.bench.measure import Cost, cost_of
+from tests.bench.page import PageSides
 from tests.bench.results import Comparison, Side
 from tests.bench.sides import FileSides
 from tidemill.contract.layout import Layout
 
 SHORT = 30
+YEAR = 365
 
 
 def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
@@ -32,6 +34,12 @@ def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
         yield from _of_a_group(GroupSides(home / "group", megabytes=given.group))
     if given.days:
         yield from _of_backfills(home / "backfill", given.days, given.day)
+    if given.pipelines:
+        page = partial(PageSides, home / "page", given.pipelines, YEAR)
+        yield Comparison(
+            f"page of {given.pipelines} pipelines with a year of days / without status documents",
+            lambda: page().sides(),
+        )
     if given.records:
         with kafka_sides(home / "kafka", given.records) as sides:
             yield from _of_kafka(sides, given.records)
