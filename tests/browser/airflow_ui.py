@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import Browser, Locator, Page, Response, ViewportSize, expect
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, Response, ViewportSize, expect
 
 from tests.support.airflow.running_airflow import Person
 
@@ -107,6 +107,16 @@ class AirflowUI:
         asked.get_by_role("link").wait_for()
         self.picture(f"asked-for-{action.lower()}")
         return asked.locator("code").first.inner_text()
+
+    def open_from_navigation(self, name: str) -> FrameLocator:
+        """A page of a plugin, by its entry in the navigation; the page within Airflow's own."""
+        self.open()
+        self.page.get_by_role("link", name=name, exact=True).click()
+        return self.page.frame_locator(f'iframe[title="{name}"]')
+
+    def choose_theme(self, theme: str) -> None:
+        """As Airflow keeps what a person chose: `light` or `dark`."""
+        self.page.evaluate("theme => localStorage.setItem('theme', theme)", theme)
 
     def unfold(self, text: str) -> None:
         """Open the JSON that a page shows folded, from its end, until a text can be read."""

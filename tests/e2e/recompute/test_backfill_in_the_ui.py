@@ -7,6 +7,7 @@ chapters of one history, in order. Screenshots of each step are left in `.artefa
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import shutil
 from collections import Counter
@@ -19,7 +20,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.airflow_ui import AirflowUI
 from tests.servers.postgres import Postgres
@@ -243,6 +244,27 @@ def test_an_asset_event_names_the_partition_of_each_run(
     ui.open("dags", NAME, "runs", scheduled(AGAIN.start), "tasks", "publish", "asset_events")
     ui.unfold(f'"{day(AGAIN.start)}"')
     ui.picture("asset-event")
+
+
+def test_the_list_of_pipelines_shows_what_is_held_in_airflows_own_light_and_leads_to_it(
+    ui: AirflowUI,
+) -> None:
+    for theme in ("light", "dark"):
+        ui.choose_theme(theme)
+        listed = ui.open_from_navigation("Tidemill")
+        row = listed.get_by_role("row").filter(has_text=NAME)
+        row.get_by_text(re.compile(r"Increment \d+ is held")).wait_for()
+        assert row.get_by_role("cell").first.inner_text().split()[-1] == "held"
+        expect(listed.locator("html")).to_have_css("color-scheme", theme)
+        ui.picture(f"pipelines-{theme}")
+    ui.choose_theme("light")
+    listed = ui.open_from_navigation("Tidemill")
+    listed.get_by_label("State").select_option("held")
+    listed.get_by_role("button", name="Filter").click()
+    listed.get_by_text("1 of 1 pipelines").wait_for()
+    # The frame leaves it to the window to open a page of Airflow's own.
+    row.get_by_role("link", name=f"DAG {NAME}").click()
+    ui.page.wait_for_url(f"{ui.url}/dags/{NAME}")
 
 
 def test_a_held_increment_is_released_on_its_page_and_the_history_names_who_did_it(
