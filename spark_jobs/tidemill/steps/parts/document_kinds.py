@@ -23,6 +23,7 @@ from tidemill.ledger.generation_note import GenerationNote
 from tidemill.ledger.late_rows import LateRows
 from tidemill.ledger.losses import AcceptedLoss, PassedLoss
 from tidemill.ledger.manifests import Manifest
+from tidemill.ledger.reprocessed_run import ReprocessedRun
 from tidemill.ledger.run_increment import RunIncrement
 from tidemill.ledger.run_request import RunRequest
 from tidemill.ledger.source_record import BoundSource
@@ -88,6 +89,7 @@ DOCUMENT_KINDS = (
     DocumentKind(RunRequest, "runs/*/requests"),
     DocumentKind(RunIncrement, "runs/*", r"increment\.json"),
     DocumentKind(RunIncrement, "runs/*/increments"),
+    DocumentKind(ReprocessedRun, "runs/*/reprocessed"),
     DocumentKind(Holder, "lease"),
     DocumentKind(Released, "lease", r"\d+\.released"),
     DocumentKind(Holder, "generations/*.lease"),
