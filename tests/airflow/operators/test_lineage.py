@@ -14,6 +14,7 @@ from tests.support.histories.history_builder import History, rows
 from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome, Step
 from tidemill.increments.judgement import ExpectationOutcome, Judgement
+from tidemill.ledger.reprocessed_run import current_run_id, next_run_id
 from tidemill_airflow.operators.spark_step import (
     GroupIngestOperator,
     IngestOperator,
@@ -42,7 +43,7 @@ def lineage(
     """As the provider asks for it once the task has ended."""
     step: Step = operator.step
     report = report_of(step, Outcome.DONE, facts=facts)
-    reports.write(report, history.layout.run("run-1"))
+    reports.write(report, history.layout.run(current_run_id(history.layout, "run-1")))
     task_instance = SimpleNamespace(run_id="run-1")
     found = DefaultExtractor(operator).extract_on_complete(task_instance)
     assert found is not None
@@ -114,6 +115,17 @@ def test_a_publish_writes_every_target_and_names_what_went_out(history: History)
     assert found.outputs[0].facets["version"].datasetVersion == "7"
     assert {one.outputFacets["outputStatistics"].rowCount for one in found.outputs} == {3}
     assert found.run_facets["tidemill_increments"].increments == PUBLISHED
+
+
+def test_a_run_that_a_backfill_reprocesses_has_the_lineage_of_the_backfill(
+    history: History,
+) -> None:
+    publish = PublishOperator(task_id="publish", pipeline=history.layout.name, **CONN)
+    lineage(history, publish, {"published": PUBLISHED})
+    next_run_id(history.layout, "run-1")
+    again = [{**PUBLISHED[0], "increment": 2, "kind": "swap"}]
+    found = lineage(history, publish, {"published": again})
+    assert found.run_facets["tidemill_increments"].increments == again
 
 
 def test_a_step_without_a_report_has_no_lineage(history: History) -> None:
