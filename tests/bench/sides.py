@@ -12,6 +12,7 @@ from tests.bench import orders
 from tests.bench.measure import Command
 from tidemill.contract.project import REPOSITORY
 from tidemill.spec.load import load_spec
+from tidemill.storage.root_identity import memory_file
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.spark_conf import driver_java_options, session_conf
 
@@ -46,6 +47,8 @@ class Sides:
         for side in ("ours", "theirs"):
             shutil.rmtree(self.home / side, ignore_errors=True)
             (self.home / side).mkdir()
+        # It would take the new root for the old one whose disk is not mounted.
+        memory_file(self.home / "ours").unlink(missing_ok=True)
 
     def step(self, step: str, run: str = "bench", name: str = orders.NAME) -> Command:
         return [sys.executable, "-m", "tidemill.main", step, name, "--run-id", run]
