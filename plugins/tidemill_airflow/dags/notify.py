@@ -22,7 +22,7 @@ from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.layout import Layout
 from tidemill.contract.remedy import for_airflow
 from tidemill.contract.report import Outcome, Report, Step
-from tidemill.ledger.reprocessed_run import current_run_id
+from tidemill.ledger.reprocessed_run import current_run_folder
 from tidemill.ledger.run_kinds import Role
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import root
@@ -187,8 +187,7 @@ def _layout(context: Context) -> Layout:
 
 
 def _run_folder(context: Context) -> Path:
-    layout = _layout(context)
-    return layout.run(current_run_id(layout, context["run_id"]))
+    return current_run_folder(_layout(context), context["run_id"])
 
 
 def _report(context: Context) -> Report | None:

@@ -18,7 +18,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 from tidemill.contract import report as reports
 from tidemill.contract.errors import SpecError, TidemillError
 from tidemill.contract.report import Outcome, Report
-from tidemill.ledger.reprocessed_run import current_run_id
+from tidemill.ledger.reprocessed_run import current_run_folder
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.spec import Spec
@@ -72,14 +72,13 @@ def members_with_work(members: Sequence[str], run_id: str) -> list[Pipeline]:
     return [one for one in pipelines if _idle(one, run_id) is None]
 
 
-def run_folder(pipeline: Pipeline, run_id: str) -> Path:
-    """The folder of a run of Airflow's, for one pipeline of its group."""
-    return pipeline.layout.run(current_run_id(pipeline.layout, run_id))
-
-
 def applications(pipelines: Sequence[Pipeline], run_id: str) -> list[list[Pipeline]]:
     """Who shares a Spark application: live ingests do, and nothing that is computed again."""
-    alone = [one for one in pipelines if read_request(run_folder(one, run_id)).role != "live"]
+    alone = [
+        one
+        for one in pipelines
+        if read_request(current_run_folder(one.layout, run_id)).role != "live"
+    ]
     together = [one for one in pipelines if one not in alone]
     return [those for those in (together, *([one] for one in alone)) if those]
 
@@ -102,7 +101,9 @@ class IngestedOperator(BaseOperator):
         idle = _idle(pipeline, run_id)
         if idle is not None:
             raise AirflowSkipException(idle)
-        return conclude("ingest", reports.read(run_folder(pipeline, run_id), "ingest"), None)
+        return conclude(
+            "ingest", reports.read(current_run_folder(pipeline.layout, run_id), "ingest"), None
+        )
 
 
 def _idle(pipeline: Pipeline, run_id: str) -> str | None:
@@ -110,7 +111,7 @@ def _idle(pipeline: Pipeline, run_id: str) -> str | None:
 
     A doctor's report that a power cut tore does not keep it from what it may have to do.
     """
-    folder = run_folder(pipeline, run_id)
+    folder = current_run_folder(pipeline.layout, run_id)
     doctor = reports.read(folder, "doctor")
     if doctor is not None:
         return None if doctor.outcome is Outcome.DONE else doctor.reason

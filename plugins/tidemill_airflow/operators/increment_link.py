@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperatorLink
 
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
-from tidemill.ledger.reprocessed_run import current_run_id
+from tidemill.ledger.reprocessed_run import current_run_folder
 from tidemill.spec.pipeline import root
 from tidemill_airflow.addresses import page_path
 from tidemill_airflow.task_names import pipeline_of
@@ -26,6 +26,6 @@ class IncrementLink(BaseOperatorLink):
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """The address within this Airflow, or '' where the gate judged nothing."""
         layout = Layout(root(), pipeline_of(ti_key.dag_id, ti_key.task_id))
-        report = reports.read(layout.run(current_run_id(layout, ti_key.run_id)), "gate")
+        report = reports.read(current_run_folder(layout, ti_key.run_id), "gate")
         number = report.facts.get("increment") if report else None
         return page_path("pipelines", layout.name, "increments", str(number)) if number else ""

@@ -28,7 +28,7 @@ from tidemill.contract.report import Report, Step
 from tidemill.contract.syntax.ddl import column_types
 from tidemill.increments.increments import Increments
 from tidemill.increments.judgement import ExpectationOutcome, Judgement
-from tidemill.ledger.reprocessed_run import current_run_id
+from tidemill.ledger.reprocessed_run import current_run_folder
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource
 from tidemill.spec.sources.file import FileSource
@@ -59,8 +59,7 @@ def lineage_of(pipelines: Iterable[Pipeline], step: Step, run_id: str) -> Lineag
     """The lineage of a step's task, of each pipeline whose report says that it is done."""
     whole = Lineage()
     for pipeline in pipelines:
-        layout = pipeline.layout
-        report = reports.read(layout.run(current_run_id(layout, run_id)), step)
+        report = reports.read(current_run_folder(pipeline.layout, run_id), step)
         if report is not None:
             whole = whole.merge(_of_step(pipeline, report))
     return whole

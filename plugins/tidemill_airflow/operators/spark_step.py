@@ -24,7 +24,7 @@ from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Outcome, Report, Step
-from tidemill.ledger.reprocessed_run import current_run_id
+from tidemill.ledger.reprocessed_run import current_run_folder, current_run_id
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.storage.lease import end_outlived
@@ -42,7 +42,6 @@ from tidemill_airflow.operators.group import (
     applications,
     conclude_group,
     members_with_work,
-    run_folder,
 )
 from tidemill_airflow.operators.outcome import ReportWatch, as_airflow, conclude
 from tidemill_airflow.operators.processes import end_session
@@ -293,7 +292,7 @@ class GroupIngestOperator(SparkStepOperator):
             pipelines = members_with_work(self.members, run_id)
             if not pipelines:
                 raise AirflowSkipException("nothing new for any pipeline of the group")
-            folders = [run_folder(pipeline, run_id) for pipeline in pipelines]
+            folders = [current_run_folder(pipeline.layout, run_id) for pipeline in pipelines]
             watches = [ReportWatch(folder, self.step) for folder in folders]
             codes = [self.submit_all(those, context) for those in applications(pipelines, run_id)]
         except TidemillError as error:

@@ -34,6 +34,15 @@ def current_run_id(layout: Layout, run_id: str) -> str:
     return run_id if found is None else found.run_id
 
 
+def current_run_folder(layout: Layout, run_id: str) -> Path:
+    """The folder of a run of Airflow's, as it goes on now.
+
+    Args:
+        run_id: Airflow's.
+    """
+    return layout.run(current_run_id(layout, run_id))
+
+
 def next_run_id(layout: Layout, run_id: str) -> str:
     """Give a run of Airflow's a new id in the books.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from tidemill.contract.counted import counted
 from tidemill.contract.document import Document
 from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.storage import documents
@@ -61,7 +62,7 @@ class RunningQuery(Document):
     @property
     def how_far(self) -> str:
         """Where it stands, in a few words for a log or a screen."""
-        parts = [f"{self.batches:,} batch{'' if self.batches == 1 else 'es'} written"]
+        parts = [f"{counted(self.batches, 'batch', 'batches')} written"]
         if self.done is not None:
             parts.append(f"{self.done:.0%} of what waited is read")
         if self.rows_per_second is not None:
