@@ -10,10 +10,8 @@ import pytest
 
 from tests.support.histories.history_builder import History
 from tests.support.histories.open_generation import LAST, open_, remove
-from tidemill.generations.verify import (
-    GenerationUnbound,
-    IntervalsChanged,
-)
+from tidemill.generations.verify import GenerationUnbound
+from tidemill.generations.verify_spec import IntervalsChanged
 
 UNBOUND: dict[str, Callable[[History], list[Path]]] = {
     "all else is there": lambda _: [],

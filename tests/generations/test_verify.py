@@ -21,12 +21,12 @@ from tidemill.generations.verify import (
     CheckpointLost,
     CommitsLost,
     GenerationUnbound,
-    IntervalsChanged,
     LedgerAhead,
     SinkElsewhere,
     SinkLost,
     open_generation,
 )
+from tidemill.generations.verify_spec import IntervalsChanged
 from tidemill.ledger.ledger import LedgerGap
 from tidemill.spark_logs.checkpoint import CheckpointWithoutMetadata
 from tidemill.spark_logs.compactible_log import GapInSinkLog

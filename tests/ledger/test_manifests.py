@@ -15,13 +15,8 @@ from tests.support.histories.spark_log_builder import (
     write_named_offsets,
 )
 from tidemill.file_formats.parquet import MissingDataFile
-from tidemill.generations.verify import (
-    CheckpointLost,
-    GenerationUnbound,
-    LedgerAhead,
-    OutputModeChanged,
-    SinkLost,
-)
+from tidemill.generations.verify import CheckpointLost, GenerationUnbound, LedgerAhead, SinkLost
+from tidemill.generations.verify_spec import OutputModeChanged
 from tidemill.ledger.manifests import (
     ManifestForeign,
     ManifestMissing,

@@ -11,7 +11,8 @@ import pytest
 from tests.support.histories.history_builder import History, reject, row, rows
 from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome
-from tidemill.generations.verify import OutputFormatChanged, open_generation
+from tidemill.generations.verify import open_generation
+from tidemill.generations.verify_spec import OutputFormatChanged
 from tidemill.journal.published_files import published_files
 from tidemill.publish.files_target import FilesTarget
 from tidemill.publish.target import HeadUnexplained, NotOurTurn

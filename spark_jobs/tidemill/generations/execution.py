@@ -7,7 +7,7 @@ which have no watermark (Spark 4.2). So a generation stays as it was born.
 
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import pipeline_holding
-from tidemill.generations.verify import Generation
+from tidemill.generations.generation import Generation
 
 
 class ExecutionChanged(Refused):

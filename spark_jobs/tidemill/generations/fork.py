@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tidemill.compatibility.creation_snapshot import inherit_fingerprint
 from tidemill.contract.clock import wall_clock
-from tidemill.generations.verify import Generation, GenerationUnbound
+from tidemill.generations.generation import Generation
+from tidemill.generations.verify import GenerationUnbound
 from tidemill.ledger.flushes import Flush, flushes
 from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
 from tidemill.ledger.kafka_records import kafka_sources

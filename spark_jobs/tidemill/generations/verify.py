@@ -4,28 +4,18 @@ Each mismatch here is a way in which Spark succeeds and rows are gone (failure-m
 All of it is read from files; no JVM.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
-from tidemill.compatibility.binding_rules import (
-    bound_by,
-    bound_today,
-    format_changes,
-    interval_changes,
-    judge_of,
-    mode_changes,
-    sentences,
-)
 from tidemill.contract.errors import Refused
+from tidemill.generations.generation import Generation
 from tidemill.generations.rows_read import inspected
+from tidemill.generations.verify_spec import verify_intervals, verify_output
 from tidemill.journal.takeovers import generation_of
-from tidemill.ledger.flushes import Flush, read_flush
 from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.manifests import AttemptLog
 from tidemill.ledger.sink_reader import read_committed
-from tidemill.spark_logs.checkpoint import Checkpoint, read_checkpoint
-from tidemill.spark_logs.sink_contents import Committed
+from tidemill.spark_logs.checkpoint import read_checkpoint
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.root_identity import verify_born_here
 
@@ -59,71 +49,6 @@ class GenerationUnbound(Refused):
 
 class LedgerAhead(Refused):
     """Our ledger knows batches that the checkpoint has not committed: it was set back."""
-
-
-class IntervalsChanged(Refused):
-    """Partitions or time zone were changed; rows would move to other intervals."""
-
-
-class OutputFormatChanged(Refused):
-    """The spec writes another format than the generation holds; carries `born` and `today`."""
-
-
-class OutputModeChanged(Refused):
-    """Output mode, keys or sink were changed: what is written means another thing in each."""
-
-
-@dataclass(frozen=True)
-class Generation:
-    """A generation whose parts agree.
-
-    Args:
-        note: None before the first start.
-        checkpoint: Spark's logs of what was planned and committed.
-        log: The sink's log.
-        ledger: Ours.
-    """
-
-    name: str
-    note: GenerationNote | None
-    checkpoint: Checkpoint
-    log: Committed
-    ledger: Ledger
-
-    @property
-    def committed(self) -> int:
-        """The last committed batch, -1 for none."""
-        return max(self.checkpoint.commits, default=-1)
-
-    @property
-    def planned(self) -> int:
-        """The last planned batch, -1 for none."""
-        return max(self.checkpoint.offsets, default=-1)
-
-    @property
-    def written(self) -> int:
-        """The last batch that the sink holds, -1 for none; one without a record holds them all."""
-        if self.note is not None and self.note.writes == "nothing":
-            return self.committed
-        return -1 if self.log.latest is None else self.log.latest
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether a planned batch awaits its commit."""
-        return self.planned > self.committed
-
-    @property
-    def due(self) -> bool:
-        """Whether windows, outer rows or timers are due that no batch has worked off."""
-        if self.unfinished:
-            return False
-        latest = self.ledger.latest()
-        return latest >= 0 and self.ledger.batches(latest)[-1].wake == "next_run"
-
-    @property
-    def flush(self) -> Flush | None:
-        """The flush that awaits its batch."""
-        return read_flush(self.ledger.layout, self.name, self.planned + 1)
 
 
 def open_generation(pipeline: Pipeline, name: str | None = None) -> Generation:
@@ -180,8 +105,8 @@ def _verify(pipeline: Pipeline, generation: Generation) -> None:
     if note is None:
         _verify_unbound(pipeline, generation)
         return
-    _verify_intervals(pipeline, note)
-    _verify_output(pipeline, note)
+    verify_intervals(pipeline, note)
+    verify_output(pipeline, note)
     _verify_plans(pipeline, generation)
     _verify_query(pipeline, generation, note)
     if isinstance(log, AttemptLog):
@@ -270,37 +195,4 @@ def _verify_sink(pipeline: Pipeline, generation: Generation) -> None:
             f"all of {log.sink} from a backup.",
             committed=committed,
             written=written,
-        )
-
-
-def _verify_intervals(pipeline: Pipeline, note: GenerationNote) -> None:
-    born, today = bound_by(note), bound_today(pipeline.spec)
-    changes = interval_changes(judge_of(note, pipeline.name), born, today)
-    if changes:
-        raise IntervalsChanged(
-            f"{pipeline.spec_file}: {sentences(changes)}.",
-            remedy=f"{changes[0].remedy}.",
-            born=(born.partition_by, born.null_partition, born.timezone),
-            today=(today.partition_by, today.null_partition, today.timezone),
-        )
-
-
-def _verify_output(pipeline: Pipeline, note: GenerationNote) -> None:
-    born, today = bound_by(note), bound_today(pipeline.spec)
-    judge = judge_of(note, pipeline.name)
-    changes = format_changes(judge, born, today)
-    if changes:
-        raise OutputFormatChanged(
-            f"{pipeline.spec_file}: {sentences(changes)}.",
-            remedy=f"{changes[0].remedy}.",
-            born=born.format,
-            today=today.format,
-        )
-    changes = mode_changes(judge, born, today)
-    if changes:
-        raise OutputModeChanged(
-            f"{pipeline.spec_file}: {sentences(changes)}.",
-            remedy=f"{changes[0].remedy}.",
-            born=(born.writes, born.mode, born.keys),
-            today=(today.writes, today.mode, today.keys),
         )

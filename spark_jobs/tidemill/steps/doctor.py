@@ -23,7 +23,8 @@ from tidemill.contract.report import Outcome
 from tidemill.contract.syntax.quantities import sum_if_known
 from tidemill.contract.user_code import clock_or_chance
 from tidemill.generations.execution import verify_execution
-from tidemill.generations.verify import Generation, open_generation
+from tidemill.generations.generation import Generation
+from tidemill.generations.verify import open_generation
 from tidemill.increments.increment import Increment, State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal

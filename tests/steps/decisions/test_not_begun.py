@@ -13,7 +13,8 @@ from tests.support.histories.history_builder import History, rows
 from tests.support.histories.refused_states import published, suite_beside
 from tidemill.contract.report import Outcome
 from tidemill.engine.sources.static_inputs import StaticOfItself, pin_statics, read_statics
-from tidemill.generations.verify import Generation, open_generation
+from tidemill.generations.generation import Generation
+from tidemill.generations.verify import open_generation
 from tidemill.ledger.run_request import RunRequest
 from tidemill.ledger.static_pins import StaticLost
 from tidemill.steps.decisions.fork import NotGated, first_unpublished

@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 from tests.support.histories.history_builder import History, tree
-from tidemill.generations.verify import Generation, open_generation
+from tidemill.generations.generation import Generation
+from tidemill.generations.verify import open_generation
 
 LAST = 2
 

@@ -9,7 +9,7 @@ from tidemill.compatibility.creation_snapshot import put_fingerprint
 from tidemill.engine.query.planned_query import Plan
 from tidemill.engine.sources.static_inputs import Pins
 from tidemill.file_formats.written_format import written_by
-from tidemill.generations.verify import Generation
+from tidemill.generations.generation import Generation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import (
     GenerationNote,

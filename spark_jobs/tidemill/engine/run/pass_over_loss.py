@@ -19,7 +19,8 @@ from tidemill.engine.query.build import plan
 from tidemill.engine.sinks.start import start
 from tidemill.engine.sources.static_inputs import Statics
 from tidemill.engine.spark_errors import from_spark, query_error
-from tidemill.generations.verify import Generation, open_generation
+from tidemill.generations.generation import Generation
+from tidemill.generations.verify import open_generation
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.losses import Losses, PassedLoss
 from tidemill.sources.kafka.probe import KafkaProbeResult

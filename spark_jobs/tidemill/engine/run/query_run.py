@@ -26,7 +26,7 @@ from tidemill.engine.sources.static_inputs import Pins, Statics, persisted, read
 from tidemill.engine.spark_errors import QueryInterrupted, from_spark, query_error
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.engine.state_damage import explain_state
-from tidemill.generations.verify import Generation
+from tidemill.generations.generation import Generation
 from tidemill.ledger.ledger import Batch
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind

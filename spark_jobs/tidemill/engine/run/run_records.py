@@ -13,7 +13,7 @@ from tidemill.engine.run.bind import bind, start_of
 from tidemill.engine.run.query_run import QueryRun, Ran
 from tidemill.engine.run.state_metrics import StateFigures, state_figures
 from tidemill.engine.sources.static_inputs import Pins
-from tidemill.generations.verify import Generation
+from tidemill.generations.generation import Generation
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.late_rows import LateRows
 from tidemill.ledger.ledger import Ledger

@@ -7,7 +7,7 @@ from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import takeover_of_run
-from tidemill.generations.verify import Generation
+from tidemill.generations.generation import Generation
 from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest

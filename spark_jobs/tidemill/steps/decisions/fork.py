@@ -11,7 +11,8 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import begin_build, clear_away, takeover_of_run
 from tidemill.generations.fork import build_fork, dropped_flushes
-from tidemill.generations.verify import Generation, open_generation
+from tidemill.generations.generation import Generation
+from tidemill.generations.verify import open_generation
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import Takeover, put_takeover
 from tidemill.ledger.input_file import InputFile

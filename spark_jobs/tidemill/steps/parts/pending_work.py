@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tidemill.contract.counted import counted
-from tidemill.generations.verify import Generation
+from tidemill.generations.generation import Generation
 from tidemill.increments.increment import Increment, State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.increments.swap_order import lost_race
