@@ -11,6 +11,8 @@ import pytest
 from tests.support.doctor_report import refused
 from tests.support.histories.history_builder import History, rows
 from tidemill.contract.report import Outcome
+from tidemill.reporting.run_summary import read_run
+from tidemill.spec.spec import Gate
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.storage.run_context import RunContext
@@ -84,4 +86,5 @@ def test_a_new_column_is_mentioned_once_and_is_in_the_report(published: History)
     assert report.outcome is Outcome.DONE
     assert len([line for line in said if "qty" in line]) == 1
     problems = report.facts["sources"]["orders"]["problems"]
-    assert problems == [{"code": "InputColumnsLeftOut", "rating": "warn"}]
+    assert [(one["code"], one["rating"]) for one in problems] == [("InputColumnsLeftOut", "warn")]
+    assert read_run(published.layout, "look", Gate()).warnings == (problems[0]["what"],)

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.file_formats.csv_line_breaks import line_of_open_quote
+from tidemill.file_formats.dropped_digits import Values, dropped_digits
 from tidemill.file_formats.lines import (
     BLANK,
     LineReader,
@@ -19,6 +21,7 @@ from tidemill.file_formats.lines import (
     separator_of,
     whole_lines,
 )
+from tidemill.file_formats.reader import Columns
 from tidemill.file_formats.written_format import WriteFormat
 from tidemill.spec.formats.csv import CSV
 from tidemill.spec.sources.file import FileSource
@@ -43,13 +46,25 @@ class Csv(LineReader):
 
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
         line = first_line(path, source) if source.is_on("header") else None
-        separator = source.reader_option("sep") or source.reader_option("delimiter") or ","
+        separator = _separator(source)
         if line is None or len(separator) != 1:
             return
         named = {name.lower() for name in source.types}
         for name in next(csv.reader([line], delimiter=separator), []):
             if name.strip().lower() not in named:
                 yield name.strip()
+
+    def dropped_digits(self, path: Path, source: FileSource, wanted: Columns) -> Counter[str]:
+        separator, quote = _separator(source), source.reader_option("quote") or '"'
+        if len(separator) != 1 or len(quote) != 1:
+            return Counter()
+
+        def values(line: bytes) -> Values:
+            text = line.decode(errors="replace")
+            row = next(csv.reader([text], delimiter=separator, quotechar=quote), [])
+            return zip(wanted, row, strict=False)
+
+        return dropped_digits(path, source, wanted, values)
 
     def _records(self, blocks: Iterator[bytes], source: FileSource) -> int | None:
         comment = (source.reader_option("comment") or "").encode()
@@ -68,6 +83,10 @@ class Csv(LineReader):
         dialect = Dialect(written)
         for row in csv_rows(path, written):
             yield json.loads(dialect.last_quoted(row))
+
+
+def _separator(source: FileSource) -> str:
+    return source.reader_option("sep") or source.reader_option("delimiter") or ","
 
 
 def csv_rows(path: Path, written: WriteFormat) -> Iterator[bytes]:

@@ -2,11 +2,14 @@
 
 import codecs
 import json
+from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tidemill.file_formats.dropped_digits import Values, dropped_digits
 from tidemill.file_formats.first_json_value import CHUNK_BYTES, is_followed_by_more
 from tidemill.file_formats.lines import (
     BLANK,
@@ -55,6 +58,9 @@ class Json(LineReader):
             return iter(())
         return _not_named(value, source.types)
 
+    def dropped_digits(self, path: Path, source: FileSource, wanted: Columns) -> Counter[str]:
+        return dropped_digits(path, source, wanted, _exact_values)
+
     def _records(self, blocks: Iterator[bytes], source: FileSource) -> int | None:
         rows = 0
         for block in blocks:
@@ -70,6 +76,14 @@ class Json(LineReader):
 
     def _rejects(self, path: Path, written: WriteFormat) -> Iterator[Any]:
         return (json.loads(line).get(REJECT) for line in lines_of(path, written))
+
+
+def _exact_values(line: bytes) -> Values:
+    try:
+        value = json.loads(line, parse_float=Decimal)
+    except (ValueError, RecursionError):
+        return ()
+    return value.items() if isinstance(value, dict) else ()
 
 
 def _not_named(value: Any, named: Columns, within: str = "") -> Iterator[str]:

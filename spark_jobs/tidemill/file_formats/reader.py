@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,13 +105,22 @@ class FormatReader:
             wanted: The columns that the file has to hold.
 
         Raises:
-            DAMAGED: one of these, if the file is not whole; also for `new_columns`.
+            DAMAGED: one of these, if the file is not whole; also for `new_columns` and
+                `dropped_digits`.
         """
         return iter(())
 
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
         """The columns of a file, and the fields of its structs, that the schema does not name."""
         return iter(())
+
+    def dropped_digits(self, path: Path, source: FileSource, wanted: Columns) -> Counter[str]:
+        """Column -> values of a file of which a decimal has no place for all digits.
+
+        Args:
+            wanted: As for `misfits`.
+        """
+        return Counter()
 
     def records(self, path: Path, source: FileSource) -> int | None:
         """The rows that Spark makes of a file, counted without it; None where only Spark can tell.

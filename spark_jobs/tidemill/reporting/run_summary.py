@@ -1,5 +1,6 @@
 """A run: what it was asked for, what each step did, and what became of the rows it took in."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, get_args
 
@@ -11,6 +12,7 @@ from tidemill.increments.increments import Increments
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest, read_request
 from tidemill.reporting.incident import Incident, read_incident
+from tidemill.spec.sources.base import Rating
 from tidemill.spec.spec import Gate
 
 
@@ -50,6 +52,7 @@ class RunSummary(FrozenModel):
         steps: Those that have reported, in order.
         increment: What it sealed and judged; None where it has sealed nothing.
         taken_in: Facts on what its ingest took in: batches, files, rows, rejected and late rows.
+        warnings: What its doctor found in its input and did not hold, such as unknown columns.
         published: The increments that its publish made visible.
         dry_run: What a dry run found; None of any other run.
     """
@@ -60,6 +63,7 @@ class RunSummary(FrozenModel):
     steps: tuple[StepDone, ...]
     increment: Incident | None
     taken_in: dict[str, Any]
+    warnings: tuple[str, ...] = ()
     published: tuple[PublishedIncrement, ...]
     dry_run: dict[str, Any] | None = None
 
@@ -92,6 +96,7 @@ def read_run(layout: Layout, run_id: str, gate: Gate) -> RunSummary:
         steps=tuple(_done(report) for report in found.values() if report is not None),
         increment=None if number is None else _incident(layout, number, gate),
         taken_in={name: ingested[name] for name in SHOWN_OF_INGEST if ingested.get(name)},
+        warnings=tuple(_warnings(_facts(found["doctor"]))),
         published=_published(_facts(found["publish"])),
         dry_run=ingested.get("dry_run"),
     )
@@ -104,6 +109,14 @@ def _incident(layout: Layout, number: int, gate: Gate) -> Incident | None:
 
 def _facts(report: Report | None) -> dict[str, Any]:
     return {} if report is None else report.facts
+
+
+def _warnings(facts: dict[str, Any]) -> Iterator[str]:
+    for look in facts.get("sources", {}).values():
+        for problem in look.get("problems", ()):
+            # Older reports have no sentence.
+            if problem["rating"] == Rating.WARN and "what" in problem:
+                yield problem["what"]
 
 
 def _done(report: Report) -> StepDone:

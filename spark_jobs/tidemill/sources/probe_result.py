@@ -57,7 +57,10 @@ class ProbeResult:
     def as_dict(self) -> dict[str, Any]:
         """For a step's report."""
         arrival = self.last_arrival.isoformat() if self.last_arrival else None
-        problems = [{"code": p.error.code, "rating": str(p.rating)} for p in self.problems]
+        problems = [
+            {"code": p.error.code, "rating": str(p.rating), "what": p.error.what}
+            for p in self.problems
+        ]
         oldest = self.oldest_new.isoformat() if self.oldest_new else None
         return {
             "new": self.new,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -311,3 +312,41 @@ def test_what_arrived_after_the_look_is_inspected_before_it_is_written_down(
     assert (refused.value.code, refused.value.files) == ("InputOfOtherSchema", [str(late)])
     late.unlink()
     assert inspect(history.pipeline, batch).inputs[0].rows is None
+
+
+NUMBERS = {
+    "csv": b"id,price,rate\na,1.239,1.23456\nb,1.230,2\nc,-0.005,1e-7\nd,1.239x,\n",
+    "json": b'{"id": "a", "price": 1.239, "rate": 0.123456}\n{"id": "b", "price": 1.230}\n'
+    b'{"id": "c", "price": "-0.005", "rate": 1e-7}\n{"id": "d", "price": true, "rate": \n',
+}
+
+
+@pytest.mark.parametrize("format", NUMBERS)
+@pytest.mark.parametrize("rating", [None, Rating.HOLD])
+def test_digits_that_a_decimal_drops_are_counted_and_rated_by_the_spec(
+    tmp_path: Path, format: str, rating: Rating | None
+) -> None:
+    (tmp_path / "a").write_bytes(NUMBERS[format])
+    schema = "id string, price decimal(10,2), rate decimal(12,6)"
+    given = {"format": format, "path": str(tmp_path), "schema": schema}
+    source = FileSource.model_validate(given | ({"other_schema": rating} if rating else {}))
+    found = problems_of_content("s", source, [tmp_path / "a"])
+    assert [(one.error.code, one.rating) for one in found] == [
+        ("InputDigitsDropped", rating or Rating.WARN)
+    ]
+    assert found[0].error.columns == {"price": 2, "rate": 1}
+
+
+def test_digits_are_counted_in_the_columns_of_the_file_alone(tmp_path: Path) -> None:
+    file = tmp_path / "rate=1.239" / "a.csv.gz"
+    file.parent.mkdir()
+    file.write_bytes(gzip.compress(b"id,price\na,1.5\nb,1.55"))
+    given = {
+        "format": "csv",
+        "path": str(tmp_path),
+        "schema": "id string, rate decimal(10,2), price decimal(10,1)",
+    }
+    (found,) = problems_of_content("s", FileSource.model_validate(given), [file])
+    assert found.error.columns == {"price": 1}
+    given["other_schema"] = Rating.IGNORE
+    assert not problems_of_content("s", FileSource.model_validate(given), [file])

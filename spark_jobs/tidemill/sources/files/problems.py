@@ -1,11 +1,14 @@
 """Problems with a file source's files, as errors that the spec rates."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 
 from tidemill.contract.clock import wall_clock
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
+from tidemill.contract.syntax.ddl import DdlType
 from tidemill.file_formats.reader import DAMAGED, NO_ZONE, FormatReader
 from tidemill.file_formats.table import READERS
 from tidemill.sources.files.listing import Found, partition_columns
@@ -61,6 +64,10 @@ class InputOfOtherSchema(Refused):
 
 class InputColumnsLeftOut(Refused):
     """Files have columns that the schema does not name; carries `columns`."""
+
+
+class InputDigitsDropped(Refused):
+    """Numbers have more digits than their decimal; carries `files` and `columns` (with counts)."""
 
 
 class InputPartRead(Refused):
@@ -178,6 +185,7 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
     cut: dict[str, str] = {}
     others: dict[str, str] = {}
     left_out: dict[str, list[str]] = {}
+    digits: dict[str, Counter[str]] = {}
     for path in files:
         try:
             why = reader.part_read(path, source)
@@ -187,6 +195,8 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
                 others[str(path)] = f"{path}: {misfit},"
             if why is None and (columns := list(reader.new_columns(path, source))):
                 left_out[str(path)] = columns
+            if why is None and (dropped := reader.dropped_digits(path, source, _own(path, source))):
+                digits[str(path)] = dropped
         except FileNotFoundError:
             continue
         except DAMAGED as error:
@@ -207,6 +217,7 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
             _remedy_of_misfits(reader, place, others.values()),
         ),
         _left_out(place, source, left_out),
+        _dropped(place, source, digits),
     )
     return [problem for problem in found if problem is not None]
 
@@ -218,8 +229,7 @@ def _remedy_of_misfits(reader: FormatReader, place: str, misfits: Iterable[str])
 
 
 def _left_out(place: str, source: FileSource, files: Mapping[str, list[str]]) -> Problem | None:
-    """Rated by `other_schema` where the spec gives it; it is common, so by default it is said."""
-    rating = source.other_schema if "other_schema" in source.model_fields_set else Rating.WARN
+    rating = _mentioned(source)
     if not files or rating is Rating.IGNORE:
         return None
     columns = list(dict.fromkeys(name for names in files.values() for name in names))
@@ -234,9 +244,39 @@ def _left_out(place: str, source: FileSource, files: Mapping[str, list[str]]) ->
     return Problem(rating, error)
 
 
+def _dropped(place: str, source: FileSource, files: Mapping[str, Counter[str]]) -> Problem | None:
+    rating = _mentioned(source)
+    if not files or rating is Rating.IGNORE:
+        return None
+    columns = sum(files.values(), Counter[str]())
+    shown = ", ".join(
+        f"{counted(number, 'value')} of {name}" for name, number in columns.most_common(MOST_SHOWN)
+    )
+    error = InputDigitsDropped(
+        f"{next(iter(files))} has numbers with more digits than {place}.schema has places for, and "
+        f"Spark rounds them: {shown} ({len(files)} such files).",
+        remedy=f"Give the columns more places in {place}.schema, such as decimal(38,10) (or set "
+        f"{place}.other_schema: ignore).",
+        files=list(files),
+        columns=dict(columns),
+    )
+    return Problem(rating, error)
+
+
+def _mentioned(source: FileSource) -> Rating:
+    """Rated by `other_schema` where the spec gives it; it is common, so by default it is said."""
+    return source.other_schema if "other_schema" in source.model_fields_set else Rating.WARN
+
+
+def _own(path: Path, source: FileSource) -> dict[str, DdlType]:
+    """The columns that a file itself has to hold: not those that Spark reads from its path."""
+    read, _ = partition_columns(path, source)
+    return {name: kind for name, kind in source.types.items() if name.lower() not in read}
+
+
 def _misfits(path: Path, source: FileSource) -> Iterator[str]:
-    read, unread = partition_columns(path, source)
-    wanted = {name: kind for name, kind in source.types.items() if name.lower() not in read}
+    _, unread = partition_columns(path, source)
+    wanted = _own(path, source)
     for name in wanted:
         if name.lower() in unread:
             yield f"Spark does not read the partition {name} from the path; set options.basePath"
