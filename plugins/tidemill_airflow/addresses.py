@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from urllib.parse import quote, urlencode, urlsplit
 
 from airflow.configuration import conf
 
 URL_PREFIX = "/tidemill"
+# The address of Spark's history server, such as http://history:18080.
+SPARK_HISTORY = "TIDEMILL_SPARK_HISTORY"
 
 
 def airflow_path(*parts: str, **query: str) -> str:
@@ -25,3 +28,12 @@ def page_url(*parts: str) -> str:
 def page_path(*parts: str, **query: str) -> str:
     """The path of one of our pages, such as `page_path("pipelines", name)`."""
     return airflow_path(URL_PREFIX.strip("/"), *parts, **query)
+
+
+def spark_history_url(application_id: str) -> str:
+    """The address of an application in Spark's history server; '' where none is configured."""
+    server = os.environ.get(SPARK_HISTORY, "").strip().rstrip("/")
+    if not server:
+        return ""
+    server = server if "://" in server else f"http://{server}"
+    return f"{server}/history/{quote(application_id, safe='')}/"

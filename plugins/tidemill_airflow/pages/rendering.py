@@ -14,8 +14,9 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from tidemill.contract.counted import counted
 from tidemill.reporting.words import ago, bytes_in_words, share, time_in_words, whole_number
-from tidemill_airflow.addresses import airflow_path, page_path
+from tidemill_airflow.addresses import airflow_path, page_path, spark_history_url
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -44,10 +45,15 @@ def _environment() -> Environment:
     )
     found.globals.update(
         airflow_path=airflow_path, page_path=page_path, style=_inline("page.css"),
-        script=_inline("page.js"), bars=bars,
+        script=_inline("page.js"), bars=bars, spark_history_url=spark_history_url,
     )  # fmt: skip
     found.filters.update(
-        ago=ago, bytes=bytes_in_words, number=whole_number, share=share, time=time_in_words
+        ago=ago,
+        bytes=bytes_in_words,
+        counted=counted,
+        number=whole_number,
+        share=share,
+        time=time_in_words,
     )
     return found
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError, model_validator
 
-from tidemill.contract.document import Document
+from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.errors import ExitCode, Held, Refused, TidemillError, escaped
 from tidemill.contract.syntax.quantities import sum_if_known
 
@@ -28,6 +28,18 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
+class SparkApplication(FrozenModel):
+    """The Spark application that a step used.
+
+    Attributes:
+        id: Spark's, such as `local-1772323200000`.
+        logs_events: Whether it writes the event log that Spark's history server reads.
+    """
+
+    id: str
+    logs_events: bool = False
+
+
 class Report(Document):
     """The report of a step.
 
@@ -40,6 +52,7 @@ class Report(Document):
         finished: UTC.
         facts: What the step found or did, by step.
         error: `TidemillError.as_dict()` where there was one.
+        spark: The Spark application of its process; None where it needed none.
     """
 
     pipeline: str
@@ -51,6 +64,7 @@ class Report(Document):
     finished: datetime
     facts: dict[str, Any] = {}
     error: dict[str, Any] | None = None
+    spark: SparkApplication | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import SparkSession
 
 from tidemill.contract.file_mode import HADOOP_UMASK
+from tidemill.contract.report import SparkApplication
 from tidemill.engine.launch_jvm import launch_jvm, own_signals, say_errors_once
 from tidemill.engine.spark_internals.active_session import activate, has_jvm
 from tidemill.engine.spark_internals.logging import hush
 from tidemill.spec.pipeline import Pipeline
-from tidemill.toolchain import jvm
+from tidemill.toolchain import jvm, spark_application
 from tidemill.toolchain.java import java_home
 from tidemill.toolchain.loopback import loopback_variables
 from tidemill.toolchain.spark_conf import (
@@ -90,7 +91,10 @@ def _open(name: str, conf: Mapping[str, str], backlog_bytes: int | None) -> Spar
         given = {"spark.master": master, **java, **given}
     with own_signals():
         session = _session(given)
-    session.sparkContext.setLogLevel("WARN")
+    context = session.sparkContext
+    context.setLogLevel("WARN")
+    logs_events = context.getConf().get("spark.eventLog.enabled") == "true"
+    spark_application.remember(SparkApplication(id=context.applicationId, logs_events=logs_events))
     hush(session, NOISY)
     return session
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tidemill.increments.increments import Sealed
 from tidemill.ledger.batch import Batch
+from tidemill.spark_logs.offset_log import is_of_files
 from tidemill.spec.spec import Gate
 
 
@@ -68,8 +69,7 @@ def _nothing_came(batches: Sequence[Batch], before: Sequence[Batch]) -> bool:
 
 
 def _listed_files(batch: Batch) -> bool:
-    offsets = batch.offsets.values()
-    return any(isinstance(offset, dict) and "logOffset" in offset for offset in offsets)
+    return any(map(is_of_files, batch.offsets.values()))
 
 
 def _rows_read(batch: Batch) -> int:

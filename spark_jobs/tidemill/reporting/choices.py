@@ -2,10 +2,13 @@
 
 from typing import Literal
 
+from tidemill.contract.counted import counted
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.increments.status import IncrementStatus
 
+# Recomputations whose rows take the place of others.
+REPLACES = ("backfill", "rebuild")
 Action = Literal["release", "reject", "redo", "reinstate"]
 
 
@@ -50,9 +53,13 @@ def choices(
 def _release(increment: IncrementStatus, waiting: int) -> Choice:
     one = "increment that waits" if waiting == 1 else "increments that wait"
     behind = f", and then the {waiting:,} {one} behind it" if waiting else ""
+    replaced = increment.partitions if increment.recomputation in REPLACES else None
+    instead = "" if replaced is None else f", in place of those that are published ({replaced})"
+    are = "is" if increment.rows == 1 else "are"
+    rows = counted(increment.rows, "good row")
     return Choice(
         action="release",
-        consequence=f"Its {increment.rows:,} good rows are published as they are{behind}. "
+        consequence=f"Its {rows} {are} published as they are{instead}{behind}. "
         "The table's history names you and your reason.",
     )
 

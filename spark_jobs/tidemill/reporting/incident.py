@@ -19,8 +19,10 @@ from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.reporting.choices import Choice, choices
+from tidemill.reporting.dry_runs import DryRunResult, find_dry_run
 from tidemill.reporting.increment_books import increment_books
 from tidemill.reporting.measures import Failure, failures
+from tidemill.spark_logs.offset_log import is_of_files
 from tidemill.spec.spec import Gate
 
 # The increments before it whose measures are shown, itself included.
@@ -43,6 +45,7 @@ class Incident(FrozenModel):
         choices: What a person may decide now.
         docs: The Data Docs page, relative to the pipeline's `docs`; None where there is none.
         judged_in: The run whose gate judged it last; None until it is judged.
+        dry_run: The newest dry run of what is held; None where there is none.
     """
 
     pipeline: str
@@ -58,6 +61,7 @@ class Incident(FrozenModel):
     choices: tuple[Choice, ...]
     docs: str | None
     judged_in: str | None
+    dry_run: DryRunResult | None = None
 
 
 def read_incident(layout: Layout, number: int, gate: Gate) -> Incident:
@@ -95,6 +99,7 @@ def read_incident(layout: Layout, number: int, gate: Gate) -> Incident:
         choices=choices(increment, kept or PipelineClass.MAP, len(waiting)),
         docs=_docs(layout, found.verdict.judgement.get("docs") if found.verdict else None),
         judged_in=None if found.verdict is None else found.verdict.run_id,
+        dry_run=find_dry_run(layout, increment) if increment.state == "held" else None,
     )
 
 
@@ -124,9 +129,7 @@ def _samples(ledger: Ledger, batches: Sequence[Batch], gate: Gate) -> tuple[dict
 def _offsets(batches: Sequence[Batch]) -> dict[str, Any]:
     """The offsets of sources that have no files."""
     offsets = batches[-1].offsets if batches else {}
-    return {
-        name: at for name, at in offsets.items() if not (isinstance(at, dict) and "logOffset" in at)
-    }
+    return {name: at for name, at in offsets.items() if not is_of_files(at)}
 
 
 def _docs(layout: Layout, page: str | None) -> str | None:

@@ -16,10 +16,13 @@ from tidemill.ledger.batch import Batch
 from tidemill.ledger.generation_note import read_note
 from tidemill.ledger.late_rows import LateLog, LateRows
 from tidemill.ledger.ledger import Ledger
+from tidemill.spark_logs.offset_log import is_of_files
 from tidemill.storage import documents
 
 NEWEST = 50
-TIMED: tuple[Step, ...] = ("ingest", "gate", "publish")
+TIMED: tuple[Step, ...] = ("doctor", "ingest", "gate", "publish")
+# The newest batches in which the last file of each source is looked for.
+RECENT_BATCHES = 50
 
 
 class PastIncrement(FrozenModel):
@@ -132,7 +135,7 @@ def read_history(layout: Layout, targets: Sequence[str], count: int = NEWEST) ->
         waiting=tuple(one for one in past if _waits(one.status)),
         increments=tuple(past[::-1][:count]),
         targets=tuple(_head(excerpt, name) for name in targets),
-        positions=() if last is None else _positions(last),
+        positions=() if last is None else _positions(ledger, last),
         statics=() if last is None else _statics(last),
         watermark=None if last is None else _watermark(last),
         state=None if kept in (None, PipelineClass.MAP) else _state(layout, past),
@@ -204,8 +207,15 @@ def _last_batch(ledger: Ledger) -> Batch | None:
     return ledger.batches(latest, latest)[0] if latest >= 0 else None
 
 
-def _positions(last: Batch) -> tuple[SourcePosition, ...]:
-    newest = {file.source: file.path for file in last.inputs}
+def _positions(ledger: Ledger, last: Batch) -> tuple[SourcePosition, ...]:
+    of_files = {name for name, offset in last.offsets.items() if is_of_files(offset)}
+    newest: dict[str, str] = {}
+    for number in range(last.batch, max(-1, last.batch - RECENT_BATCHES), -1):
+        (batch,) = (last,) if number == last.batch else ledger.batches(number, number)
+        newest = {file.source: file.path for file in batch.inputs} | newest
+        # A batch need not hold files of every source.
+        if of_files <= newest.keys():
+            break
     return tuple(
         SourcePosition(source=name, offset=offset, newest_file=newest.get(name))
         for name, offset in last.offsets.items()

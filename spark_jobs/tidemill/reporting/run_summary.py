@@ -7,7 +7,7 @@ from typing import Any, get_args
 from tidemill.contract import report as reports
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.layout import Layout
-from tidemill.contract.report import Outcome, Report, Step
+from tidemill.contract.report import Outcome, Report, SparkApplication, Step
 from tidemill.increments.increments import Increments
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import RunRequest, read_request
@@ -55,6 +55,7 @@ class RunSummary(FrozenModel):
         warnings: What its doctor found in its input and did not hold, such as unknown columns.
         published: The increments that its publish made visible.
         dry_run: What a dry run found; None of any other run.
+        applications: The Spark applications of its steps, in order.
     """
 
     pipeline: str
@@ -66,6 +67,7 @@ class RunSummary(FrozenModel):
     warnings: tuple[str, ...] = ()
     published: tuple[PublishedIncrement, ...]
     dry_run: dict[str, Any] | None = None
+    applications: tuple[SparkApplication, ...] = ()
 
     @property
     def known(self) -> bool:
@@ -89,6 +91,7 @@ def read_run(layout: Layout, run_id: str, gate: Gate) -> RunSummary:
     found = {step: reports.read(folder, step) for step in get_args(Step)}
     number = read_run_increment(folder)
     ingested = _facts(found["ingest"])
+    applications = (report.spark for report in found.values() if report is not None)
     return RunSummary(
         pipeline=layout.name,
         run_id=run_id,
@@ -99,6 +102,7 @@ def read_run(layout: Layout, run_id: str, gate: Gate) -> RunSummary:
         warnings=tuple(_warnings(_facts(found["doctor"]))),
         published=_published(_facts(found["publish"])),
         dry_run=ingested.get("dry_run"),
+        applications=tuple(dict.fromkeys(one for one in applications if one is not None)),
     )
 
 

@@ -36,6 +36,11 @@ class OffsetEntry:
     sources: Mapping[str, Any]
 
 
+def is_of_files(offset: Any) -> bool:
+    """Whether an offset is one of a file source, whose own log says which files it stands for."""
+    return isinstance(offset, dict) and "logOffset" in offset
+
+
 def plan_empty(folder: Path, last: int, watermark_ms: int, timestamp_ms: int) -> None:
     """Plan a batch that reads nothing, after which Spark runs it as any that it planned itself.
 

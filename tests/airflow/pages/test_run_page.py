@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.airflow.pages.conftest import token
 from tests.support.airflow.fake_step import report_of
 from tests.support.histories.history_builder import NAME, History
 from tidemill.contract import report as reports
-from tidemill.contract.report import Outcome
+from tidemill.contract.report import Outcome, SparkApplication
 
 
 @pytest.mark.parametrize("place", [f"pipelines/{NAME}", f"dags/{NAME}", f"dags/{NAME}__resolve"])
@@ -24,6 +25,42 @@ def test_a_run_shows_its_steps_and_the_increment_it_sealed(
     assert "increment 000002 is held: &lt;b&gt;bad&lt;/b&gt;" in answer.text
     assert f"/tidemill/pipelines/{NAME}/increments/2" in answer.text
     assert "1 malformed" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("server", "logs_events", "link"),
+    [
+        ("https://spark.example/past/", True, "https://spark.example/past/history/local-7/"),
+        ("history:18080", True, "http://history:18080/history/local-7/"),
+        ("history:18080", False, None),
+        ("", True, None),
+    ],
+)
+def test_a_run_links_what_sparks_history_server_has_of_it(
+    api: Any,
+    history: History,
+    monkeypatch: pytest.MonkeyPatch,
+    server: str,
+    logs_events: bool,
+    link: str | None,
+) -> None:
+    monkeypatch.setenv("TIDEMILL_SPARK_HISTORY", server)
+    application = SparkApplication(id="local-7", logs_events=logs_events)
+    report = report_of("ingest", Outcome.DONE, spark=application)
+    reports.write(report, history.layout.run("run-2"))
+    page = api.get(f"/tidemill/pipelines/{NAME}/runs/run-2", headers=token("viewer")).text
+    assert "<code>local-7</code>" in page
+    assert re.findall(r'href="([^"]*/history/[^"]*)"', page) == ([link] if link else [])
+
+
+def test_a_dry_run_is_told_in_rows_and_partitions(api: Any, history: History) -> None:
+    found = {"added": 8, "removed": 7, "changed": 0, "rows": 1_234, "rejected": 2, "inputs": 7,
+             "input_bytes": 1_500, "columns": ["day"], "partitions": [["2026-03-01"]]}  # fmt: skip
+    report = report_of("ingest", Outcome.DONE, facts={"dry_run": found})
+    reports.write(report, history.layout.run("run-2"))
+    page = api.get(f"/tidemill/pipelines/{NAME}/runs/run-2", headers=token("viewer")).text
+    assert "1,234 rows, 2 rejected, from 7 inputs of 1.5 kB" in page
+    assert "day: 2026-03-01" in page
 
 
 def test_a_run_that_has_done_nothing_has_a_page(api: Any, history: History) -> None:

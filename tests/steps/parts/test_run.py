@@ -14,12 +14,13 @@ from py4j.protocol import Py4JNetworkError
 from tests.support.histories.history_builder import History, rows
 from tidemill.contract import report as reports
 from tidemill.contract.errors import TransientError
-from tidemill.contract.report import Outcome
+from tidemill.contract.report import Outcome, SparkApplication
 from tidemill.steps.parts.run import Ended, perform
 from tidemill.steps.publish import publish
 from tidemill.storage import documents
 from tidemill.storage.lease import Holder
 from tidemill.storage.run_context import RunContext
+from tidemill.toolchain import spark_application
 
 
 def test_an_error_that_nobody_foresaw_leaves_a_report_and_is_raised(tmp_path: Path) -> None:
@@ -36,6 +37,24 @@ def test_an_error_that_nobody_foresaw_leaves_a_report_and_is_raised(tmp_path: Pa
     assert (left.outcome, left.transient) == (Outcome.FAILED, True)
     assert left.error is not None
     assert left.error["data"]["type"] == "ZeroDivisionError"
+
+
+def test_a_report_names_the_spark_application_also_of_a_step_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_application, "_current", None)
+    run = History(tmp_path).run("r1")
+
+    def step(_: RunContext) -> Ended:
+        spark_application.remember(SparkApplication(id="local-7", logs_events=True))
+        raise TransientError("It broke.", remedy="Do this.")
+
+    assert perform("doctor", lambda _: Ended(Outcome.DONE, "fine"), run).spark is None
+    perform("ingest", step, run)
+
+    left = reports.read(run.pipeline.layout.run("r1"), "ingest")
+    assert left is not None
+    assert left.spark == SparkApplication(id="local-7", logs_events=True)
 
 
 def test_the_report_of_an_earlier_try_does_not_outlive_a_killed_one(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tidemill.reporting.standing import HistoryRead, keep_up
 from tidemill.steps.parts.last_failure import forget_failure, judge_again
 from tidemill.storage.disk_errors import disk_errors, named
 from tidemill.storage.run_context import RunContext
-from tidemill.toolchain import jvm
+from tidemill.toolchain import jvm, spark_application
 from tidemill.toolchain.jvm import JvmGone
 
 
@@ -72,7 +72,7 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
         refused = foreseen(error, run.pipeline.layout.home)
         report = _report_of(refused or unforeseen(error, step, name), step, run, started)
         if refused is None:
-            _leave(report, run)
+            _leave(_with_application(report), run)
             _keep_up(report, run)
             raise
     else:
@@ -88,6 +88,7 @@ def perform(step: Step, function: StepFunction, run: RunContext) -> Report:
         )
         read = ended.read
         forget_failure(step, run)
+    report = _with_application(report)
     _leave(report, run)
     _keep_up(report, run, read)
     return report
@@ -104,6 +105,10 @@ def _report_of(error: TidemillError, step: Step, run: RunContext, started: datet
         started=started,
         finished=run.clock(),
     )
+
+
+def _with_application(report: Report) -> Report:
+    return report.model_copy(update={"spark": spark_application.current()})
 
 
 def _leave(report: Report, run: RunContext) -> None:
