@@ -37,7 +37,7 @@ from tidemill_airflow.dags.notify import StateNotice
 from tidemill_airflow.dags.resolve import build_resolve_dag, refuse_reserved
 from tidemill_airflow.dags.tasks import beginning, callbacks, default_args, step_args, tasks
 from tidemill_airflow.operators.group import IngestedOperator, Member, refuse_disagreement
-from tidemill_airflow.operators.spark_step import GroupIngestOperator, IngestOperator
+from tidemill_airflow.operators.ingest import GroupIngestOperator, IngestOperator
 from tidemill_airflow.task_names import pipeline_of, resolve_id
 
 if TYPE_CHECKING:

@@ -35,9 +35,9 @@ from tidemill_airflow.operators.approval import (
     conditions,
     require_root,
 )
+from tidemill_airflow.operators.ingest import IngestOperator
 from tidemill_airflow.operators.outcome import as_airflow
 from tidemill_airflow.operators.request import OF_ONE_INCREMENT, Action, in_words, resolution_of
-from tidemill_airflow.operators.spark_step import IngestOperator
 from tidemill_airflow.operators.steps import DecideOperator, DoctorOperator
 from tidemill_airflow.task_names import RESOLVE, RESOLVE_TAG, resolve_id
 

@@ -25,7 +25,7 @@ from tidemill.contract.report import Outcome, Step
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.toolchain.jars import all_sets
 from tidemill_airflow.operators.connections import connection_variables
-from tidemill_airflow.operators.spark_step import IngestOperator
+from tidemill_airflow.operators.ingest import IngestOperator
 from tidemill_airflow.operators.steps import DoctorOperator, GateOperator, PublishOperator
 
 PASSWORD = 'pa ss"wo\\rd/ä%40'

@@ -29,7 +29,7 @@ from tidemill_airflow.operators.group import (
     conclude_group,
     members_with_work,
 )
-from tidemill_airflow.operators.spark_step import GroupIngestOperator
+from tidemill_airflow.operators.ingest import GroupIngestOperator
 from tidemill_airflow.task_names import pipeline_of, step_of
 
 GROUP = "group: small\nschedule: '@daily'\n"

@@ -15,11 +15,8 @@ from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome, Step
 from tidemill.increments.judgement import ExpectationOutcome, Judgement
 from tidemill.ledger.reprocessed_run import current_run_id, next_run_id
-from tidemill_airflow.operators.spark_step import (
-    GroupIngestOperator,
-    IngestOperator,
-    SparkStepOperator,
-)
+from tidemill_airflow.operators.ingest import GroupIngestOperator, IngestOperator
+from tidemill_airflow.operators.spark_step import SparkStepOperator
 from tidemill_airflow.operators.steps import GateOperator, PublishOperator
 
 CONN = {"conn_id": "tidemill_spark"}

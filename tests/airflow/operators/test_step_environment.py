@@ -16,7 +16,7 @@ from tests.support.airflow.fake_step import report_of
 from tests.support.spec_text import minimal
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
-from tidemill_airflow.operators.spark_step import IngestOperator
+from tidemill_airflow.operators.ingest import IngestOperator
 from tidemill_airflow.operators.step_environment import PASSED_TOO
 from tidemill_airflow.operators.steps import DoctorOperator
 

@@ -29,7 +29,8 @@ from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, this_proces
 from tidemill.toolchain.spark_conf import QUICK_START
 from tidemill_airflow.events import table_alias
 from tidemill_airflow.operators.command import APPLICATION, step_command
-from tidemill_airflow.operators.spark_step import IngestOperator, spark_conf
+from tidemill_airflow.operators.ingest import IngestOperator
+from tidemill_airflow.operators.spark_step import spark_conf
 from tidemill_airflow.operators.steps import DoctorOperator, GateOperator, PublishOperator
 
 RUN_ID = "manual__2026-03-01T00:00:00+00:00"
@@ -178,7 +179,7 @@ def test_a_machine_without_spark_submit_needs_a_person(
     spark_submit: FakeSpark, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "tidemill_airflow.operators.spark_step.spark_binary", lambda _: "/no/such/spark-submit"
+        "tidemill_airflow.operators.spark_hook.spark_binary", lambda _: "/no/such/spark-submit"
     )
     with pytest.raises(AirflowFailException, match="/no/such/spark-submit"):
         ingest().execute(context)

@@ -21,7 +21,7 @@ from tidemill.toolchain.java import java_home
 # The operator with its real hook, as a task runner calls it; only the metadata database is absent.
 RUNNER = f"""
 from unittest.mock import MagicMock
-from tidemill_airflow.operators.spark_step import IngestOperator
+from tidemill_airflow.operators.ingest import IngestOperator
 operator = IngestOperator(task_id="ingest", pipeline="{NAME}", conn_id="tidemill_spark")
 operator.execute({{"run_id": "retried", "ti": MagicMock(), "task_instance": MagicMock()}})
 """

@@ -1,0 +1,79 @@
+"""spark-submit as a process of its task: its environment, its secrets, its end."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from tidemill.toolchain.loopback import loopback_variables
+from tidemill_airflow.operators.command import spark_binary
+from tidemill_airflow.operators.processes import end_session
+
+
+class SparkStepHook(SparkSubmitHook):
+    """spark-submit in its own session, so that a kill reaches JVM and Python workers alike.
+
+    Args:
+        environ: The environment of spark-submit; the provider would give it all of Airflow's.
+        secrets: Variables for the environment of the driver, and for no command line.
+        **kwargs: The provider's own.
+
+    Raises:
+        AirflowFailException: the driver would not run under this task, and there are secrets.
+    """
+
+    exit_code: int | None = None
+
+    def __init__(
+        self, *, environ: Mapping[str, str], secrets: Mapping[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        own = {**environ, **(self._env_vars or {}), **secrets}
+        self._environ = {**own, **loopback_variables(self._connection["master"] or "", own)}
+        if self._driver_is_elsewhere and secrets:
+            raise AirflowFailException(
+                f"Connection '{self._conn_id}' has deploy-mode cluster: the driver would run on "
+                f"another machine, which {', '.join(secrets)} could only reach on a command line. "
+                "Remove deploy-mode from its extra; the driver then runs under this task."
+            )
+
+    def submit(self, application: str = "", **kwargs: Any) -> str | None:
+        kwargs.update(env=self._environ, start_new_session=True, encoding="utf-8", errors="replace")
+        try:
+            return super().submit(application, **kwargs)
+        except BaseException:
+            # A timeout interrupts the reading; a driver left running would hold the checkpoint.
+            self._end()
+            raise
+        finally:
+            self.exit_code = self._submit_sp.returncode if self._submit_sp else None
+
+    def on_kill(self) -> None:
+        self._end()
+        super().on_kill()
+
+    @property
+    def _driver_is_elsewhere(self) -> bool:
+        return bool(self._connection["deploy_mode"] == "cluster")
+
+    def _build_spark_submit_command(self, application: str) -> list[str]:
+        command = list(super()._build_spark_submit_command(application))
+        # What the provider puts here it adds to the whole of the task's environment.
+        self._env = None
+        return command
+
+    def _end(self) -> None:
+        if self._submit_sp is not None and self._submit_sp.poll() is None:
+            end_session(self._submit_sp.pid)
+
+    def _get_spark_binary_path(self) -> list[str]:
+        found = [spark_binary(name) for name in super()._get_spark_binary_path()]
+        if shutil.which(found[0]) is None:
+            msg = f"there is no {found[0]} on the PATH or beside {sys.executable}; install pyspark"
+            raise AirflowException(msg)
+        return found
