@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from tests.support.airflow.fake_step import report_of
+from tests.support.histories.held_recomputation import dry_run, hold_again
 from tests.support.histories.history_builder import History, rows
-from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome
 from tidemill.journal.partition_set import Partitions
-from tidemill.journal.recomputation import Recomputation
 from tidemill.ledger.run_kinds import RecomputationKind
-from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.reporting.incident import Incident, read_incident
 from tidemill.spec.spec import Gate
 
@@ -24,34 +20,10 @@ WIDER = Partitions(columns=("day",), values=(*DAYS.values, ("2026-03-03",)))
 OTHER_DAY = Partitions(columns=("day",), values=(("2026-03-09",),))
 
 
-def dry_run(
-    history: History, run_id: str, of: Partitions | None, *, ended: Outcome = Outcome.DONE
-) -> None:
-    """A dry run, of a rebuild where it names no partitions; the later ones are newer."""
-    folder = history.layout.run(run_id)
-    role = "rebuild" if of is None else "backfill"
-    fix_request(folder, RunRequest(role=role, dry_run=True, by="ada"))
-    found = None if of is None else {"columns": of.columns, "partitions": of.values}
-    facts = {} if found is None else {"dry_run": found}
-    report = report_of("ingest", ended, reason=f"{run_id} said", facts=facts)
-    reports.write(report.model_copy(update={"run_id": run_id}), folder)
-    touched = len(list(folder.parent.iterdir()))
-    os.utime(folder, (touched, touched))
-
-
 def held(history: History, of: Partitions, kind: RecomputationKind = "backfill") -> Incident:
-    """An increment that computed partitions again, and is held."""
     history.increment(rows(1))
     history.publish()
-    history.batch(rows(1))
-    again = Recomputation(
-        kind=kind, generation="live-0001", first=0, last=0, seq=1, code_hash="c", spec_hash="s",
-        by="ada", reason="mended", partitions=of,
-    )  # fmt: skip
-    sealed = history.snapshot.get(1).sealed
-    history.increments.seal(sealed.model_copy(update={"increment": 2, "recomputation": again}))
-    history.judge(2, "held")
-    return read_incident(history.layout, 2, Gate())
+    return read_incident(history.layout, hold_again(history, of, kind), Gate())
 
 
 @pytest.mark.parametrize(
