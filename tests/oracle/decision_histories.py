@@ -68,6 +68,7 @@ HISTORIES: dict[str, tuple[Any, ...]] = {
         Go(),
         Ask("backfill", *FIRST, strict=True),
         Ask("reject"),
+        Ask("backfill", *FIRST, strict=True),
         Clear(3),
         Clear(7),
         Clear(20),

@@ -110,9 +110,7 @@ class Remembering(Play):
                 found.add("NothingToRedo")
             case "reject":
                 recomputation = self._requested(self.wanted("reject"))
-                if not self.other.rejects or (
-                    recomputation is not None and not recomputation.in_order
-                ):
+                if not self.other.rejects and (recomputation is None or recomputation.in_order):
                     found.add("NotRejectable")
             case "rebuild" if self.last_of("offsets") < 0:
                 found.add("NothingToRebuild")
@@ -203,7 +201,9 @@ class Remembering(Play):
             self.given.models[batch] = wish.model
 
     def reject(self, number: int, inputs: Mapping[Input, Statics]) -> None:
-        if number not in self._rejected:
+        if self.snapshot.get(number).dropped:
+            self.met["dropped"] += 1
+        elif number not in self._rejected:
             self._rejected[number] = inputs
             self.given.left_out |= inputs.keys()
             self.given.without |= inputs.keys()

@@ -20,7 +20,7 @@ from tests.oracle.test_shipped import LONG, MANY, seeded
 MEET = {
     "device_signals": {
         *("backfill", "redo", "rebuild", "reinstate", "rejection", "lost a race", "coalesced"),
-        *("resumed", "crashed", "cleared", "held again", "refused reject", "released"),
+        *("resumed", "crashed", "cleared", "held again", "dropped", "released"),
     },
     "windowed_words": {
         *("backfill", "forked", "rebuild", "late", "resumed", "crashed", "held again", "cleared"),

@@ -53,7 +53,9 @@ def excluded(snapshot: Snapshot, but: Iterable[int] = ()) -> Excluded:
     files.update(file for takeover in snapshot.takeovers for file in takeover.excludes)
     ranges: dict[str, list[Range]] = {}
     for increment in snapshot.increments:
-        if increment.rejection is None or increment.number in {*back, *but}:
+        if increment.rejection is None or increment.dropped:
+            continue
+        if increment.number in {*back, *but}:
             continue
         covered = increment.sealed.covers
         ledger = Ledger(snapshot.layout, covered.generation)

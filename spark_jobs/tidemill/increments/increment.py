@@ -58,4 +58,13 @@ class Increment:
     @property
     def may_go_out(self) -> bool:
         """Whether it may be added to the journal; for a rejected one the event has no rows."""
-        return self.state in (State.PASSED, State.RELEASED, State.REJECTED)
+        passed_over = self.state is State.REJECTED and not self.dropped
+        return passed_over or self.state in (State.PASSED, State.RELEASED)
+
+    @property
+    def dropped(self) -> bool:
+        """Whether it was rejected and nothing of it goes out, not even an event.
+
+        What takes the place of published rows has no input of its own that could be left out.
+        """
+        return self.rejection is not None and not self.sealed.in_order

@@ -36,7 +36,9 @@ class RunKind:
 RUN_KINDS = (
     RunKind("live", "The next batches are published.", "increment"),
     RunKind("release", "A held increment is published after all.", "increment"),
-    RunKind("reject", "The input of a held increment is excluded.", "reject"),
+    RunKind(
+        "reject", "The input of a held increment is excluded; a held swap is dropped.", "reject"
+    ),
     RunKind("reinstate", "The rows of a rejected increment are added.", "swap", "reinstate"),
     RunKind("redo", "Unpublished batches are computed again, row by row.", "increment", "redo"),
     RunKind("redo", "With state: they are run again from there on.", "increment", None, "fork"),

@@ -124,7 +124,7 @@ class CatchUp:
                 f"today's code, tidemill reject {name} {number} --reason TEXT leaves its input out."
             )
         else:
-            ways = f"tidemill journal withdraw {name} {event.seq} --reason TEXT"
+            ways = f"tidemill reject {name} {number} --reason TEXT drops it."
         error.remedy = f"{error.remedy} To go on without it: {ways}"
 
     def _way_past_it(self, target: Target) -> str:

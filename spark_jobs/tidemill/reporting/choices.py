@@ -43,7 +43,9 @@ def choices(
         return ()
     in_order = increment.recomputation in (None, "redo")
     found = [_release(increment, waiting)] if increment.state == "held" else []
-    if in_order and kept in (None, PipelineClass.MAP):
+    if not in_order:
+        found.append(_drop(increment))
+    elif kept in (None, PipelineClass.MAP):
         found.append(_reject(increment, waiting))
     if in_order:
         found.append(_redo(kept))
@@ -70,6 +72,14 @@ def _reject(increment: IncrementStatus, waiting: int) -> Choice:
         action="reject",
         consequence=f"Its input never counts: none of its {increment.rows:,} rows is published, "
         f"not by a backfill or rebuild either.{behind} To reinstate it takes this back.",
+    )
+
+
+def _drop(increment: IncrementStatus) -> Choice:
+    return Choice(
+        action="reject",
+        consequence=f"It is dropped: none of its {increment.rows:,} rows is published, and the "
+        "table stays as it is. Its input counts as before.",
     )
 
 

@@ -152,7 +152,10 @@ def _decided_by(name: str, held: Increment) -> str:
     if held.sealed.in_order:
         return f"tidemill status {name} shows why; release, reject or redo it"
     number = held.number
-    return f"tidemill release {name} {number} --reason TEXT lets it out; nothing waits behind it"
+    return (
+        f"tidemill release {name} {number} --reason TEXT lets it out, tidemill reject {name} "
+        f"{number} --reason TEXT drops it; nothing waits behind it"
+    )
 
 
 def _end_outlived(run: RunContext) -> None:

@@ -118,7 +118,8 @@ def _ended(run: RunContext, snapshot: Snapshot, done: Collection[tuple[Event, Ap
     facts: dict[str, Any] = {"published": published, "further": further}
     own = read_run_increment(run.pipeline.layout.run(run.run_id))
     event = None if own is None else snapshot.event_of.get(own)
-    if own is not None and event is None:
+    dropped = own is not None and snapshot.get(own).dropped
+    if own is not None and event is None and not dropped:
         first = _in_the_way(snapshot, own)
         how = "not judged yet" if first.state is State.SEALED else str(first.state)
         reason = f"increment {own:06d} is {how}"
@@ -133,7 +134,8 @@ def _ended(run: RunContext, snapshot: Snapshot, done: Collection[tuple[Event, Ap
     if event is not None:
         version = snapshot.published[event.seq].version
         return Ended(Outcome.DONE, f"already in version {version}", {**facts, "version": version})
-    return Ended(Outcome.DONE, "nothing to publish", facts)
+    what = f"increment {own:06d} was rejected, and nothing of it goes out" if dropped else ""
+    return Ended(Outcome.DONE, what or "nothing to publish", facts)
 
 
 def _in_the_way(snapshot: Snapshot, own: int) -> Increment:

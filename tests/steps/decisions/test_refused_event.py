@@ -12,15 +12,20 @@ from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.contract.report import Outcome
 from tidemill.generations.build import begin_build
 from tidemill.generations.verify import open_generation
+from tidemill.increments.exclusions import excluded
 from tidemill.increments.increments import State
 from tidemill.journal.journal import event_file
+from tidemill.journal.partition_set import Partitions
+from tidemill.ledger.run_kinds import RecomputationKind
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.delta.table_schema import SchemaChanged
 from tidemill.publish.delta.target import DeltaTarget
+from tidemill.reporting.incident import read_incident
 from tidemill.reporting.pipeline_status import read_status
+from tidemill.spec.spec import Gate
 from tidemill.steps.decisions.check_request import asked
 from tidemill.steps.decisions.fork import fork_generation
-from tidemill.steps.decisions.reject import NotRejectable
+from tidemill.steps.decisions.reject import NotRejected, rejected_batches
 from tidemill.steps.decisions.reject import reject as reject_increment
 from tidemill.steps.decisions.release import NotHeld, release
 from tidemill.steps.decisions.withdraw import NotWithdrawable
@@ -165,7 +170,34 @@ def test_a_swap_that_is_refused_is_taken_out_of_the_journal(history: History) ->
     history.publish()
     swap = made_again(history, [row(20)], partitions=days("2024-01-01"))
     said = publish_refused(history)
-    assert "tidemill journal withdraw orders 2" in said
-    with pytest.raises(NotRejectable) as refusal:
-        reject_increment(history.pipeline, swap, by="ada", reason="bad", run_id="decision")
-    assert "journal withdraw orders 2" in refusal.value.remedy
+    assert f"tidemill reject orders {swap}" in said
+    reject_increment(history.pipeline, swap, by="ada", reason="bad", run_id="decision")
+    assert history.publish("decision").outcome is Outcome.DONE
+    assert (history.ids(), [event.increment for event in history.journal.events()]) == ([1], [1])
+    assert history.publish("again").outcome is Outcome.DONE
+
+
+@pytest.mark.parametrize("kind", ["backfill", "reinstate", "rebuild"])
+def test_a_held_swap_is_dropped_and_its_input_still_counts(
+    history: History, kind: RecomputationKind
+) -> None:
+    history.increment([row(1)])
+    history.publish()
+    partitions = {"backfill": days("2024-01-01"), "rebuild": Partitions()}.get(kind)
+    swap = made_again(history, [row(20)], kind=kind, partitions=partitions)
+    history.judge(swap, "held")
+    found = read_incident(history.layout, swap, Gate())
+    assert [one.action for one in found.choices] == ["release", "reject"]
+
+    reject_increment(history.pipeline, swap, by="ada", reason="bad", run_id="decision")
+
+    assert history.publish("decision").outcome is Outcome.DONE
+    assert history.publish("next").outcome is Outcome.DONE
+    assert (history.ids(), bool(excluded(history.snapshot))) == ([1], False)
+    with pytest.raises(NotHeld):
+        release(history.pipeline, swap, by="ada", reason="no", run_id="other")
+    with pytest.raises(NotRejected):
+        rejected_batches(history.snapshot, swap)
+    made_again(history, [row(30)], partitions=days("2024-01-01"), run_id="better")
+    history.publish("better")
+    assert history.ids() == [30]

@@ -80,7 +80,10 @@ def reject(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Decide that the input of an unpublished increment does not count; those behind it go out."""
+    """Decide that the input of an unpublished increment does not count; those behind it go out.
+
+    A backfill, replay, reinstatement or rebuild that is not published yet is dropped.
+    """
     _decide(name, RunRequest(role="reject", increment=increment, reason=reason), by, json)
 
 

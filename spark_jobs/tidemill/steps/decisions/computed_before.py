@@ -45,7 +45,7 @@ def sealed_before(snapshot: Snapshot, recomputation: Recomputation) -> int | Non
             one.number
             for one in snapshot.increments
             if one.number not in gone_out
-            and one.state is not State.SUPERSEDED
+            and one.state not in (State.SUPERSEDED, State.REJECTED)
             and one.sealed.recomputation is not None
             and one.sealed.recomputation.partitions == recomputation.partitions
             and _alike(one.sealed.recomputation, recomputation)

@@ -1,4 +1,8 @@
-"""Reject: the input of an unpublished increment no longer counts; reinstate: it counts again."""
+"""Reject: the input of an unpublished increment no longer counts; reinstate: it counts again.
+
+What takes the place of published rows, such as a backfill, has no input of its own: rejected, it is
+dropped, and the published rows stay as they are.
+"""
 
 from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.counted import counted
@@ -25,10 +29,7 @@ from tidemill.storage.run_context import RunContext
 
 
 class NotRejectable(Refused):
-    """Later batches have its rows in their state, or its input was published long ago.
-
-    Carries `pipeline_class` or `kind`.
-    """
+    """Later batches have its rows in their state; carries `pipeline_class`."""
 
 
 class NotRejected(Refused):
@@ -46,6 +47,8 @@ def reject(
     clock: Clock = wall_clock,
 ) -> Rejection:
     """Record that an increment's input does not count; the next publish passes over it.
+
+    Of a backfill, reinstatement or rebuild nothing goes out, and its input counts as before.
 
     Its event is withdrawn, if it stands in the journal and no target has applied it.
 
@@ -88,24 +91,15 @@ def reject(
 def refuse_not_rejectable(pipeline: Pipeline, snapshot: Snapshot, number: int) -> None:
     """Refuse to reject what consumers see, or an increment whose input later batches depend on.
 
+    Whatever takes the place of published rows can be dropped.
+
     Raises:
         NotHeld: there is nothing to decide about it.
         NotRejectable: its rows are in the state of later batches.
     """
-    recomputation = refuse_decided(snapshot, number).sealed.recomputation
+    if not refuse_decided(snapshot, number).sealed.in_order:
+        return
     name = pipeline.name
-    if recomputation is not None and not recomputation.in_order:
-        event = snapshot.event_of.get(number)
-        raise NotRejectable(
-            f"Increment {number:06d} is of a {recomputation.kind}, whose input is that of all "
-            f"batches up to {recomputation.last}.",
-            remedy="Leave it: nothing waits behind it, and only a release lets it out."
-            if event is None
-            else f"Take it out of the journal: tidemill journal withdraw {name} {event.seq} "
-            "--reason TEXT.",
-            kind=recomputation.kind,
-            increment=number,
-        )
     note = read_note(pipeline.layout, generation_of(pipeline))
     if note is not None and note.pipeline_class is not PipelineClass.MAP:
         raise NotRejectable(
@@ -168,7 +162,9 @@ def rejected_batches(snapshot: Snapshot, number: int) -> BatchRange:
     if increment.state is State.REJECTED and passed_over and not back:
         return increment.sealed.covers
     how = "was taken back before" if back else f"is {increment.state}"
-    if increment.state is State.REJECTED and not passed_over:
+    if increment.dropped:
+        how = "was dropped, and its input was never left out"
+    elif increment.state is State.REJECTED and not passed_over:
         how = "is rejected, and the next run has still to pass over it"
     raise NotRejected(
         f"Increment {number:06d} {how}.",

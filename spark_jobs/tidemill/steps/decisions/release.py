@@ -88,6 +88,13 @@ def refuse_decided(snapshot: Snapshot, number: int) -> Increment:
     increment, name = snapshot.get(number), snapshot.layout.name
     event = snapshot.event_of.get(number)
     applied = snapshot.published.get(event.seq) if event else None
+    if increment.dropped:
+        raise _not_held(
+            increment,
+            "was rejected",
+            f"Nothing of it goes out. Ask for the same again; `tidemill status {name}` says what "
+            "it was.",
+        )
     if increment.state is State.REJECTED:
         raise _not_held(
             increment,
