@@ -150,3 +150,19 @@ def test_rows_that_others_replace_are_found_null_among_them(folder: Path) -> Non
     found = with_keys_of(published, incoming, WORD)
 
     assert {number: rows.to_pylist() for number, rows in found.items()} == {0: [1, 2]}
+
+
+def test_a_key_of_a_year_that_python_does_not_have_is_named_as_text(folder: Path) -> None:
+    days = pa.array([3_652_059 + 365 * 2_000] * 2, pa.int32()).cast(pa.date32())
+    instants = pa.array([400_000_000_000_000_000] * 2, pa.timestamp("us", "UTC"))
+    table = pa.table({"day": days, "at": instants, "n": [1, 1]})
+    path = folder / "far.parquet"
+    pq.write_table(table, path)
+    twice = doubled([KeyedFile(path, {})], table.schema)
+    assert twice is not None
+    assert twice.rows == 2
+    assert {name: str(value)[:5] for name, value in twice.key.items()} == {
+        "day": "13967",
+        "at": "14645",
+        "n": "1",
+    }

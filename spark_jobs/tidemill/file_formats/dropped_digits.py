@@ -81,5 +81,5 @@ def _is_cut(value: Any, places: int) -> bool:
             Decimal(1).scaleb(-places), context=_EXACT
         )
     except (InvalidOperation, TypeError, ValueError):
-        # Spark itself rejects what is no number.
+        # Spark itself rejects any other text.
         return False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tidemill.file_formats.parquet_rows import row_chunks
+from tidemill.file_formats.parquet_rows import python_values, row_chunks
 
 if TYPE_CHECKING:
     import duckdb
@@ -163,8 +163,8 @@ def _key_at(file: KeyedFile, row: int, keys: pa.Schema) -> Mapping[str, Any]:
 
 
 def _row(chunk: pa.RecordBatch, row: int) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = chunk.slice(row, 1).to_pylist()[0]
-    return found
+    one = chunk.slice(row, 1)
+    return {name: python_values(one.column(name))[0] for name in one.schema.names}
 
 
 def _connect() -> duckdb.DuckDBPyConnection:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,3 +37,11 @@ def _column(
     if field.name not in found.schema.names:
         return pa.nulls(found.num_rows, field.type)
     return found.column(field.name).cast(field.type)
+
+
+def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """The values of a column; as text where Python has no such date, as after the year 9999."""
+    try:
+        return [*column.to_pylist(maps_as_pydicts="lossy")]
+    except (ValueError, OverflowError):
+        return [*column.cast(pa.string()).to_pylist()]

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
-from tidemill.file_formats.parquet_rows import row_chunks
+from tidemill.file_formats.parquet_rows import python_values, row_chunks
 from tidemill.file_formats.reader import REJECT
 from tidemill.increments.rejected_rows import rejected_by_reason, rejected_rows
 from tidemill.increments.snapshot import Snapshot
@@ -117,18 +117,12 @@ def _first(
     rows: list[dict[str, Any]] = []
     for table in tables:
         columns |= dict.fromkeys(table.column_names)
-        values = [_values(table[name].slice(0, limit - len(rows))) for name in table.column_names]
+        values = [
+            python_values(table[name].slice(0, limit - len(rows))) for name in table.column_names
+        ]
         rows += [
             dict(zip(table.column_names, row, strict=True)) for row in zip(*values, strict=True)
         ]
         if len(rows) >= limit:
             break
     return tuple(columns), tuple(islice(rows, limit))
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    try:
-        return [*column.to_pylist(maps_as_pydicts="lossy")]
-    except (ValueError, OverflowError):
-        # Python has no date after the year 9999.
-        return [*column.cast(pa.string()).to_pylist()]

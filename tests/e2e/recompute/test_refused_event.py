@@ -1,4 +1,4 @@
-"""What the table refuses, and a backfill that nobody wants: a person's decision leads past both."""
+"""A person's decision leads past what the table refuses, and past an unwanted backfill."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def reject(
 ) -> Rejection:
     """Record that an increment's input does not count; the next publish passes over it.
 
-    Of a backfill, reinstatement or rebuild nothing goes out, and its input counts as before.
+    A backfill, reinstatement or rebuild is dropped, and its input counts as before.
 
     Its event is withdrawn, if it stands in the journal and no target has applied it.
 
