@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,9 +20,10 @@ from tidemill.ledger.run_request import RunRequest, read_request
 from tidemill.spec.pipeline import open_pipeline
 from tidemill_airflow.integrity import DAG_FILE
 from tidemill_airflow.local.metadata import forget
+from tidemill_airflow.pages.runs import queued_while_paused
 
 DRY = {"dry_run": True}
-SCHEDULES = {"daily": "@daily", "weekly": "0 0 * * 0"}
+SCHEDULES = {"daily": "@daily", "weekly": "0 0 * * 0", "quarters": "*/15 * * * *"}
 # What became of the runs of the 2nd and the 3rd; there is none of the 4th.
 PAST = {2: "success", 3: "failed"}
 
@@ -32,7 +33,8 @@ def day(number: int) -> datetime:
 
 
 def run_id_of(number: int) -> str:
-    return f"scheduled__{day(number).isoformat()}"
+    """The id of the scheduled run of a day, which comes when the day is over."""
+    return f"scheduled__{day(number + 1).isoformat()}"
 
 
 class Dialog:
@@ -47,8 +49,12 @@ class Dialog:
         self.dag = dag
         self.layout = layout
 
-    def has_run(self, number: int, state: str) -> None:
-        """There is a scheduled run of a day, which took in data if it ended well."""
+    def has_run(self, number: int, state: str, days: int = 1) -> None:
+        """There is a scheduled run of a day, which took in data if it ended well.
+
+        Args:
+            days: The length of its interval, by the schedule of that time.
+        """
         from airflow.utils.state import DagRunState
         from airflow.utils.types import DagRunTriggeredByType, DagRunType
 
@@ -56,7 +62,7 @@ class Dialog:
             self._stored(session).create_dagrun(
                 run_id=run_id_of(number),
                 logical_date=day(number),
-                data_interval=(day(number), day(number + 1)),
+                data_interval=(day(number), day(number + days)),
                 run_after=day(number + 1),
                 start_date=day(number + 1),
                 run_type=DagRunType.SCHEDULED,
@@ -72,6 +78,7 @@ class Dialog:
         which: str,
         *,
         reverse: bool = False,
+        at_once: int = 1,
         conf: dict[str, Any] | None = None,
         first: int = 2,
         last: int = 4,
@@ -85,7 +92,7 @@ class Dialog:
             dag_id=self.dag.dag_id,
             from_date=day(first),
             to_date=day(last),
-            max_active_runs=1,
+            max_active_runs=at_once,
             reverse=reverse,
             dag_run_conf=conf,
             triggering_user_name="ada",
@@ -111,6 +118,43 @@ class Dialog:
             session.execute(update(Backfill).values(completed_at=datetime.now(UTC)))
             runs = update(DagRun).where(DagRun.dag_id == self.dag.dag_id)
             session.execute(runs.values(state=DagRunState.SUCCESS))
+
+    def pause(self, *, paused: bool) -> None:
+        """Use the switch beside the DAG's name."""
+        from airflow.models.dag import DagModel
+        from sqlalchemy import update
+
+        with self._session() as session:
+            dag = update(DagModel).where(DagModel.dag_id == self.dag.dag_id)
+            session.execute(dag.values(is_paused=paused))
+
+    def waits_for_unpause(self) -> frozenset[str]:
+        """The runs of which our pages say so."""
+        with self._session() as session:
+            return queued_while_paused(self.dag.dag_id, session)
+
+    def schedule(self) -> tuple[set[str], list[tuple[str, str]]]:
+        """One round of Airflow's scheduler; the runs at work, and the tasks sent to be run."""
+        from airflow.executors.local_executor import LocalExecutor
+        from airflow.jobs.job import Job
+        from airflow.jobs.scheduler_job_runner import SchedulerJobRunner
+        from airflow.models.dagrun import DagRun
+        from airflow.models.taskinstance import TaskInstance
+        from airflow.utils.state import DagRunState, TaskInstanceState
+        from sqlalchemy import select
+
+        # It is not started, so that it keeps what it is sent.
+        scheduler = SchedulerJobRunner(Job(), executors=[LocalExecutor(parallelism=8)])
+        scheduler._scheduler_use_job_schedule = False
+        with self._session() as session:
+            scheduler._do_scheduling(session)
+        runs = select(DagRun.run_id).where(DagRun.state == DagRunState.RUNNING)
+        sent = select(TaskInstance.run_id, TaskInstance.task_id).where(
+            TaskInstance.state == TaskInstanceState.QUEUED
+        )
+        with self._session() as session:
+            tasks = [(run_id, task) for run_id, task in session.execute(sent)]
+            return {*session.scalars(runs)}, tasks
 
     def clear(self, run_id: str) -> None:
         """Clear a run with all its tasks."""
@@ -153,7 +197,7 @@ class Dialog:
 def parsed(
     airflow_database: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, DAG]]:
-    """The DAGs of a daily and a weekly pipeline, in Airflow's database."""
+    """The DAGs of pipelines of several schedules, in Airflow's database."""
     from airflow.dag_processing.bundles.manager import DagBundlesManager
     from airflow.dag_processing.dagbag import sync_bag_to_db
 
@@ -216,6 +260,32 @@ def test_each_run_of_a_backfill_is_one_of_its_day(
     assert {(one.role, one.dry_run) for one in found} == {("backfill", False)}
 
 
+@pytest.mark.parametrize("reverse", [False, True], ids=["forwards", "backwards"])
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_as_many_runs_are_at_work_as_the_dialog_says_and_one_of_them_at_each_step(
+    dialog: Dialog, at_once: int, reverse: bool
+) -> None:
+    for number, state in PAST.items():
+        dialog.has_run(number, state)
+    runs = dialog.backfill("completed", reverse=reverse, at_once=at_once)
+    dialog.pause(paused=False)
+    at_work, sent = dialog.schedule()
+    assert at_work == {*runs[:at_once]}
+    assert [task for _, task in sent] == ["doctor"]
+    # The other one's doctor waits for it.
+    assert dialog.schedule() == (at_work, sent)
+
+
+def test_a_paused_dags_runs_wait_until_it_is_unpaused(dialog: Dialog) -> None:
+    dialog.pause(paused=True)
+    runs = dialog.backfill("none")
+    assert dialog.schedule() == (set(), [])
+    assert dialog.waits_for_unpause() == {*runs}
+    dialog.pause(paused=False)
+    assert dialog.waits_for_unpause() == frozenset()
+    assert dialog.schedule()[0] == {*runs[:1]}
+
+
 def test_a_run_that_took_in_data_and_is_reprocessed_has_another_id_in_the_books(
     dialog: Dialog,
 ) -> None:
@@ -254,3 +324,28 @@ def test_an_interval_of_several_days_is_one_backfill(dialog_of: Callable[[str], 
     (run_id,) = dialog.backfill("none", first=1, last=7)
     _, request = dialog.doctor(run_id)
     assert (request.start, request.end) == (day(1), day(8))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "days", "length"), [("weekly", 1, 7), ("daily", 7, 7), ("quarters", 1, 1)]
+)
+def test_after_a_change_of_the_schedule_a_run_is_of_all_that_either_says(
+    dialog_of: Callable[[str], Dialog], schedule: str, days: int, length: int
+) -> None:
+    dialog = dialog_of(schedule)
+    dialog.has_run(1, "success", days)
+    (run_id,) = dialog.backfill("completed", first=1, last=1)
+    assert run_id == run_id_of(1)
+    _, request = dialog.doctor(run_id)
+    assert (request.start, request.end) == (day(1), day(1 + length))
+
+
+def test_a_schedule_of_quarters_of_an_hour_has_a_run_for_each(
+    dialog_of: Callable[[str], Dialog],
+) -> None:
+    dialog = dialog_of("quarters")
+    runs = dialog.backfill("none", first=2, last=3)
+    found = [dialog.doctor(run_id)[1] for run_id in runs]
+    quarter = timedelta(minutes=15)
+    starts = [day(2) + number * quarter for number in range(97)]
+    assert [(one.start, one.end) for one in found] == [(at, at + quarter) for at in starts]

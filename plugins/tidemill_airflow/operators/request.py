@@ -12,6 +12,7 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.unicode_text import NotUnicode, refuse_no_unicode
 from tidemill.ledger.run_request import LIVE, RunRequest, partition_named
 from tidemill.spec.spec import Spec
+from tidemill_airflow.operators.backfill_interval import backfill_interval
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -45,7 +46,7 @@ def request_of(spec: Spec, context: Context) -> RunRequest:
             _refuse(params, "The dialog's backfill is of dates, and partitions were named.")
         if start or end:
             _refuse(params, "A backfill has its dates from the dialog, and from or to were given.")
-        start, end = (_utc(context["dag_run"], name) for name in ("start", "end"))
+        start, end = backfill_interval(spec, context["dag_run"])
     elif mode == "live":
         if start or end or partitions or params.get("dry_run"):
             _refuse(params, "from, to, partitions and dry_run are a backfill's, and mode is live.")
@@ -176,11 +177,6 @@ def _moment(params: Mapping[str, Any], name: str, timezone: str) -> datetime | N
     except (TypeError, ValueError):
         _refuse(params, f"{name} is '{given}', which is not a date.")
     return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))).astimezone(UTC)
-
-
-def _utc(dag_run: Any, side: str) -> datetime | None:
-    at: datetime | None = getattr(dag_run, f"data_interval_{side}")
-    return None if at is None else datetime.fromtimestamp(at.timestamp(), UTC)
 
 
 def _refuse(params: Mapping[str, Any], what: str) -> NoReturn:

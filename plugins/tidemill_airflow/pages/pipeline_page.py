@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import APIRouter, Depends, HTTPException
 from fastapi.responses import HTMLResponse
@@ -13,27 +14,29 @@ from tidemill.reporting.effective_spec import Setting, effective_spec
 from tidemill.reporting.pipeline_history import PipelineHistory, read_history
 from tidemill.reporting.standing import PipelineStanding, read_standing
 from tidemill.spec.pipeline import Pipeline, open_pipeline, root
-from tidemill_airflow.pages.access import MayRead
+from tidemill_airflow.pages.access import MayRead, dag_of
 from tidemill_airflow.pages.rendering import render
-from tidemill_airflow.pages.runs import pipelines_of
+from tidemill_airflow.pages.runs import pipelines_of, queued_while_paused
 
 router = APIRouter()
 
 
 @router.get("/dags/{dag_id}", dependencies=[Depends(requires_access_dag("GET"))])
-def pipelines_of_dag(dag_id: str) -> HTMLResponse:
+def pipelines_of_dag(dag_id: str, session: SessionDep) -> HTMLResponse:
     """The tab of a DAG: its pipeline, or the members of its group."""
     names = pipelines_of(dag_id)
-    return _page(names[0]) if len(names) == 1 else render("group.html", dag_id=dag_id, names=names)
+    if len(names) == 1:
+        return _page(names[0], session)
+    return render("group.html", dag_id=dag_id, names=names)
 
 
 @router.get("/pipelines/{pipeline}", dependencies=[MayRead])
-def pipeline(pipeline: str) -> HTMLResponse:
+def pipeline(pipeline: str, session: SessionDep) -> HTMLResponse:
     """A pipeline."""
-    return _page(pipeline)
+    return _page(pipeline, session)
 
 
-def _page(name: str) -> HTMLResponse:
+def _page(name: str, session: SessionDep) -> HTMLResponse:
     opened, problem = _opened(name)
     targets = [] if opened is None else [target.name for target in opened.spec.publish]
     try:
@@ -52,6 +55,8 @@ def _page(name: str) -> HTMLResponse:
         problem=problem or unread,
         newest_rows=_rows(history),
         standing=_standing(name),
+        dag_id=(dag := dag_of(name)),
+        queued=len(queued_while_paused(dag, session)),
     )
 
 

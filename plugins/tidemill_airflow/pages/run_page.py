@@ -17,7 +17,13 @@ from tidemill.spec.pipeline import open_pipeline, root
 from tidemill_airflow.operators.request import in_words
 from tidemill_airflow.pages.access import MayRead
 from tidemill_airflow.pages.rendering import render
-from tidemill_airflow.pages.runs import find_dag_run, gate_of, pipelines_of, task_path
+from tidemill_airflow.pages.runs import (
+    find_dag_run,
+    gate_of,
+    pipelines_of,
+    queued_while_paused,
+    task_path,
+)
 
 router = APIRouter()
 NOT_OURS = "This DAG runs no pipeline of Tidemill."
@@ -48,12 +54,17 @@ def _page(ids: Mapping[str, str], run_id: str, session: SessionDep) -> HTMLRespo
     shown = [(_summary(name, own), find_dag_run(name, own, session)) for name, own in ids.items()]
     return render(
         "run.html",
+        waiting=[found for _, found in shown if _is_queued_while_paused(found, session)],
         run_id=run_id,
         shown=shown,
         nothing=NOT_OURS,
         in_words=_in_words,
         task_path=task_path,
     )
+
+
+def _is_queued_while_paused(found: tuple[str, str] | None, session: SessionDep) -> bool:
+    return found is not None and found[1] in queued_while_paused(found[0], session)
 
 
 def _summary(name: str, run_id: str) -> RunSummary:

@@ -8,7 +8,9 @@ from airflow.api_fastapi.common.dagbag import create_dag_bag
 from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.datamodels.dag_run import TriggerDAGRunPostBody
 from airflow.api_fastapi.core_api.routes.public.dag_run import trigger_dag_run
+from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
+from airflow.utils.state import DagRunState
 from fastapi import Request
 from sqlalchemy import select
 
@@ -44,6 +46,16 @@ def find_dag_run(pipeline: str, run_id: str, session: SessionDep) -> tuple[str, 
     wanted = select(DagRun.dag_id).where(DagRun.run_id == run_id, DagRun.dag_id.in_(dag_ids))
     dag_id = session.scalar(wanted.limit(1))
     return None if dag_id is None else (dag_id, run_id)
+
+
+def queued_while_paused(dag_id: str, session: SessionDep) -> frozenset[str]:
+    """The ids of a paused DAG's queued runs, none of which starts before it is unpaused."""
+    query = (
+        select(DagRun.run_id)
+        .join(DagModel, DagModel.dag_id == DagRun.dag_id)
+        .where(DagRun.dag_id == dag_id, DagModel.is_paused, DagRun.state == DagRunState.QUEUED)
+    )
+    return frozenset(session.scalars(query))
 
 
 def task_path(pipeline: str, run: tuple[str, str], step: str) -> str:
