@@ -6,15 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tidemill.reporting.words import (
-    age_in_words,
-    ago,
-    bytes_in_words,
-    counted,
-    share,
-    time_in_words,
-    whole_number,
-)
+from tidemill.contract.counted import bytes_in_words, counted
+from tidemill.reporting.words import age_in_words, ago, share, time_in_words, whole_number
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -89,6 +89,8 @@ def _of_doctor(facts: Mapping[str, Any], now: datetime) -> Iterator[Metric]:
         if source.get("last_arrival"):
             age = now - datetime.fromisoformat(source["last_arrival"])
             yield Metric("last_arrival_age_seconds", "gauge", age.total_seconds(), tags)
+        codes = {problem["code"] for problem in source.get("problems", ())}
+        yield Metric("falls_behind", "gauge", int("FallingBehind" in codes), tags)
 
 
 def _of_ingest(facts: Mapping[str, Any]) -> Iterator[Metric]:

@@ -14,8 +14,8 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from tidemill.contract.counted import counted
-from tidemill.reporting.words import ago, bytes_in_words, share, time_in_words, whole_number
+from tidemill.contract.counted import bytes_in_words, counted
+from tidemill.reporting.words import ago, share, time_in_words, whole_number
 from tidemill_airflow.addresses import airflow_path, page_path, spark_history_url
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -90,10 +90,10 @@ class Ledger:
             found.append(batch)
         return found
 
-    def starts(self) -> list[Start]:
-        found = (
-            documents.read(path, Start) for _, path in documents.numbered(self.folder / "starts")
-        )
+    def starts(self, last: int = 0) -> list[Start]:
+        """The starts in order, all or only so many of the last ones."""
+        paths = [path for _, path in documents.numbered(self.folder / "starts")][-last:]
+        found = (documents.read(path, Start) for path in paths)
         return [start for start in found if start is not None]
 
     def table_schema(self, batch: Batch) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Literal, Self
 
-from tidemill.contract.counted import counted
+from tidemill.contract.counted import bytes_in_words, counted
 from tidemill.contract.document import Document, FrozenModel
 from tidemill.contract.remedy import for_airflow
 from tidemill.contract.report import Outcome, Report, Step
-from tidemill.reporting.words import ago, bytes_in_words
+from tidemill.reporting.words import ago
 
 # In the order in which they need a person's attention.
 PipelineState = Literal[

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from tidemill.contract.counted import counted
 
 UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
-SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
 def time_in_words(moment: datetime | None) -> str:
@@ -31,17 +30,6 @@ def age_in_words(age: timedelta | float) -> str:
         if seconds >= length:
             return counted(int(seconds // length), unit)
     return "less than a minute"
-
-
-def bytes_in_words(size: float | None) -> str:
-    """Such as `1.5 GB`; a dash for an unknown size."""
-    if size is None:
-        return "–"
-    for unit in SIZES:
-        if size < 1000 or unit == SIZES[-1]:
-            break
-        size /= 1000
-    return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
 
 
 def whole_number(number: int | None) -> str:

@@ -64,8 +64,12 @@ def test_a_doctor_says_what_waits_and_since_when_nothing_arrived() -> None:
     facts = {
         "backlog_bytes": 2048,
         "sources": {
-            "orders": {"new": 3, "last_arrival": "2026-03-01T23:00:00+00:00"},
-            "rates": {"new": None, "last_arrival": None},
+            "orders": {
+                "new": 3,
+                "last_arrival": "2026-03-01T23:00:00+00:00",
+                "problems": [{"code": "FallingBehind"}],
+            },
+            "rates": {"new": None, "last_arrival": None, "problems": []},
         },
     }
     report = report_of("doctor", Outcome.DONE, facts=facts).model_copy(update={"finished": now})
@@ -73,6 +77,8 @@ def test_a_doctor_says_what_waits_and_since_when_nothing_arrived() -> None:
         Metric("waiting_bytes", "gauge", 2048),
         Metric("waiting_input", "gauge", 3, {"source": "orders"}),
         Metric("last_arrival_age_seconds", "gauge", 3600.0, {"source": "orders"}),
+        Metric("falls_behind", "gauge", 1, {"source": "orders"}),
+        Metric("falls_behind", "gauge", 0, {"source": "rates"}),
     ]
 
 

@@ -7,13 +7,8 @@ from pathlib import Path
 
 from tidemill.contract.layout import Layout
 from tidemill.ledger.batch import Batch
-from tidemill.sources.kafka.lag import (
-    RUNS,
-    Arrivals,
-    falls_behind,
-    last_arrivals,
-    record_arrivals,
-)
+from tidemill.sources.falling_behind import RUNS
+from tidemill.sources.kafka.lag import Arrivals, falls_behind, last_arrivals, record_arrivals
 
 BORN = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -18,10 +18,11 @@ from tests.servers.ports import free_ports
 from tests.support.histories.spark_log_builder import write_commit, write_metadata
 from tests.support.pipelines.kafka_pipeline import KafkaPipeline
 from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.sources.falling_behind import RUNS
 from tidemill.sources.kafka import topic_offsets
 from tidemill.sources.kafka.broker import Topic
 from tidemill.sources.kafka.client import BrokerRefuses, BrokerUnreachable
-from tidemill.sources.kafka.lag import RUNS, Arrivals, record_arrivals
+from tidemill.sources.kafka.lag import Arrivals, record_arrivals
 from tidemill.sources.kafka.starting_offsets import StartingOffsetsMisfit
 from tidemill.sources.kafka.topics import TopicDropped, TopicMissing, TopicRecreated
 from tidemill.sources.kinds import open_source

@@ -8,11 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tidemill.contract.clock import wall_clock
+from tidemill.contract.counted import bytes_in_words
 from tidemill.contract.log import Log
 from tidemill.file_formats.reader import DAMAGED
 from tidemill.file_formats.table import READERS
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
+from tidemill.sources.falling_behind import FallingBehind, falling_behind
+from tidemill.sources.files.lag import falls_behind
 from tidemill.sources.files.listing import Found, list_source
 from tidemill.sources.files.problems import (
     InputChanged,
@@ -25,7 +29,7 @@ from tidemill.sources.files.scan import Scan, scan
 from tidemill.sources.files.vanished import problems_of_vanished
 from tidemill.sources.input_part import InputPart
 from tidemill.sources.open_source import OpenSource
-from tidemill.sources.probe_result import ProbeResult, refuse_held
+from tidemill.sources.probe_result import ProbeResult, Problem, refuse_held
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 
@@ -42,6 +46,7 @@ class OpenFileSource(OpenSource[FileSource]):
         problems = problems_of_vanished(self.name, self.spec, found, self.pipeline.layout)
         problems += problems_of_scan(self.name, self.spec, found, self.pipeline.name)
         problems += problems_of_content(self.name, self.spec, [file.path for file in found.new])
+        problems += self._falling_behind(batches, found)
         return ProbeResult(
             self.name,
             new=len(found.new),
@@ -75,8 +80,8 @@ class OpenFileSource(OpenSource[FileSource]):
     def report(self, before: Sequence[Batch], written: Sequence[Batch], log: Log) -> ProbeResult:
         after = self.probe([*before, *written])
         for problem in after.problems:
-            # The doctor of the run has said what is passed over.
-            of_doctor = isinstance(problem.error, InputPassedOver)
+            # The doctor of the run has said what is passed over, and how fast it is read.
+            of_doctor = isinstance(problem.error, InputPassedOver | FallingBehind)
             if problem.rating is Rating.WARN and not of_doctor:
                 log(f"warning: {problem.error}")
         # What is wrong with files that were not read is for the next run.
@@ -86,6 +91,11 @@ class OpenFileSource(OpenSource[FileSource]):
         read = self._files_of(written)
         read_twice = _copies(read, known)[:NAMED]
         return replace(after, facts={**after.facts, "read": len(read), "read_twice": read_twice})
+
+    def _falling_behind(self, batches: Sequence[Batch], found: Scan) -> list[Problem]:
+        pace = falls_behind(self.pipeline.layout, self.name, batches, found.new, wall_clock())
+        problem = falling_behind(self.name, self.spec.falling_behind, pace, bytes_in_words)
+        return [] if problem is None else [problem]
 
     def _files_of(self, batches: Sequence[Batch]) -> list[InputFile]:
         return [file for batch in batches for file in batch.inputs if file.source == self.name]

@@ -11,12 +11,14 @@ from typing import Any
 
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.connections.airflow import connection
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.losses import AcceptedLoss, Losses, expired
+from tidemill.sources.falling_behind import falling_behind
 from tidemill.sources.kafka.broker import Broker, Topic
-from tidemill.sources.kafka.lag import Arrivals, behind, falls_behind, last_arrivals
+from tidemill.sources.kafka.lag import Arrivals, falls_behind, last_arrivals
 from tidemill.sources.kafka.position import Position
 from tidemill.sources.kafka.sample import Sample, sample
 from tidemill.sources.kafka.topic_offsets import TopicOffsets, topic_offsets
@@ -199,7 +201,11 @@ def _falling_behind(
 ) -> Problem | None:
     past = last_arrivals(pipeline.layout, generation_of(pipeline), name)
     pace = falls_behind(past, seen, batches)
-    return None if pace is None else Problem(source.falling_behind, behind(name, pace))
+    return falling_behind(name, source.falling_behind, pace, _records)
+
+
+def _records(number: float) -> str:
+    return counted(round(number), "record")
 
 
 def _near_expiry(

@@ -62,6 +62,7 @@ class FileSource(BaseSource):
         undecodable: Whether a row with bytes that are not in its encoding is rejected as malformed,
             or U+FFFD replaces them, as Spark does (csv, json, text). A row that was delivered with
             U+FFFD is taken for one whose bytes were replaced before.
+        falling_behind: What to do when more arrives than is processed over several runs.
         cleanSource: What becomes of a file whose rows are published.
         sourceArchiveDir: Where `archive` puts it, under its whole path, as Spark does.
     """
@@ -91,6 +92,7 @@ class FileSource(BaseSource):
     other_schema: Rating = Rating.HOLD
     part_read: Rating = Rating.HOLD
     undecodable: Literal["reject", "replace"] = "reject"
+    falling_behind: Rating = Rating.WARN
 
     @field_validator("schema_")
     @classmethod
