@@ -51,7 +51,7 @@ def test_the_newest_dry_run_of_the_same_partitions_is_shown(
 def test_the_consequence_of_a_release_names_the_partitions_that_are_replaced(
     tmp_path: Path,
 ) -> None:
-    (release,) = held(History(tmp_path), DAYS).choices
+    release, _ = held(History(tmp_path), DAYS).choices
     assert release.action == "release"
     assert str(DAYS) in release.consequence
 

@@ -67,6 +67,10 @@ def metrics_of(report: Report) -> Iterator[Metric]:
     yield Metric("step_duration", "timer", seconds, step)
     if report.error is not None:
         yield Metric("refusals", "counter", 1, {"code": str(report.error["code"])})
+        if report.error["code"] == "FeedOverdue":
+            # A doctor that fails has found nothing else, and this is when the age is asked for.
+            data = report.error["data"]
+            yield _age(data["source"], data["last_arrival"], report.finished)
     match report.step:
         case "doctor":
             yield from _of_doctor(report.facts, report.finished)
@@ -87,10 +91,14 @@ def _of_doctor(facts: Mapping[str, Any], now: datetime) -> Iterator[Metric]:
         if source.get("new") is not None:
             yield Metric("waiting_input", "gauge", source["new"], tags)
         if source.get("last_arrival"):
-            age = now - datetime.fromisoformat(source["last_arrival"])
-            yield Metric("last_arrival_age_seconds", "gauge", age.total_seconds(), tags)
+            yield _age(name, source["last_arrival"], now)
         codes = {problem["code"] for problem in source.get("problems", ())}
         yield Metric("falls_behind", "gauge", int("FallingBehind" in codes), tags)
+
+
+def _age(source: str, last_arrival: str, now: datetime) -> Metric:
+    age = now - datetime.fromisoformat(last_arrival)
+    return Metric("last_arrival_age_seconds", "gauge", age.total_seconds(), {"source": source})
 
 
 def _of_ingest(facts: Mapping[str, Any]) -> Iterator[Metric]:

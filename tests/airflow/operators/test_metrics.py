@@ -18,6 +18,7 @@ from tests.support.airflow.fake_step import error, report_of
 from tests.support.airflow.otlp_receiver import OtlpReceiver
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome, Report, Step
+from tidemill.steps.parts.overdue import FeedOverdue
 from tidemill_airflow.operators.metrics import Metric, metrics_of
 
 # As Airflow's task runner begins.
@@ -79,6 +80,18 @@ def test_a_doctor_says_what_waits_and_since_when_nothing_arrived() -> None:
         Metric("last_arrival_age_seconds", "gauge", 3600.0, {"source": "orders"}),
         Metric("falls_behind", "gauge", 1, {"source": "orders"}),
         Metric("falls_behind", "gauge", 0, {"source": "rates"}),
+    ]
+
+
+def test_a_feed_that_is_overdue_tells_its_age_too() -> None:
+    now = datetime(2026, 3, 2, tzinfo=UTC)
+    overdue = FeedOverdue(
+        "Nothing arrived.", remedy="Ask.", source="orders", last_arrival=now - timedelta(days=2)
+    )
+    report = report_of("doctor", Outcome.FAILED, error=overdue.as_dict())
+    assert [*metrics_of(report.model_copy(update={"finished": now}))][1:] == [
+        Metric("refusals", "counter", 1, {"code": "FeedOverdue"}),
+        Metric("last_arrival_age_seconds", "gauge", 172_800.0, {"source": "orders"}),
     ]
 
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.airflow.pages.conftest import token
+from tests.support.airflow.fake_step import report_of
+from tests.support.histories.held_recomputation import hold_again
 from tests.support.histories.history_builder import NAME, History
+from tests.support.histories.net_history_builder import NetHistory, count
+from tidemill.contract import report as reports
+from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.contract.report import Outcome
+from tidemill.journal.partition_set import Partitions
 
 
 @pytest.mark.parametrize("place", [f"pipelines/{NAME}", f"dags/{NAME}", f"dags/{NAME}__resolve"])
@@ -20,6 +30,36 @@ def test_the_page_shows_what_is_held_before_what_was_published(
     assert held < newest
     assert all(f"/tidemill/pipelines/{NAME}/increments/{n}" in answer.text for n in (1, 2, 3))
     assert "output.partition_by.day" in answer.text
+
+
+def test_the_page_shows_sources_static_inputs_state_watermark_and_who_computed_again(
+    api: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = NetHistory(tmp_path, pipeline_class=PipelineClass.WINDOW)
+    for name, value in history.environ.items():
+        monkeypatch.setenv(name, value)
+    for hour in (1, 2):
+        history.increment([count("open", hour, 1)])
+    last = history.ledger.folder / "000001.json"
+    batch = json.loads(last.read_text())
+    batch["offsets"] |= {"clicks": {"clicks-topic": {"0": 17}}}
+    batch["static"] = {"shops": {"kind": "file", "identity": "abc", "files": [], "rows": 3}}
+    last.write_text(json.dumps(batch | {"watermark_after_ms": 1_772_323_200_000}))
+    operators = [{"name": "Aggregate", "rows": 1_234, "memory_bytes": 5_000_000}]
+    report = report_of("ingest", Outcome.DONE, facts={"state": {"operators": operators}})
+    reports.write(report, history.layout.run("run-2"))
+    hold_again(history, Partitions())
+
+    page = api.get(f"/tidemill/pipelines/{NAME}", headers=token("viewer")).text
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+    assert "Class window, output mode update" in text
+    assert "Watermark 2026-03-01 00:00 UTC" in text
+    assert "State Aggregate: 1,234 rows, 5.0 MB of memory" in text
+    assert f"orders {history.inputs / 'f0001.csv'}" in text
+    assert 'clicks {"clicks-topic": {"0": 17}}' in text
+    assert "shops file abc 0 3" in text
+    assert "Increment 000003 : backfill by ada, mended" in text
 
 
 def test_a_spec_that_does_not_load_is_said_beside_the_history(api: Any, history: History) -> None:
