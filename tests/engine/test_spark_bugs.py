@@ -207,11 +207,19 @@ def test_avro_fields_that_are_matched_by_position_keep_their_values(
 def test_avro_of_another_type_is_read_as_something_else(
     session: SparkSession, tmp_path: Path
 ) -> None:
-    written = session.sql("SELECT 1.25BD AS money, DATE'2026-03-01' AS day, 20513 AS number")
+    written = session.sql(
+        "SELECT 1.25BD AS money, DATE'2026-03-01' AS day, 20513 AS number, 20513L * 86400000 AS at,"
+        " named_struct('days', map('a', array(DATE'2026-03-01'))) AS inner"
+    )
     written.write.format("avro").save(str(tmp_path / "rows"))
-    reader = session.read.format("avro").schema("money decimal(10,1), day int, number date")
-    row = reader.load(str(tmp_path / "rows")).selectExpr("string(money)", "day", "string(number)")
-    assert row.first() == ("1.3", 20513, "2026-03-01")
+    reader = session.read.format("avro").schema(
+        "money decimal(10,1), day int, number date, at timestamp,"
+        " inner struct<days: map<string, array<int>>>"
+    )
+    row = reader.load(str(tmp_path / "rows")).selectExpr(
+        "string(money)", "day", "string(number)", "string(to_date(at))", "inner.days['a'][0]"
+    )
+    assert row.first() == ("1.3", 20513, "2026-03-01", "2026-03-01", 20513)
 
 
 def test_equal_maps_of_another_order_are_counted_twice(session: SparkSession) -> None:

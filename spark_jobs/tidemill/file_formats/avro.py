@@ -1,7 +1,7 @@
 """Avro files: their schema, their number of rows, and their rejected rows."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +25,7 @@ _OTHER_TIMES = {
     "int": frozenset({"date"}),
     "bigint": frozenset({"date"}) | _INSTANTS | _LOCAL,
 }
+_TIMES = frozenset({"timestamp", "timestamp_ltz", "timestamp_ntz"})
 # As the specification of Avro's object container files writes it; `fastavro` has no public one.
 _HEADER = {
     "type": "record",
@@ -50,8 +51,8 @@ class Avro(FormatReader):
         for name, kind in wanted.items():
             if name.lower() not in fields:
                 yield f"column {name} is missing"
-            elif (other := _misread(fields[name.lower()], kind)) is not None:
-                yield f"column {name} is {other}, not {spelled(kind)}"
+            else:
+                yield from _misfits(name, fields[name.lower()], kind)
 
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:
         return _not_named(avro_schema(path), source.types)
@@ -125,12 +126,28 @@ def _fields(schema: Any) -> list[Any]:
     return schema.get("fields", []) if isinstance(schema, Mapping) else []
 
 
-def _misread(kind: Any, wanted: DdlType) -> str | None:
-    """What a field is where Spark takes it for something else, or drops digits, without a word."""
+def _misfits(name: str, kind: Any, wanted: DdlType) -> Iterator[str]:
+    """What is wrong with a column, and with what is in it, such as `column at is date, not int`."""
     members = [one for one in (kind if isinstance(kind, list) else [kind]) if one != "null"]
-    for one in members:
-        found = one if isinstance(one, Mapping) else {"type": one}
+    found = [one if isinstance(one, Mapping) else {"type": one} for one in members]
+    if (other := _misread(found, wanted)) is not None:
+        yield f"column {name} is {other}, not {spelled(wanted)}"
+    for one in found:
+        fields = {field["name"].lower(): field["type"] for field in _fields(one)}
+        for inner, inside in wanted.fields.items():
+            if inner.lower() in fields:
+                yield from _misfits(f"{name}.{inner}", fields[inner.lower()], inside)
+        items = one.get("items", one.get("values"))
+        if items is not None and wanted.items is not None:
+            yield from _misfits(f"{name}[]", items, wanted.items)
+
+
+def _misread(members: Iterable[Mapping[str, Any]], wanted: DdlType) -> str | None:
+    """What a field is where Spark takes it for something else, or drops digits, without a word."""
+    for found in members:
         logical = str(found.get("logicalType"))
+        if found["type"] == "long" and wanted.name in _TIMES and logical not in _INSTANTS | _LOCAL:
+            return "long without a unit, which Spark takes for milliseconds"
         if logical in _OTHER_TIMES.get(wanted.name, ()):
             return _named(logical)
         if wanted.name == "date" and logical != "date":

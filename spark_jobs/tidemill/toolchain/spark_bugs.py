@@ -146,8 +146,9 @@ SPARK_BUGS = (
     ),
     SparkBug(
         "",
-        "Avro under a schema of another type: a decimal is rounded, a date or timestamp is read as "
-        "its number, a number as a date, without a word.",
+        "Avro under a schema of another type, nested ones too: a decimal is rounded, a date or "
+        "timestamp is read as its number, a number as a date, or as a timestamp in milliseconds, "
+        "without a word.",
         "4.2.1",
         "rated by `other_schema`; the default holds such a file",
         _TESTS + "test_avro_of_another_type_is_read_as_something_else",
