@@ -21,6 +21,7 @@ from tidemill.sources.files.problems import problems_of_content
 from tidemill.sources.kinds import open_source
 from tidemill.sources.probe import inspect, report_sources
 from tidemill.sources.probe_result import ProbeResult
+from tidemill.spark_logs.partition_paths import NULL_PARTITION
 from tidemill.spec.sources.base import Rating
 from tidemill.spec.sources.file import FileSource
 
@@ -117,7 +118,13 @@ def test_files_that_spark_passes_over_are_counted_and_said(tmp_path: Path) -> No
 OF_TODAY = ("at=12%3A30/a.csv", "at=T12/a.csv", "day=1/AT=12:30/a.csv")
 
 
-@pytest.mark.parametrize("name", ["12:30.csv", "at=/a.csv", "day=/at=1/a.csv", *OF_TODAY])
+# At these it fails.
+MISTYPED = ("at=noon/a.csv", "at=2026-02-30/a.csv", "ID=7.0/a.csv", "id=9999999999999999999/a.csv")
+
+
+@pytest.mark.parametrize(
+    "name", ["12:30.csv", "at=/a.csv", "day=/at=1/a.csv", *OF_TODAY, *MISTYPED]
+)
 def test_a_name_with_which_spark_reads_nothing_is_refused(tmp_path: Path, name: str) -> None:
     history = History(tmp_path / "history")
     (history.inputs / name).parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +134,8 @@ def test_a_name_with_which_spark_reads_nothing_is_refused(tmp_path: Path, name: 
 
 def test_a_name_that_only_looks_so_is_read(tmp_path: Path) -> None:
     history = History(tmp_path / "history")
-    for folder in ("day=12:30", "at=2026-03-01 12%3A30"):
+    folders = ("day=12:30", "at=2026-03-01 12%3A30", "at=2026", "id=007", f"id={NULL_PARTITION}")
+    for folder in folders:
         (history.inputs / folder).mkdir(parents=True)
         history.arrive(f"{folder}/a.csv", f"id,at\n{len(folder)},\n")
     assert looked(history).problems == ()
@@ -148,7 +156,8 @@ def write(history: History, format: str, columns: dict[str, Any], name: str = "a
     path = history.inputs / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if format == "avro":
-        fields = {"id": "long", "at": "long", "qty": "long"}
+        instant = {"type": "long", "logicalType": "timestamp-micros"}
+        fields = {"id": "long", "at": instant, "qty": "long"}
         write_avro(path, {column: fields[column] for column in columns}, [])
     else:
         writer: Any = pq.write_table if format == "parquet" else orc.write_table

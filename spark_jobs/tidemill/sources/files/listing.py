@@ -15,6 +15,7 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.syntax.hadoop_glob import python_globs
 from tidemill.contract.syntax.unicode_text import is_unicode
 from tidemill.contract.syntax.unrepeatable_sql import is_of_today
+from tidemill.sources.files.partition_values import is_mistyped
 from tidemill.sources.files.source_tree import (
     files_below,
     is_hidden,
@@ -155,6 +156,17 @@ def in_partition_of_today(path: Path, source: FileSource) -> bool:
     times = {name.lower() for name, kind in source.types.items() if kind.name in TIMES}
     parts = (name.partition("=") for name in _folders(path, source))
     return any(name.lower() in times and is_of_today(unquote(value)) for name, _, value in parts)
+
+
+def in_mistyped_partition(path: Path, source: FileSource) -> bool:
+    """Whether Spark would fail at a partition of a path, as at `day=noon` where `day` is a date."""
+    types = {name.lower(): kind for name, kind in source.types.items()}
+    parts = (name.partition("=") for name in _folders(path, source))
+    wrong = any(
+        name.lower() in types and is_mistyped(value, types[name.lower()])
+        for name, _, value in parts
+    )
+    return wrong and not in_partition_of_today(path, source)
 
 
 def _folders(path: Path, source: FileSource) -> tuple[str, ...]:

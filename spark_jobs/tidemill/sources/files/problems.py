@@ -133,6 +133,13 @@ def problems_of_scan(name: str, source: FileSource, scan: Scan, pipeline: str) -
             f"Rename the folder with its date, or declare the column as string in {place}.schema.",
         ),
         _problem(
+            Rating.HOLD,
+            _paths(scan.mistyped_partition),
+            InputNameUnreadable,
+            "is in a partition folder (k=v) whose value is not of the column's type",
+            f"Rename the folder, or declare the column as string in {place}.schema.",
+        ),
+        _problem(
             source.changed,
             _paths(scan.changed),
             InputChanged,

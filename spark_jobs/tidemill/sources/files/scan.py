@@ -23,6 +23,7 @@ from tidemill.ledger.input_file import InputFile, sha256_of
 from tidemill.sources.files.listing import (
     Found,
     Listing,
+    in_mistyped_partition,
     in_nameless_partition,
     in_partition_of_today,
     list_source,
@@ -57,6 +58,7 @@ class Scan:
         nameless_partition: Files below a folder such as `y=`, because of which Spark lists nothing.
         partition_of_today: Files below a folder such as `at=12%3A30`, which Spark dates by the day
             of the run.
+        mistyped_partition: Files below a folder such as `day=noon`, at which Spark fails.
         known: How many of the files that were read are there.
         gone: Batch and file, of files that were read and are not listed any more.
         last_arrival: The newest file's time; None where nothing ever arrived.
@@ -74,6 +76,7 @@ class Scan:
     with_colon: tuple[Found, ...]
     nameless_partition: tuple[Found, ...]
     partition_of_today: tuple[Found, ...]
+    mistyped_partition: tuple[Found, ...]
     known: int
     gone: tuple[tuple[Batch, InputFile], ...]
     last_arrival: datetime | None
@@ -157,6 +160,7 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
             file for file in listing.files if in_nameless_partition(file.path, source)
         ),
         partition_of_today=tuple(file for file in new if in_partition_of_today(file.path, source)),
+        mistyped_partition=tuple(file for file in new if in_mistyped_partition(file.path, source)),
         known=len(read) - len({file.path for _, file in gone}),
         gone=gone,
         last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
