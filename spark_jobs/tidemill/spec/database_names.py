@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 POSTGRES_BYTES = 63
+# An entry of its index holds 2704 bytes, of which other columns and headers take some.
+POSTGRES_WHOLE_KEY = 2600
 MARIADB_CHARACTERS = 64
 LAST_OF_PLANE = "\uffff"
 # InnoDB's primary key holds 3072 bytes, of 4 a character; other types take 17 at the most.

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from tidemill.spec.database_names import (
     MARIADB_KEY,
+    POSTGRES_WHOLE_KEY,
     key_unfit_for_mariadb,
     unfit_for_mariadb,
     unfit_for_postgres,
@@ -60,6 +61,11 @@ class BaseTarget(Model):
         Args:
             kind: Spark's name of the column's type.
         """
+        return None
+
+    @property
+    def longest_whole_key(self) -> int | None:
+        """The most bytes of the texts and binaries of a key together; None where any are held."""
         return None
 
     def key_refused(self, kinds: Sequence[str]) -> str | None:
@@ -155,6 +161,10 @@ class PostgresTarget(DatabaseTarget):
 
     def column_refused(self, name: str) -> str | None:
         return unfit_for_postgres(name)
+
+    @property
+    def longest_whole_key(self) -> int:
+        return POSTGRES_WHOLE_KEY
 
 
 class MariaDbTarget(DatabaseTarget):

@@ -134,6 +134,11 @@ def test_a_key_that_is_too_long_for_a_database_is_rejected(spark: SparkSession) 
     found = [row[REJECT] and row[REJECT]["reason"] for row in publishable(rows, spec, ()).collect()]
     assert found == [None, "key k longer than 255 characters"]
 
+    spec = parse(minimal("output: {mode: update, keys: [k, l]}\n" + TO_POSTGRES))
+    rows = rows.selectExpr("repeat('ü', 1300 - 255) || k AS k", "CAST('' AS BINARY) AS l", REJECT)
+    found = [row[REJECT] and row[REJECT]["reason"] for row in publishable(rows, spec, ()).collect()]
+    assert found == [None, "key longer than 2600 bytes"]
+
 
 def test_keys_that_are_too_many_for_a_database_are_refused(spark: SparkSession) -> None:
     keys = ["a", "b", "c", "d"]

@@ -10,13 +10,14 @@ from tidemill.engine.query.reject import REJECT_TYPE
 from tidemill.file_formats.reader import REJECT
 from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.spec import Spec
+from tidemill.spec.targets import Target
 
 
 def publishable(rows: DataFrame, spec: Spec, partitions: Sequence[str]) -> DataFrame:
     """The rows, of which those are rejected that a target could not hold.
 
     A null group is an ordinary result, and Delta's tables and topics have it. A database has no
-    null in a primary key, MariaDB no long text, and every target must show the same rows. An outer
+    null and no long text in a primary key, and every target must show the same rows. An outer
     join may leave a row without a partition, and where the null partition is not kept, the sink's
     is that of the rejected rows.
 
@@ -31,7 +32,7 @@ def publishable(rows: DataFrame, spec: Spec, partitions: Sequence[str]) -> DataF
     if not keys and not partitions:
         return rows
     columns = [name for name in rows.columns if name != REJECT]
-    reason = F.lit(None).cast("string")
+    reason = _whole_key_too_long(rows, keys, upserting)
     for name in reversed(keys):
         kind = rows.schema[name].dataType.typeName()
         known = (target.longest_key(kind) for target in upserting)
@@ -57,3 +58,14 @@ def publishable(rows: DataFrame, spec: Spec, partitions: Sequence[str]) -> DataF
     )
     good = F.col(REJECT).isNull()
     return both.select(*(F.when(good, F.col(f"`{name}`")).alias(name) for name in columns), REJECT)
+
+
+def _whole_key_too_long(rows: DataFrame, keys: Sequence[str], targets: Sequence[Target]) -> Column:
+    """A reason for rows whose keys together are longer than a target has them; null for others."""
+    known = [one.longest_whole_key for one in targets if one.longest_whole_key is not None]
+    kinds = {name: rows.schema[name].dataType.typeName() for name in keys}
+    sizes = [F.octet_length(name) for name, kind in kinds.items() if kind in ("string", "binary")]
+    if not known or not sizes:
+        return F.lit(None).cast("string")
+    total = reduce(Column.__add__, (F.coalesce(size, F.lit(0)) for size in sizes))
+    return F.when(total > min(known), F.lit(f"key longer than {min(known)} bytes"))
