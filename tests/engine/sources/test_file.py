@@ -228,6 +228,41 @@ def test_options_are_sparks_own(
         assert found == rows
 
 
+def test_each_object_of_a_json_array_is_good_or_malformed_by_itself(
+    feed: Path, read: Reading
+) -> None:
+    exact = b'{"k": "a", "n": 12345678901234567890.1234567890}'
+    files = {
+        "array": b'\xef\xbb\xbf[%b,\n {"k": "b", "n": "nine"}, {"K": "c"},\n null]' % exact,
+        "blank": b" \n",
+        "bytes": b'[{"k": "d\xff"},\n {"k": "e"}]',
+        "cut": b'[{"k": "f"}, {"k": "g"',
+        "empty": b"[]",
+        "mixed": b'[{"k": "h"}, 7]',
+        "object": b'{"k": "i",\n "n": 1.50}',
+    }
+    for name, content in files.items():
+        put(feed / "day=2026-03-01" / name, content)
+    schema = "k string, n decimal(38,10), day string"
+    rows = read("json", schema, options={"multiLine": True})
+    good = [row for row in rows if row[0] is not None]
+    assert {(k, n and str(n)) for k, n, _ in good} >= {
+        ("a", "12345678901234567890.1234567890"),
+        ("e", None),
+        ("i", "1.5000000000"),
+    }
+    assert {day for *_, day in rows} == {"2026-03-01"}
+    assert sorted(read.corrupt) == [
+        "7",
+        '[{"k": "f"}, {"k": "g"',
+        "null",
+        '{"k":"b","n":"nine"}',
+        '{"k":"d\N{REPLACEMENT CHARACTER}"}',
+        '{"k":"h"}',
+    ]
+    assert len(rows) == len(read.corrupt) + 4
+
+
 def test_bytes_bound_a_batch(feed: Path, read: Reading) -> None:
     for number in range(3):
         put(feed / f"{number}.csv", f"x\n{number}\n", age=number)

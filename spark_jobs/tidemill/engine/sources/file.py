@@ -16,7 +16,7 @@ from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.contract.syntax.quantities import as_time_string
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, schema_of
 from tidemill.engine.sources.input_gone import batch_gone, files_gone
-from tidemill.engine.sources.json_lines import parse_lines
+from tidemill.engine.sources.json_lines import elements_of, parse_lines
 from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.engine.sources.text_lines import load_lines, one_column, with_undecodable
 from tidemill.engine.spark_internals.encoded_path import encoded_path
@@ -116,6 +116,8 @@ def _loaded(reader: Reader, source: FileSource, load: Callable[[Reader], DataFra
     schema = schema_of(source.schema_, "sources.*.schema")
     if source.in_lines:
         lines = load_lines(reader, source, schema, load)
+        if source.is_on("multiLine"):
+            lines = elements_of(lines, source, schema)
         return (one_column if source.rules.one_text else parse_lines)(lines, source, schema)
     if source.rules.malformed_rows:
         schema = schema.add(CORRUPT, StringType())

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
 from tidemill.spec.sources.file import FileSource
 
 _PARSED = "_parsed"
+_VALUE = "_element_value"
 _BLANKS = " \t\r\n"
 
 
@@ -22,7 +23,7 @@ def parse_lines(lines: DataFrame, source: FileSource, schema: StructType) -> Dat
     """The rows of lines, with `_corrupt` where a line is not one object of the schema.
 
     Args:
-        lines: From `load_lines`.
+        lines: From `load_lines`, or from `elements_of`.
         source: Its options say what else than JSON is read.
         schema: The spec's.
     """
@@ -35,18 +36,52 @@ def parse_lines(lines: DataFrame, source: FileSource, schema: StructType) -> Dat
     # Nothing is pushed below a generator's output, so that each line is parsed once.
     rows = lines.select("*", F.inline(F.array(F.struct(parsed.alias(_PARSED)))))
     object_ = F.col(_PARSED)
-    fits = object_.isNotNull() & object_[CORRUPT].isNull() & ends_with_object(text, options)
+    value = F.col(_VALUE) if _VALUE in lines.columns else object_
+    fits = object_.isNotNull() & object_[CORRUPT].isNull() & value.isNotNull()
+    fits &= ends_with_object(text, options)
     # Spark passes over blank lines as well.
     rows = rows.where(fits | (F.btrim(text, F.lit(_BLANKS)) != ""))
     names = {field.name for field in fields}
     return rows.select(
         *[
-            (object_.getField(name) if name in names else F.col(f"`{name}`")).alias(name)
+            (value.getField(name) if name in names else F.col(f"`{name}`")).alias(name)
             for name in schema.names
         ],
         F.coalesce(F.col(CORRUPT), F.when(~fits, text)).alias(CORRUPT),
         RECORD,
         ORIGIN,
+    )
+
+
+def elements_of(texts: DataFrame, source: FileSource, schema: StructType) -> DataFrame:
+    """The texts of whole files as lines for `parse_lines`: the objects of an array, or the one.
+
+    Spark calls every row of a file malformed where one of them is, and gives each of them the text
+    of the whole file (4.2).
+
+    Args:
+        texts: From `load_lines`.
+        source: As for `parse_lines`.
+        schema: As there.
+    """
+    text = F.ltrim(F.col(RECORD), F.lit("\ufeff"))
+    in_path = {name.lower() for name in texts.columns}
+    fields = StructType([one for one in schema.fields if one.name.lower() not in in_path])
+    options = {**source.reader_options, "mode": "PERMISSIVE"}
+    # Where Spark parses a text into texts it rewrites numbers, and may cut their digits off. So an
+    # element's own text only says whether it is right; its values are parsed from the file's.
+    elements = F.coalesce(F.from_json(text, "array<string>", options), F.array(text))
+    values = F.from_json(text, ArrayType(fields), options)
+    none = F.array().cast(ArrayType(fields))
+    pairs = F.arrays_zip(
+        F.transform(elements, lambda one: F.coalesce(one, F.lit("null"))).alias(RECORD),
+        F.when(F.size(values) == F.size(elements), values).otherwise(none).alias(_VALUE),
+    )
+    kept = [F.col(f"`{name}`") for name in texts.columns if name != RECORD]
+    lines = texts.select(*kept, F.inline(pairs))
+    undecodable = F.contains(F.col(RECORD), F.lit("\N{REPLACEMENT CHARACTER}"))
+    return lines.withColumn(
+        CORRUPT, F.when(F.col(CORRUPT).isNotNull() & undecodable, F.col(RECORD))
     )
 
 

@@ -28,7 +28,9 @@ Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
 def load_lines(
     reader: Reader, source: FileSource, schema: StructType, load: Callable[[Reader], DataFrame]
 ) -> DataFrame:
-    """The lines of files: their text in `_record`, their partition columns, and `_origin`.
+    """The lines of files, or with `multiLine` their whole texts.
+
+    The text is in `_record`, beside the partition columns and `_origin`.
 
     A line that is not in the source's encoding is in `_corrupt` as well.
 
@@ -39,6 +41,8 @@ def load_lines(
     """
     text = StructField(RECORD, StringType())
     options = {**source.reader_options, "encoding": source.encoding}
+    if source.is_on("multiLine"):
+        options["wholetext"] = "true"
     reader = reader.format("text").options(**options)
     lines = load(reader.schema(StructType([text])))
     found = {name.lower() for name in lines.columns}

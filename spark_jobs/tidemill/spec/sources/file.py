@@ -165,10 +165,9 @@ class FileSource(BaseSource):
 
     @property
     def in_lines(self) -> bool:
-        """Whether its files are read as lines of text, each of which is one row."""
+        """Whether its files are read as text: lines, or JSON that goes over lines."""
         if self.format == "json":
-            whole = self.reader_option("singleVariantColumn") is not None
-            return not whole and not self.is_on("multiLine")
+            return self.reader_option("singleVariantColumn") is None
         return self.rules.one_text
 
     @property
