@@ -18,6 +18,8 @@ from tidemill.contract.counted import bytes_in_words, counted
 from tidemill.reporting.words import ago, share, time_in_words, whole_number
 from tidemill_airflow.addresses import airflow_path, page_path, spark_history_url
 
+# Fewer leave room at the right, as in the plot of a measure.
+FEWEST_BARS = 14
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -81,7 +83,7 @@ def _headers() -> dict[str, str]:
 
 def bars(values: Sequence[float], width: float, height: float) -> list[dict[str, float]]:
     """The rectangles of a bar chart in SVG, the greatest as high as the chart; 0 has none."""
-    step = width / max(len(values), 1)
+    step = width / max(len(values), FEWEST_BARS)
     greatest = max(values, default=0) or 1
     return [
         {

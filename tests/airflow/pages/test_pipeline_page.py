@@ -55,7 +55,7 @@ def test_the_page_shows_sources_static_inputs_state_watermark_and_who_computed_a
 
     assert "Class window, output mode update" in text
     assert "Watermark 2026-03-01 00:00 UTC" in text
-    assert "State Aggregate: 1,234 rows, 5.0 MB of memory" in text
+    assert "State of its query Aggregate: 1,234 rows, 5.0 MB of memory" in text
     assert f"orders {history.inputs / 'f0001.csv'}" in text
     assert 'clicks {"clicks-topic": {"0": 17}}' in text
     assert "shops file abc 0 3" in text

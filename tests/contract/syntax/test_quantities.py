@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from tidemill.contract.syntax.quantities import Duration, Size, as_interval, as_time_string
+from tidemill.contract.syntax.quantities import (
+    Duration,
+    Size,
+    as_interval,
+    as_time_string,
+    in_words,
+)
 
 DURATION: TypeAdapter[timedelta] = TypeAdapter(Duration)
 SIZE: TypeAdapter[int] = TypeAdapter(Size)
@@ -101,3 +107,17 @@ def test_a_size_is_bytes_or_has_a_binary_unit(given: Any, expected: int) -> None
 def test_anything_else_is_no_size(given: Any) -> None:
     with pytest.raises(ValidationError):
         SIZE.validate_python(given)
+
+
+@pytest.mark.parametrize(
+    ("duration", "said"),
+    [
+        (timedelta(days=1), "1 day"),
+        (timedelta(hours=36), "36 hours"),
+        (timedelta(minutes=90), "90 minutes"),
+        (timedelta(seconds=90), "90 seconds"),
+        (timedelta(0), "0 seconds"),
+    ],
+)
+def test_a_duration_is_said_exactly(duration: timedelta, said: str) -> None:
+    assert in_words(duration) == said

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from tidemill.contract.counted import counted
+
 # Unit -> milliseconds. Spark's watermark takes a month for 31 days and a year for 12 months.
 _UNITS = {
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1),
@@ -55,6 +57,15 @@ def as_interval(duration: timedelta) -> str:
 def as_time_string(duration: timedelta) -> str:
     """A duration as Spark's options take it: `90s`, or `1500ms`."""
     return as_interval(duration).replace(" milliseconds", "ms").replace(" seconds", "s")
+
+
+def in_words(duration: timedelta) -> str:
+    """A duration in the greatest unit that measures it, such as `36 hours`."""
+    for unit in ("day", "hour", "minute"):
+        length = timedelta(**{f"{unit}s": 1})
+        if duration and not duration % length:
+            return counted(duration // length, unit)
+    return as_interval(duration)
 
 
 def parse_size(value: Any) -> int:

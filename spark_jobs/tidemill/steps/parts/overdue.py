@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import TidemillError
+from tidemill.contract.syntax.quantities import in_words
 from tidemill.ledger.ledger import Batch
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.storage.run_context import RunContext
@@ -39,11 +40,12 @@ def check_overdue(run: RunContext, arrivals: Mapping[str, datetime | None], now:
     expect = run.pipeline.spec.expect
     if expect is None:
         return
+    grace = f", with a grace of {in_words(expect.grace)}" if expect.grace else ""
     for source, last in arrivals.items():
         if last is not None and now - last > expect.every + expect.grace:
             raise FeedOverdue(
                 f"sources.{source}: nothing arrived since {last:%Y-%m-%d %H:%M} UTC, and "
-                f"expect.every is {expect.every} with a grace of {expect.grace}.",
+                f"expect.every is {in_words(expect.every)}{grace}.",
                 remedy="Ask whoever delivers the feed; what arrives next ends this state.",
                 source=source,
                 last_arrival=last,
