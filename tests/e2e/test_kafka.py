@@ -74,9 +74,8 @@ def at_the_first_batch(act: Callable[[], None]) -> Callable[[str], None]:
 
 
 def test_what_is_produced_is_published_once_over_several_runs(make: Make) -> None:
-    mill = make(
-        source={"maxOffsetsPerTrigger": 8, "include": ["key", "partition", "offset"]}, partitions=3
-    )
+    source = {"maxOffsetsPerTrigger": 8, "include": ["key", "partition", "offset"]}
+    mill = make(source={**source, "commit_to_group": "mill"}, partitions=3)
     mill.produce_orders(0, 20)
     mill.produce(["nope", None, '{"id":"x","quantity":"many"}'])
     first = mill.run("first")
@@ -90,6 +89,8 @@ def test_what_is_produced_is_published_once_over_several_runs(make: Make) -> Non
     assert mill.run("third")["doctor"].outcome is Outcome.SKIPPED
 
     mill.assert_orders(25)
+    ends = {partition: end for partition, (_, end) in mill.broker.offsets(mill.topic).items()}
+    assert mill.broker.committed("mill", mill.topic) == ends
     places = Counter((row["partition"], row["offset"]) for row in mill.rows())
     held = {
         (message.partition(), message.offset()): (message.key(), message.value())

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
+    ConsumerGroupTopicPartitions,
     KafkaException,
     Message,
     Producer,
@@ -128,6 +129,12 @@ class KafkaClient:
                 partition: reader.get_watermark_offsets(TopicPartition(topic, partition), TIMEOUT)
                 for partition in sorted(self._led(topic))
             }
+
+    def committed(self, group: str, topic: str) -> dict[int, int]:
+        """The offsets that a consumer group has committed, by partition."""
+        asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
+        places = asked[group].result(TIMEOUT).topic_partitions
+        return {place.partition: place.offset for place in places if place.topic == topic}
 
     def records(self, topic: str) -> list[Message]:
         """All that a topic holds now, partition by partition, each by offset."""

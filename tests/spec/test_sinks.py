@@ -40,6 +40,12 @@ def test_every_sink_takes_every_mode_from_every_source(sink: str, mode: str, sou
     assert not parse(spec(sink, f"output: {{mode: {mode}}}", source)).published
 
 
+def test_offsets_are_committed_to_a_group_only_where_rows_are_published() -> None:
+    kafka = "{kind: kafka, subscribe: t, value: {schema: 'id string'}, commit_to_group: mill}"
+    found = field_refused(spec("{kind: console}", source=kafka))
+    assert found == "sources.orders.commit_to_group"
+
+
 def test_options_of_the_kafka_sink_are_text_for_spark() -> None:
     sink = parse(spec("{kind: kafka, topic: out, options: {includeHeaders: true}}")).sink
     assert isinstance(sink, KafkaSink)

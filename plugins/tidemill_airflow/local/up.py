@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prepare()
     print(f"Airflow is starting, about half a minute. Its log: {log}", flush=True)
     with _standalone(environ, kept, log) as airflow:
-        return _follow(airflow, environ["AIRFLOW__API__BASE_URL"], log)
+        return follow(airflow, environ["AIRFLOW__API__BASE_URL"], log)
 
 
 def refuse_if_up(kept: Kept) -> None:
@@ -110,7 +110,13 @@ def _standalone(
         kept.pid_file.unlink(missing_ok=True)
 
 
-def _follow(airflow: subprocess.Popen[bytes], url: str, log: Path) -> int:
+def follow(airflow: subprocess.Popen[bytes], url: str, log: Path) -> int:
+    """Say where Airflow is once it answers, and what it cannot carry, and wait until it ends.
+
+    Args:
+        url: The address of its API server.
+        log: Its output.
+    """
     told = False
     try:
         while airflow.poll() is None:

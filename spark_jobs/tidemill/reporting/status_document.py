@@ -91,6 +91,11 @@ class SourceBacklog(FrozenModel):
     arrived: datetime | None = None
     problems: tuple[str, ...] = ()
 
+    @property
+    def falls_behind(self) -> bool:
+        """Whether it brought more than was processed over the last runs."""
+        return "FallingBehind" in self.problems
+
 
 class LastPublished(FrozenModel):
     """The increment that consumers saw last."""
@@ -204,7 +209,7 @@ def state_of(status: StatusDocument, *, running: bool, now: datetime) -> Pipelin
         return "held"
     if overdue or (status.expected_by is not None and status.expected_by < now):
         return "overdue"
-    if status.lagging or any("FallingBehind" in one.problems for one in status.sources):
+    if status.lagging or any(one.falls_behind for one in status.sources):
         return "behind"
     if running:
         return "running"
@@ -238,5 +243,11 @@ def decisions(status: StatusDocument, state: PipelineState) -> Iterator[str]:
         yield f"{status.error['what']} {for_airflow(status.error)}"
     elif state in ("refused", "overdue") and status.last_run is not None and status.last_run.error:
         yield f"{status.last_run.error['what']} {for_airflow(status.last_run.error)}"
+    for source in status.sources:
+        if source.falls_behind:
+            yield (
+                f"Source {source.source} brings more than is processed: run it more often, or "
+                "give it more cores or a greater budget."
+            )
     for target, events in status.lagging.items():
         yield f"Target {target} has still to apply {counted(events, 'event')} of the journal."

@@ -8,6 +8,7 @@ from tidemill.spec.model import Disagreement, doubled_in
 from tidemill.spec.output import OutputMode
 from tidemill.spec.settings import Trigger
 from tidemill.spec.sources.base import BaseSource
+from tidemill.spec.sources.kafka import KafkaSource
 
 if TYPE_CHECKING:
     from tidemill.spec.spec import Spec
@@ -136,6 +137,10 @@ def _sink_agrees(spec: Spec) -> None:
     if meant:
         msg = f"'{min(meant)}' and 'sink' exclude each other: Spark's sinks have no gate"
         raise Disagreement(msg, min(meant))
+    for name, source in spec.sources_of(KafkaSource).items():
+        if source.commit_to_group is not None:
+            msg = "offsets are committed when rows are published; beside 'sink' nothing is"
+            raise Disagreement(msg, "sources", name, "commit_to_group")
     of_files = sorted(spec.output.model_fields_set - {"mode"})
     if of_files:
         msg = "only the mode matters to a sink; the rest is for files and tables"

@@ -15,6 +15,7 @@ from tidemill.publish.registry import targets_of
 from tidemill.publish.withdrawal import withdraw_overtaken
 from tidemill.reporting.standing import HistoryRead
 from tidemill.sources.files.clean_source import clean_sources
+from tidemill.sources.kafka.consumer_group import commit_published
 from tidemill.steps.decisions.recompute_lost import recompute_lost
 from tidemill.steps.gate import judge_own
 from tidemill.steps.parts.journal_entries import Entries
@@ -77,7 +78,11 @@ def publish_once(run: LeasedRun) -> Ended:
     lost = entries.append_recomputed()
     # What a rebuild replaces need not be applied first: a target may refuse it for good.
     withdraw_overtaken(run, snapshot, targets)
-    done = CatchUp(run, snapshot, targets).run()
+    try:
+        done = CatchUp(run, snapshot, targets).run()
+    finally:
+        # Where only a further target failed, consumers see what the head target has applied.
+        commit_published(run, snapshot)
     cleaned = clean_sources(run)
     ended = _lost(run, snapshot, lost) or _ended(run, snapshot, done)
     facts = {**ended.facts, "input": cleaned} if cleaned else ended.facts

@@ -161,8 +161,11 @@ def test_the_pipeline_is_behind_until_a_run_has_caught_up(feed: Feed) -> None:
     history = feed.history
     spec = history.project.spec(history.name)
     look(history, "first")
-    assert read_standing(history.root, spec).state == "behind"
+    found = read_standing(history.root, spec)
+    assert found.state == "behind"
+    assert ["Source orders" in one for one in found.decisions] == [True]
     history.start()
     history.batch(rows(9), inputs=sorted(history.inputs.glob("*.csv"))[-2:])
     look(history, "second")
-    assert read_standing(history.root, spec).state == "waiting"
+    found = read_standing(history.root, spec)
+    assert (found.state, found.decisions) == ("waiting", ())

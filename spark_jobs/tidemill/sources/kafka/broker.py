@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -114,6 +115,16 @@ class Broker:
         spec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
         found = self._listed(dict.fromkeys(_flat(partitions), spec), "timestamp")
         return max((time_ms for *_, time_ms in found if time_ms >= 0), default=None)
+
+    def commit(self, group: str, offsets: Offsets) -> None:
+        """Commit offsets to a consumer group, which may not have consumers at that moment."""
+        places = [TopicPartition(t, n, o) for t, by_n in offsets.items() for n, o in by_n.items()]
+        asked = self._admin.alter_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group, places)], request_timeout=LIMIT_SECONDS
+        )
+        for place in self._asked(asked[group].result).topic_partitions:
+            if place.error is not None:
+                raise translated(place.error, self._said, self._servers)
 
     def _topic(self, name: str, described: Future[Any], configured: Future[Any]) -> Topic:
         topic = self._asked(described.result)

@@ -15,6 +15,10 @@ NOT_ALLOWED = frozenset(
     {
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        # Offsets of a group that has consumers.
+        KafkaError.UNKNOWN_MEMBER_ID,
+        KafkaError.NON_EMPTY_GROUP,
         KafkaError.SASL_AUTHENTICATION_FAILED,
     }
 )

@@ -101,6 +101,8 @@ class KafkaSource(BaseSource):
         compacted: What to do about a topic whose old records are replaced by newer ones of their
             key, so that they cannot be read again; `hold` where a pipeline publishes, else `warn`.
         falling_behind: What to do when more arrives than is processed over several runs.
+        commit_to_group: The consumer group (`group.id`) to which each publish commits the offsets
+            up to which records are published, for monitors of the lag. Runs never read them.
     """
 
     HOW_READ: ClassVar = frozenset({"value", "include", "key_format", "options"})
@@ -132,6 +134,7 @@ class KafkaSource(BaseSource):
     failOnDataLoss: bool = True
     compacted: Rating | None = None
     falling_behind: Rating = Rating.WARN
+    commit_to_group: Annotated[str, Field(min_length=1)] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
