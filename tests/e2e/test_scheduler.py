@@ -1,4 +1,4 @@
-"""Runs by a running scheduler: what goes through, what is held and the way out, what wakes them.
+"""Runs by a running scheduler: what goes through, what is held, what wakes them, who is told.
 
 One Airflow for the whole module; the tests are the chapters of one history, in order.
 """
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from tests.support.airflow.file_notifier import FileNotifier
 from tests.support.airflow.running_airflow import Airflow, running, until
 from tests.support.pipelines.orders_pipeline import NAME, SPEC, SUITE, TRANSFORM, OrdersPipeline
 from tests.support.pipelines.user_project import write_pipeline
@@ -26,6 +27,7 @@ from tidemill.journal.journal import Journal
 
 EVERY_TWENTY_SECONDS = "* * * * * */20"
 WOKEN = "woken"
+LATE = "late"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> OrdersPipeline:
     spec["schedule"] = EVERY_TWENTY_SECONDS
     found = OrdersPipeline(tmp_path_factory.mktemp("scheduled"), spec)
     add_woken(found)
+    add_late(found)
     return found
 
 
@@ -59,6 +62,17 @@ def add_woken(mill: OrdersPipeline) -> None:
     write_pipeline(mill.home / "project", WOKEN, spec, transform=TRANSFORM, suite=SUITE)
 
 
+def add_late(mill: OrdersPipeline) -> None:
+    """A third: it expects data every second, and its DAG stays paused."""
+    spec = json.loads(json.dumps(SPEC))
+    spec["expect"] = {"every": "1s"}
+    spec["notify"] = {
+        "notifier": f"{FileNotifier.__module__}.{FileNotifier.__qualname__}",
+        "args": {"file": str(mill.home / "told"), "text": "{message}"},
+    }
+    write_pipeline(mill.home / "project", LATE, spec, transform=TRANSFORM, suite=SUITE)
+
+
 def increments(mill: OrdersPipeline) -> Increments:
     return Increments(mill.layout.increments)
 
@@ -73,6 +87,17 @@ def finished(mill: OrdersPipeline, airflow: Airflow, number: int) -> bool:
     if number not in increments(mill).numbers():
         return False
     return run_of(mill, airflow, number)["state"] in ("success", "failed")
+
+
+def test_airflow_tells_of_a_run_that_has_not_ended_when_the_next_data_are_due(
+    mill: OrdersPipeline, airflow: Airflow
+) -> None:
+    until(lambda: airflow.knows(LATE), "the DAG is parsed")
+    run = airflow.post(f"/dags/{LATE}/dagRuns", {"logical_date": None})
+    told = mill.home / "told"
+    until(told.exists, "Airflow has called the notifier")
+    (line,) = told.read_text().splitlines()
+    assert line.startswith(f"{LATE} is late. Run {run['dag_run_id']} was queued")
 
 
 def test_three_increments_in_a_row_are_scheduled_runs(
