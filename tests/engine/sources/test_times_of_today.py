@@ -18,6 +18,9 @@ from tidemill.spec.sources.kafka_value import KafkaValue
 
 DATED = (
     "2026-03-01 05:00:00",
+    "2026-03-01T05:00:00",
+    "2026-03-01 05:00:00.5",
+    "2026-03-01 05:00:00+01:00",
     "2026-03-01T05:00:00.123456Z",
     "2026-03-01T05:00:00+01:00",
     "2026-03-01 05:00:00 Europe/Berlin",
@@ -27,11 +30,18 @@ DATED = (
     "2026-03",
 )
 UNDATED = ("12:34:56", "T12:34", "1:2", "T1", "12:34:56.5Z", "now", "today")
+NO_SUCH_TIME = (
+    "2026-13-01 05:00:00",
+    "2026-02-30T05:00:00",
+    "2026-03-01 25:00:00",
+    "2026-03-01T5Q",
+)
+MALFORMED = (*UNDATED, *NO_SUCH_TIME)
 SCHEMA = "text string, at timestamp"
 
 
 def lines(format: str) -> list[str]:
-    texts = (*DATED, *UNDATED)
+    texts = (*DATED, *MALFORMED)
     return [f"{t},{t}" if format == "csv" else json.dumps({"text": t, "at": t}) for t in texts]
 
 
@@ -39,7 +49,7 @@ def expected(spark: SparkSession) -> dict[str, tuple[Any, bool]]:
     """Text -> the time that a cast makes of it, and whether it is malformed."""
     dated = spark.createDataFrame([(text,) for text in DATED], "text string")
     times = {row.text: row.at for row in dated.selectExpr("text", "text::timestamp at").collect()}
-    return {text: (times.get(text), text in UNDATED) for text in (*DATED, *UNDATED)}
+    return {text: (times.get(text), text in MALFORMED) for text in (*DATED, *MALFORMED)}
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])
@@ -56,6 +66,21 @@ def test_a_time_without_a_date_in_a_file_or_a_record_is_malformed(
     of_record = records.select(value.alias("one")).select("one.text", "one.at", f"one.{CORRUPT}")
     for rows in (of_file, of_record):
         assert {r.text: (r.at, r[2] is not None) for r in rows.collect()} == expected(spark)
+
+
+def test_a_row_whose_time_is_malformed_keeps_the_texts_that_were_delivered(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,at,till\na,12:30,\nb,2026-03-01,2026-03-01T1:00\nc,2026-03-01,soon\n")
+    schema = f"{SCHEMA}, till timestamp"
+    source = FileSource.model_validate({"format": "csv", "path": "/in", "schema": schema})
+    rows = read_batch(spark, source, [str(path)]).collect()
+    assert {row.text: row[CORRUPT] and json.loads(row[CORRUPT]) for row in rows} == {
+        "a": {"text": "a", "at": "12:30"},
+        "b": None,
+        "c": {"text": "c", "at": "2026-03-01", "till": "soon"},
+    }
 
 
 def test_a_text_is_made_a_timestamp_by_a_format_only(spark: SparkSession) -> None:

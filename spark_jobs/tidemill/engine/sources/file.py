@@ -15,6 +15,7 @@ from pyspark.sql.types import StringType
 from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.contract.syntax.quantities import as_time_string
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, schema_of
+from tidemill.engine.sources.csv_times import times_as_text, with_times
 from tidemill.engine.sources.input_gone import batch_gone, files_gone
 from tidemill.engine.sources.json_lines import elements_of, parse_lines
 from tidemill.engine.sources.spark_source import SparkSource
@@ -119,11 +120,14 @@ def _loaded(reader: Reader, source: FileSource, load: Callable[[Reader], DataFra
         if source.is_on("multiLine"):
             lines = elements_of(lines, source, schema)
         return (one_column if source.rules.one_text else parse_lines)(lines, source, schema)
+    read = times_as_text(schema, source)
     if source.rules.malformed_rows:
-        schema = schema.add(CORRUPT, StringType())
+        read = read.add(CORRUPT, StringType())
         reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", CORRUPT)
-    rows = load(reader.format(source.format).schema(schema).options(**source.reader_options))
-    if not source.rules.malformed_rows:
+    rows = load(reader.format(source.format).schema(read).options(**source.reader_options))
+    if source.rules.malformed_rows:
+        rows = with_times(rows, schema, source)
+    else:
         rows = rows.withColumn(CORRUPT, F.lit(None).cast("string"))
     rows = rows.withColumn(ORIGIN, F.col("_metadata.file_path"))
     return with_undecodable(rows, source) if source.rules.encodings else rows
