@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.conftest import Tidemill
+from tests.support.histories.file_feed import FileFeed
 from tests.support.histories.history_builder import History, rows
 from tidemill.contract.errors import ExitCode
 
@@ -49,6 +50,17 @@ def test_with_states_named_only_these_are_an_error(published: History, tidemill:
 
     assert tidemill("doctor", "orders", "--fail-on", "held").exit_code == ExitCode.DONE
     assert tidemill("doctor", "orders", "--fail-on", "refused").exit_code == ExitCode.REFUSED
+
+
+def test_a_file_source_that_falls_behind_is_an_error_where_it_is_asked_for(
+    history: History, tidemill: Tidemill
+) -> None:
+    tidemill("init")
+    FileFeed(history).grow(minutes=58)
+
+    assert tidemill("doctor", "orders", "--fail-on", "behind").exit_code == ExitCode.FAILED
+    assert tidemill("status", "orders", "--fail-on", "behind").exit_code == ExitCode.FAILED
+    assert tidemill("status", "orders", "--fail-on", "overdue").exit_code == ExitCode.DONE
 
 
 def test_a_look_leaves_the_report_of_one_run_however_often_it_is_made(

@@ -147,6 +147,7 @@ def test_a_group_that_has_consumers_is_left_alone_and_that_is_said(feed: Publish
         consumer.close()
     (line,) = feed.said
     assert feed.group in line
+    assert "refuses" in line
     assert feed.committed() == {0: 10, 1: 5}
 
 
