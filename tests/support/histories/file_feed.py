@@ -19,7 +19,7 @@ class FileFeed:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        # Of the test, not of the import, which may be long ago.
+        # A test may run long after this module was imported.
         self.now = datetime.now(UTC)
         self.files = 0
         # A batch of the past, so that there is a generation.
