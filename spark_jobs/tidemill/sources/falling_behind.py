@@ -84,6 +84,7 @@ def falling_behind(
     """
     if pace is None or rating is Rating.IGNORE:
         return None
+    held = f" Set sources.{source}.falling_behind: warn, so that runs can catch up."
     return Problem(
         rating,
         FallingBehind(
@@ -92,7 +93,7 @@ def falling_behind(
             f"last {RUNS} runs).",
             remedy="Run it more often, give it more cores (spark.conf, minPartitions), or raise "
             "the budget or what a batch may take (maxOffsetsPerTrigger, maxFilesPerTrigger, "
-            "maxBytesPerTrigger).",
+            "maxBytesPerTrigger)." + (held if rating is Rating.HOLD else ""),
             source=source,
             lag=pace.lag,
             arriving=pace.arriving,

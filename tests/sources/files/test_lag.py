@@ -89,7 +89,10 @@ def test_it_is_rated_as_the_spec_says(tmp_path: Path, rating: str) -> None:
     source = f", same_content: ignore, falling_behind: {rating}"
     feed = FileFeed(History(tmp_path, source=source))
     feed.grow(minutes=58)
-    assert behind(looked(feed)) == ([Rating.HOLD] if rating == "hold" else [])
+    found = looked(feed)
+    assert behind(found) == ([Rating.HOLD] if rating == "hold" else [])
+    if found.held is not None:
+        assert "sources.orders.falling_behind: warn" in found.held.remedy
 
 
 def test_the_pipeline_is_behind_until_a_run_has_caught_up(feed: FileFeed) -> None:
