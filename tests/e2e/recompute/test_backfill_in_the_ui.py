@@ -1,4 +1,4 @@
-"""What a person does in Airflow's UI, in a real browser: dry run, backfill, release.
+"""What a person does in Airflow's UI, in a real browser: dry run, backfill, release, a late feed.
 
 The scheduler runs meanwhile, on PostgreSQL. One Airflow for the whole module; the tests are the
 chapters of one history, in order. Screenshots of each step are left in `.artefacts/`.
@@ -12,7 +12,7 @@ import secrets
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,14 @@ import pytest
 from deltalake import DeltaTable
 from playwright.sync_api import Browser, expect
 
+from tests.browser.accessibility import complaints
 from tests.browser.airflow_ui import AirflowUI
+from tests.browser.keyboard import Keyboard
 from tests.servers.postgres import Postgres
 from tests.support.airflow.running_airflow import Airflow, Person, running, until
+from tests.support.airflow.statsd_receiver import StatsdReceiver
+from tests.support.pipelines import daily_feed
+from tests.support.pipelines.daily_feed import DailyFeed
 from tests.support.pipelines.orders_pipeline import NAME, SPEC, TRANSFORM, OrdersPipeline
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome, read
@@ -83,11 +88,35 @@ def mill(tmp_path_factory: pytest.TempPathFactory, spark: object) -> OrdersPipel
 
 
 @pytest.fixture(scope="module")
-def airflow(mill: OrdersPipeline, postgres: Postgres, child_airflow: Path) -> Iterator[Airflow]:
+def feed(mill: OrdersPipeline) -> DailyFeed:
+    """A feed that should come every day, and came three days ago."""
+    feed, then = DailyFeed(mill.home), datetime.now(UTC) - timedelta(days=3)
+    feed.arrive("first", then)
+    assert feed.run("first")["publish"].outcome is Outcome.DONE
+    feed.was_read(then)
+    return feed
+
+
+@pytest.fixture(scope="module")
+def statsd() -> Iterator[StatsdReceiver]:
+    with StatsdReceiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope="module")
+def airflow(
+    mill: OrdersPipeline,
+    feed: DailyFeed,
+    statsd: StatsdReceiver,
+    postgres: Postgres,
+    child_airflow: Path,
+) -> Iterator[Airflow]:
     database = postgres.dsn(postgres.fresh_database())
     home = mill.home / "airflow"
-    with running(home, mill.environ, database=database, person=ADA) as airflow:
-        until(lambda: airflow.knows(NAME) and airflow.knows(RESOLVE), "the DAGs are parsed")
+    environ = {**mill.environ, **statsd.settings}
+    with running(home, environ, database=database, person=ADA) as airflow:
+        dags = (NAME, RESOLVE, daily_feed.NAME)
+        until(lambda: all(map(airflow.knows, dags)), "the DAGs are parsed")
         airflow.has_run(NAME, midnight(DAYS.start), midnight(DAYS.stop - 1))
         # At once there is a live run, which finds nothing new.
         airflow.patch(f"/dags/{NAME}", {"is_paused": False})
@@ -261,17 +290,44 @@ def test_the_list_of_pipelines_shows_what_is_held_in_airflows_own_light_and_lead
     listed = ui.open_from_navigation("Tidemill")
     listed.get_by_label("State").select_option("held")
     listed.get_by_role("button", name="Filter").click()
-    listed.get_by_text("1 of 1 pipelines").wait_for()
+    listed.get_by_text("1 of 2 pipelines").wait_for()
     # The frame leaves it to the window to open a page of Airflow's own.
     row.get_by_role("link", name=f"DAG {NAME}").click()
     ui.page.wait_for_url(f"{ui.url}/dags/{NAME}")
 
 
+def held_number(mill: OrdersPipeline) -> int:
+    increments = Snapshot(mill.layout).increments
+    (number,) = (one.number for one in increments if one.state is State.HELD)
+    return number
+
+
+def test_a_keyboard_alone_leads_from_the_list_to_the_form_of_what_is_held(
+    mill: OrdersPipeline, ui: AirflowUI
+) -> None:
+    page, keys, number = ui.page, Keyboard(ui.page), f"{held_number(mill):06d}"
+    ui.open("tidemill", "pipelines")
+    keys.follow(page.get_by_role("link", name="Skip to the content"))
+    keys.choose(page.get_by_label("State"), "held")
+    keys.follow(page.get_by_role("button", name="Filter"))
+    page.get_by_text("1 of 2 pipelines").wait_for()
+    assert complaints(page) == []
+    keys.follow(page.get_by_role("link", name=NAME, exact=True))
+    page.get_by_role("heading", name=NAME, exact=True).wait_for()
+    assert complaints(page) == []
+    ui.picture("pipeline")
+    keys.follow(page.get_by_role("link", name=number, exact=True).first)
+    page.get_by_role("heading", name=f"Increment {number} of {NAME}").wait_for()
+    keys.fill(page.get_by_label("Reason to release it"), WHY)
+    keys.tab_to(page.get_by_role("button", name="Release", exact=True))
+    assert complaints(page) == []
+    ui.picture("form-by-keyboard")
+
+
 def test_a_held_increment_is_released_on_its_page_and_the_history_names_who_did_it(
     mill: OrdersPipeline, airflow: Airflow, ui: AirflowUI
 ) -> None:
-    increments = Snapshot(mill.layout).increments
-    (number,) = (one.number for one in increments if one.state is State.HELD)
+    number = held_number(mill)
     why = "returns, which the suite does not know"
     ui.open("tidemill", "pipelines", NAME, "increments", str(number))
     ui.page.get_by_text("expect_column_values_to_be_between").first.wait_for()
@@ -302,3 +358,29 @@ def test_a_held_increment_is_released_on_its_page_and_the_history_names_who_did_
         json.loads(e["tidemill.recomputation"]) for e in history if "tidemill.recomputation" in e
     ]
     assert {one["kind"] for one in recomputations} == {"backfill"}
+
+
+def test_an_overdue_feed_is_seen_on_the_page_and_counted_until_something_arrives(
+    feed: DailyFeed, airflow: Airflow, statsd: StatsdReceiver, ui: AirflowUI
+) -> None:
+    airflow.patch(f"/dags/{feed.name}", {"is_paused": False})
+    run_id = ui.trigger(feed.name, {})["dag_run_id"]
+    assert until(lambda: ended(airflow, run_id, feed.name), "the run has ended") == "failed"
+    listed = ui.open_from_navigation("Tidemill")
+    row = listed.get_by_role("row").filter(has_text=f"DAG {feed.name}")
+    row.get_by_text("nothing arrived since").wait_for()
+    assert row.get_by_role("cell").first.inner_text().split()[-1] == "overdue"
+    ui.picture("overdue-feed")
+    refusals = f"airflow.tidemill.refusals.{feed.name}.FeedOverdue:1|c"
+    until(lambda: refusals in statsd.lines, "the refusal is counted")
+    age = until(
+        lambda: statsd.gauge(f"last_arrival_age_seconds.{feed.name}.visits"), "the age is told"
+    )
+    assert timedelta(seconds=age) > timedelta(days=3)
+
+    feed.arrive("second")
+    assert feed.run("second")["publish"].outcome is Outcome.DONE
+    ui.open_from_navigation("Tidemill").get_by_role("row").first.wait_for()
+    row.get_by_text("version 1").wait_for()
+    assert row.get_by_role("cell").first.inner_text().split()[-1] == "fine"
+    ui.picture("feed-is-back")
