@@ -124,6 +124,32 @@ def test_one_that_says_nothing_is_asked_before_a_backfill(
     assert not log.exists()
 
 
+@pytest.mark.parametrize("mended", [False, True])
+def test_a_pipeline_goes_on_without_one_that_cannot_swap_and_with_it_once_it_can(
+    make_history: Make, tmp_path: Path, mended: bool
+) -> None:
+    log = tmp_path / "log"
+    history = with_own(make_history, log, swaps=False)
+    own = OWN.replace("event.last < 1", "event.last < 0")
+    history.project.target("own").write_text(own.format(swaps=False))
+    history.increment([row(1)])
+    made_again(history, [row(20, SECOND)], seq=1, partitions=SECOND_DAY)
+    report = history.publish()
+    assert report.error is not None
+    assert "remove it from publish" in report.error["remedy"]
+    with_it = history.more
+    history.write_spec(more="publish: [{kind: delta}]")
+    history.increment([row(2)])
+    assert history.publish("without").outcome is Outcome.DONE
+    assert history.ids() == [1, 2, 20]
+    if mended:
+        history.write_spec(more=with_it)
+        history.project.target("own").write_text(own.format(swaps=True))
+        assert history.publish("mended").outcome is Outcome.DONE
+    taken = ["increment 1", "swap 1", "increment 1"] if mended else ["increment 1"]
+    assert log.read_text().split() == " ".join(taken).split()
+
+
 def test_rows_that_a_table_with_keys_could_not_take_are_refused_before_they_go_out(
     make_history: Make,
 ) -> None:
