@@ -21,6 +21,10 @@ def transform(flights):
         "file", F.col("_metadata.file_name")
     )
 """
+SELECT = """
+SELECT year, part, n * {factor} AS n, _metadata.file_name AS file, _metadata.file_path AS path
+FROM flights
+"""
 YEAR = "cast(regexp_extract(_metadata.file_name, '([0-9]{4})', 1) as int)"
 SPEC: dict[str, Any] = {
     "output": {"partition_by": {"year": YEAR, "part": "state"}},
@@ -86,3 +90,24 @@ def test_the_time_of_a_files_change_is_no_column(tmp_path: Path, spark: object) 
     assert refused is not None
     assert (refused["code"], refused["transient"]) == ("ExpressionRefused", False)
     assert "file_modification_time" in refused["what"]
+
+
+def test_in_sql_an_archived_file_keeps_its_name_when_it_is_read_again(
+    tmp_path: Path, spark: object
+) -> None:
+    archive = tmp_path / "put away"
+    cleaned = {"cleanSource": "archive", "sourceArchiveDir": str(archive)}
+    spec = {**SPEC, "sources": {"flights": cleaned}, "transform": "by_file"}
+    flow = JsonPipeline(tmp_path, {"flights": "state string, n int"}, spec, "")
+    code = flow.pipeline.transform_file.with_name("by_file.sql")
+    code.write_text(SELECT.format(factor=1))
+    arrived = flow.arrive("flights", "y2012", [{"state": "CA", "n": 1}])
+    flow.go("run-1")
+    assert ([*archive.rglob("*.json")], arrived.exists()) == ([archive / str(arrived)[1:]], False)
+    (path,) = flow.published("path")[0]
+    assert path.endswith(str(arrived))
+    code.write_text(SELECT.format(factor=2))
+    again = ask(flow, "backfill", "again", partitions=({"year": "2012", "part": "CA"},))
+    assert again["publish"].outcome is Outcome.DONE
+    (row,) = flow.published("year", "part", "n", "file", "path")
+    assert row == (2012, "CA", 2, "y2012.json", path)

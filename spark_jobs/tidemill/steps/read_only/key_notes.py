@@ -1,4 +1,7 @@
-"""Notes on keys that may be null, of which a database rejects the rows."""
+"""Notes on keys that may be null, of which a database rejects the rows.
+
+They are told from the spec, without Spark: what the transform leaves out is not looked at.
+"""
 
 import re
 from collections.abc import Iterator
@@ -18,9 +21,10 @@ def key_note(name: str, spec: Spec) -> Iterator[str]:
     if not spec.published or not databases or not unruled:
         return
     yield (
-        f"{name}: {' and '.join(unruled)} of output.keys may be null, and {databases[0]} has no "
-        "null in a key: such a row is rejected, in every target. Where that is meant, say so by a "
-        f"row rule: row_rules: {{{unruled[0]}_known: {unruled[0]} IS NOT NULL}}."
+        f"{name}: {' and '.join(unruled)} of output.keys may be null unless the transform sees to "
+        f"it, and {databases[0]} has no null in a key: such a row is rejected, in every target. "
+        "Where that is meant, say so by a row rule: "
+        f"row_rules: {{{unruled[0]}_known: {unruled[0]} IS NOT NULL}}."
     )
 
 
