@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pytest
 from tests.support.histories.history_builder import COLUMNS, History, row, rows
 from tests.support.warehouse import Warehouse
 from tidemill.contract.report import Outcome, Report
+from tidemill.spec.database_names import POSTGRES_WHOLE_KEY
 
 Make = Callable[..., History]
 NOON = datetime(2024, 3, 31, 12, 30, 15, 123456)  # noqa: DTZ001 - a type without a zone
@@ -333,3 +335,20 @@ def test_a_value_that_does_not_fit_is_not_cut(make_history: Make, warehouse: War
     history.increment([{"id": 1, "text": "x" * 256}])
     assert refused(history.publish())["code"] == "DatabaseRefused"
     assert warehouse.ids() == []
+
+
+@pytest.mark.parametrize("warehouse", ["postgres"], indirect=True)
+@pytest.mark.parametrize(("more", "stored"), [(0, True), (120, False)])
+def test_the_longest_key_that_is_let_through_is_stored(
+    make_history: Make, warehouse: Warehouse, more: int, stored: bool
+) -> None:
+    # An index compresses what it can; three bytes each.
+    letters = Random(7).choices([chr(code) for code in range(0x4E00, 0x9FFF)], k=3000)
+    text = "".join(letters)[: POSTGRES_WHOLE_KEY // 3 + more // 3]
+    target = warehouse.target(mode="upsert")
+    history = make(make_history, target, ("text", pa.string()), output=", keys: [text, id]")
+    history.increment([{"id": 1, "text": text}])
+    report = history.publish()
+    assert warehouse.ids() == ([1] if stored else [])
+    if not stored:
+        assert refused(report)["code"] == "DatabaseRefused"
