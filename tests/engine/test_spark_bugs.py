@@ -238,6 +238,16 @@ def test_a_python_function_gets_times_in_the_zone_of_the_machine(
     assert noon.select(hour("at")).first() == (8,)
 
 
+def test_a_function_without_arrow_gives_out_the_address_of_bytes(session: SparkSession) -> None:
+    row = session.range(1)
+    plain, arrow = (
+        F.udf(lambda _: b"tide", "string", useArrow=with_arrow)("id")
+        for with_arrow in (False, True)
+    )
+    ((address, text),) = row.select(plain, arrow).collect()
+    assert (address[:3], text) == ("[B@", "b'tide'")
+
+
 def test_a_pandas_function_moves_times_before_the_clocks_go_back(session: SparkSession) -> None:
     session.conf.set("spark.sql.session.timeZone", "Europe/London")
     seconds = [1_792_888_200, 1_792_891_800]

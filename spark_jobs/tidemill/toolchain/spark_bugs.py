@@ -155,6 +155,14 @@ SPARK_BUGS = (
     ),
     SparkBug(
         "",
+        "A Python function without Arrow (`@udf(useArrow=False)`) that says it returns a text and "
+        "returns bytes gives out their address, such as `[B@1f2e3d`, another in each run.",
+        "4.2.1",
+        "nothing: let the function decode them",
+        _TESTS + "test_a_function_without_arrow_gives_out_the_address_of_bytes",
+    ),
+    SparkBug(
+        "",
         "`count(DISTINCT map)` counts equal maps twice whose keys are in another order. A batch "
         "gives the same.",
         "4.2.0 and 4.2.1",
