@@ -63,7 +63,7 @@ def test_files_that_no_log_names_are_counted(tidemill: Tidemill, history: Histor
     history.increment(rows(1))
     (history.sink / "part-00000-dead.snappy.parquet").write_bytes(b"PAR1")
     assert tidemill("status", "orders", "--json").pipeline["orphans"] == {"files": 1, "bytes": 4}
-    assert "orphans: 1 files of 4 bytes" in tidemill("status", "orders").stdout
+    assert "orphans: 1 file of 4 bytes" in tidemill("status", "orders").stdout
 
 
 def test_a_spec_that_does_not_load_hides_nothing(tidemill: Tidemill, history: History) -> None:
@@ -185,7 +185,7 @@ def test_people_read_state_and_reasons(tidemill: Tidemill, history: History) -> 
 
     shown = tidemill("status", "orders").stdout
 
-    assert "version 0, 2 rows in 1 files, 1 rejected" in shown
+    assert "version 0, 2 rows in 1 file, 1 rejected" in shown
     assert "000001     0        2     1         published in version 0" in shown
     assert "held since 2026-03-01 12:00 UTC" in shown
     assert "bad" in shown

@@ -44,10 +44,10 @@ def transform(rows):
 """
 
 
-def start(mill: OrdersPipeline, *arguments: str) -> subprocess.Popen[str]:
+def start(mill: OrdersPipeline, *arguments: str, **more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *arguments],
-        env=mill.environ,
+        env=mill.environ | more,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -71,6 +71,32 @@ def test_a_signal_ends_a_command_with_one_sentence(
     assert (waiting.returncode, out) == (128 + number, "")
     assert err.startswith("Stopped: ")
     assert len(err.splitlines()) == 1
+
+
+def test_a_jvm_that_does_not_start_is_told_of_each_pipeline_in_the_one_document(
+    mill: OrdersPipeline,
+) -> None:
+    project = mill.home / "project"
+    for file in [path for path in project.rglob("orders.*") if path.is_file()]:
+        file.with_name(f"refunds{file.suffix}").write_text(file.read_text())
+    mill.deliver("1.csv", ["a,2,2026-03-01 10:00:00"])
+    java = mill.home / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    # It is looked at, and dies when Spark is to start in it.
+    (java.parent.parent / "release").write_text('JAVA_VERSION="17.0.15"\n')
+    java.write_text("#!/bin/sh\nexit 3\n")
+    java.chmod(0o755)
+
+    running = start(mill, "run", "orders", "refunds", "--json", JAVA_HOME=str(java.parent.parent))
+    out, err = running.communicate(timeout=120)
+
+    told = json.loads(out)
+    assert running.returncode == told["exit_code"] == ExitCode.FAILED
+    assert {one["pipeline"]: one["error"]["code"] for one in told["pipelines"]} == {
+        "orders": "JvmGone",
+        "refunds": "JvmGone",
+    }
+    assert "Traceback" not in err
 
 
 @pytest.mark.usefixtures("child_jvm")

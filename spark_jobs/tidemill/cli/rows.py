@@ -6,6 +6,7 @@ from typer import Option
 
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.cli.status import state_of
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
@@ -69,8 +70,9 @@ def _published(
             shown = f"tidemill rows {layout.name} --increment {one.number}{option}"
             screen.line(f"increment {one.number:06d} is {one.state}; its rows: {shown}")
     else:
+        total = "unknown rows" if found.total is None else counted(found.total, "row")
         screen.table(
-            f"version {found.version}: {len(found.rows)} of {found.total} rows",
+            f"version {found.version}: {len(found.rows)} of {total}",
             found.columns,
             ([row[column] for column in found.columns] for row in found.rows),
         )

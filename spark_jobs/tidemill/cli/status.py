@@ -8,6 +8,7 @@ from typer import Argument, Exit
 from tidemill.cli.fail_on import FailOn, exit_code, states_of
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.clock import wall_clock
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.contract.project import find
@@ -94,14 +95,14 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
     table = one.table
     published = len(one.increments) - len(one.unpublished)
     if table is None and published:
-        screen.line(f"{one.pipeline}: {published} increments published")
+        screen.line(f"{one.pipeline}: {counted(published, 'increment')} published")
     elif table is None:
         screen.line(f"{one.pipeline}: nothing published yet")
     else:
-        rejected = _rows(one.rejected) or "0"
+        noun = "row" if table.rows == 1 else "rows"
         screen.line(
-            f"{one.pipeline}: version {table.version}, {_rows(table)} rows in {table.files} files, "
-            f"{rejected} rejected"
+            f"{one.pipeline}: version {table.version}, {_rows(table)} {noun} in "
+            f"{counted(table.files, 'file')}, {_rows(one.rejected)} rejected"
         )
     if one.pipeline_class is not None:
         screen.line(f"class: {one.pipeline_class}")
@@ -110,15 +111,16 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
         screen.line(f"generation: {one.generation}{building}")
     screen.line(f"batches: {one.batches} committed, {one.unsealed} of them not yet at the gate")
     if one.late:
-        screen.line(f"late: {one.late:,} rows, shown by: tidemill late {one.pipeline}")
+        screen.line(f"late: {counted(one.late, 'row')}, shown by: tidemill late {one.pipeline}")
     if one.orphans is not None and one.orphans.files:
         screen.line(
-            f"orphans: {one.orphans.files:,} files of {one.orphans.bytes:,} bytes in the sink, "
-            "which no log names, so that readers ignore them"
+            f"orphans: {counted(one.orphans.files, 'file')} of "
+            f"{counted(one.orphans.bytes, 'byte')} in the sink, which no log names, so that "
+            "readers ignore them"
         )
     screen.line(f"unpublished: {_unpublished(one) or 'none'}")
     for target, lag in one.lagging.items():
-        screen.line(f"{target}: {lag} increments behind")
+        screen.line(f"{target}: {counted(lag, 'increment')} behind")
     screen.line(f"last run: {_last_run(one.last_run) or 'none'}")
     if one.writer is not None:
         state = "gone" if one.writer.gone else "at work"
@@ -182,9 +184,9 @@ def _last_run(last: LastRun | None) -> str | None:
     return f"{last.step} {last.outcome} at {_time(last.finished)} ({last.run_id}): {last.reason}"
 
 
-def _rows(head: Head | None) -> str | None:
+def _rows(head: Head | None) -> str:
     if head is None:
-        return None
+        return "0"
     return "unknown" if head.rows is None else f"{head.rows:,}"
 
 

@@ -31,6 +31,10 @@ class Csv(LineReader):
     """CSV: a row may go over lines, and a rejected one has its JSON in the last column."""
 
     rules = CSV
+    if_part_read = (
+        "Set options.multiLine: true of the source; where the file was cut short, put the whole "
+        "one in its place"
+    )
 
     def part_read(self, path: Path, source: FileSource) -> str | None:
         reason = super().part_read(path, source)
@@ -40,8 +44,8 @@ class Csv(LineReader):
         if line is None:
             return None
         return (
-            f"has a line break inside quotes (line {line}), which takes options.multiLine: true, "
-            "without which it would be two rows"
+            f"has a line break inside quotes (line {line}), which would be two rows without "
+            "options.multiLine: true"
         )
 
     def new_columns(self, path: Path, source: FileSource) -> Iterator[str]:

@@ -36,6 +36,10 @@ class Json(LineReader):
     """JSON: of a file with `multiLine` Spark reads the first value and nothing after it."""
 
     rules = JSON
+    if_part_read = (
+        "Give each value a file of its own, or a line of its own and leave out options.multiLine; "
+        "where the file was cut short, put the whole one in its place"
+    )
 
     def part_read(self, path: Path, source: FileSource) -> str | None:
         lenient = any(source.is_on(option) for option in _LENIENT)

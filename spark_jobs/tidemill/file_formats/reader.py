@@ -81,10 +81,12 @@ class FormatReader:
 
     Attributes:
         rules: What a spec may say of the format.
+        if_part_read: What to do where Spark would read only a part of a file.
         if_without_zone: What to do where a file has timestamps without a zone.
     """
 
     rules: FormatRules
+    if_part_read = "Put the whole file in its place"
     if_without_zone = (
         "Declare it as timestamp_ntz; cast to timestamp in the transform, it is a time of the "
         "spec's timezone."

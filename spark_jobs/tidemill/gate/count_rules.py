@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tidemill.contract.counted import counted
 from tidemill.increments.increments import Sealed
 from tidemill.ledger.batch import Batch
 from tidemill.spark_logs.offset_log import is_of_files
@@ -51,13 +52,13 @@ def _empty(gate: Gate, sealed: Sealed, read: int, *, known: bool) -> str | None:
     if not read and known:
         return "empty: nothing was delivered but files without a row"
     if sealed.rejected and sealed.rejected >= read:
-        return f"all {sealed.rejected:,} rows were rejected"
+        return f"each row was rejected: {counted(sealed.rejected, 'row')}"
     if sealed.rows:
         return None
     if replaces_published(sealed):
         return "empty: it leaves no row, and would remove those that are published"
     if gate.empty == "hold_output":
-        return f"empty: {read:,} rows were read, and the transform left none of them"
+        return f"empty: {counted(read, 'row')} came in, and the transform left none"
     return None
 
 

@@ -121,8 +121,9 @@ def _unlike(names: list[str]) -> tuple[str, ...]:
 
 
 def _refused(what: str, tables: dict[str, Path]) -> QueryRefused:
+    published = f"The published tables are {', '.join(tables)}."
     return QueryRefused(
         what,
-        remedy=f"The published tables are {', '.join(tables) or 'none yet'}.",
+        remedy=published if tables else "No table is published yet.",
         tables=list(tables),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.spec.sources.base import Rating
 
@@ -43,6 +44,10 @@ class ProbeResult:
     oldest_new: datetime | None = None
     problems: tuple[Problem, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def units(self, number: int, kind: str = "") -> str:
+        """A number of its units, such as `1 file` and, of the kind `new `, `2 new files`."""
+        return counted(number, kind + self.unit.removesuffix("s"))
 
     @property
     def passes_over_loss(self) -> bool:

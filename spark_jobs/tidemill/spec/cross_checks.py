@@ -54,7 +54,7 @@ def _columns_agree(spec: Spec, name: str, source: BaseSource) -> None:
     time = spec.event_time_of(name)
     if time is not None and time.column not in source.columns:
         msg = (
-            f"event_time.column '{time.column}' is not in the schema of source '{name}'; "
+            f"'{time.column}' is not in the schema of source '{name}'; "
             f"it has {', '.join(source.columns)}"
         )
         raise Disagreement(msg, *_place_of_event_time(spec, name))
@@ -62,7 +62,7 @@ def _columns_agree(spec: Spec, name: str, source: BaseSource) -> None:
         kind = source.type_of(time.column)
         if kind is not None and kind not in _TIMES:
             msg = (
-                f"event_time.column '{time.column}' is {kind} in the schema of source '{name}', "
+                f"'{time.column}' is {kind} in the schema of source '{name}', "
                 "and Spark keeps a watermark on a timestamp only; declare it as timestamp, with "
                 "options.timestampFormat where it is written in another way, or leave the "
                 "watermark out here and call withWatermark in the transform on the timestamp that "

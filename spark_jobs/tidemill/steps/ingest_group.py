@@ -11,11 +11,11 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tidemill.contract.errors import LeaseLost, SpecError
+from tidemill.contract.errors import LeaseLost, SpecError, TidemillError
 from tidemill.contract.report import Report, backlog_bytes, read
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.live_ingest import ended
-from tidemill.steps.parts.run import Ended, perform
+from tidemill.steps.parts.run import Ended, StepFunction, perform
 from tidemill.storage.run_context import RunContext
 
 if TYPE_CHECKING:
@@ -50,7 +50,11 @@ def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
     from tidemill.engine.session import open_group_session
 
     folders = [run.pipeline.layout.run(run.run_id) for run in runs]
-    shared = open_group_session([run.pipeline for run in runs], backlog_bytes(folders))
+    try:
+        shared = open_group_session([run.pipeline for run in runs], backlog_bytes(folders))
+    except TidemillError as error:
+        # Each ends with it, as it would alone.
+        return [perform("ingest", _fails_with(error), run) for run in runs]
     leaving = threading.Event()
 
     def together(members: Sequence[RunContext], most: int) -> None:
@@ -80,6 +84,13 @@ def ingest_group(runs: Sequence[RunContext]) -> list[Report]:
     together([run for run, one in zip(runs, reports, strict=True) if workers_late(one)], 1)
     found = [read(folder, "ingest") for folder in folders]
     return [report for report in found if report is not None]
+
+
+def _fails_with(error: TidemillError) -> StepFunction:
+    def step(_: RunContext) -> Ended:
+        raise error
+
+    return step
 
 
 def workers_late(report: Report | None) -> bool:

@@ -73,6 +73,8 @@ def test_spark_reads_the_same_types(spark: object) -> None:
         ("n integre", "'n' has the type 'integre'.*'integer'"),
         ("a int, tags array<struct<k: sting>>", "'tags' has the type 'sting'.*'string'"),
         ("m map<string, qqqq>", "'m' has the type 'qqqq', which Spark does not know$"),
+        ("price decimal(50,2)", r"'price' is decimal\(50,2\)"),
+        ("p array<dec(5, 8)>", r"'p' is decimal\(5,8\)"),
     ],
 )
 def test_a_type_that_spark_does_not_know_is_named_with_its_column(ddl: str, said: str) -> None:

@@ -82,7 +82,7 @@ def test_files_that_are_left_grow_fewer_by_those_of_each_batch(history: History)
     for batch in history.ledger.batches():
         found.remaining.take(batch)
         lines.append(found.line(batch))
-    assert [left(line) for line in lines] == ["orders: 2 files left", "orders: 1 files left"]
+    assert [left(line) for line in lines] == ["orders: 2 files left", "orders: 1 file left"]
 
 
 def test_where_only_a_query_can_tell_nothing_is_said_of_what_is_left(history: History) -> None:

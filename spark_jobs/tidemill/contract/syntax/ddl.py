@@ -41,6 +41,10 @@ _KNOWN = frozenset(
 )
 
 
+# The most of a decimal.
+MOST_DIGITS = 38
+
+
 @dataclass(frozen=True)
 class DdlType:
     """A type of Spark's.
@@ -117,25 +121,32 @@ def column_types(ddl: str) -> Mapping[str, DdlType]:
 
 
 def refuse_unknown_types(ddl: str) -> None:
-    """Prove that each type of a schema, nested ones too, has a name that Spark knows.
+    """Prove that Spark knows the name of each type of a schema, and has decimals of that size.
 
     Raises:
-        ValueError: one has not; also as for `column_names`.
+        ValueError: it does not, of a nested type too; also as for `column_names`.
     """
-    for name, kind in column_types(ddl).items():
-        unknown = next((one for one in _names_within(kind) if one not in _KNOWN), None)
-        if unknown is not None:
-            near = get_close_matches(unknown, {*_KNOWN, *_SAME}, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            msg = f"column '{name}' has the type '{unknown}', which Spark does not know{hint}"
-            raise ValueError(msg)
+    for name, column in column_types(ddl).items():
+        for kind in _types_within(column):
+            if kind.name not in _KNOWN:
+                near = get_close_matches(kind.name, {*_KNOWN, *_SAME}, n=1)
+                hint = f"; did you mean '{near[0]}'?" if near else ""
+                msg = f"column '{name}' has the type '{kind.name}', which Spark does not know{hint}"
+                raise ValueError(msg)
+            if not kind.scale <= kind.precision <= MOST_DIGITS:
+                size = f"decimal({kind.precision},{kind.scale})"
+                msg = (
+                    f"column '{name}' is {size}; Spark has at most {MOST_DIGITS} digits, and of "
+                    "these at most all behind the point"
+                )
+                raise ValueError(msg)
 
 
-def _names_within(kind: DdlType) -> Iterator[str]:
-    yield kind.name
+def _types_within(kind: DdlType) -> Iterator[DdlType]:
+    yield kind
     for inner in (*kind.fields.values(), kind.items, kind.keys):
         if inner is not None:
-            yield from _names_within(inner)
+            yield from _types_within(inner)
 
 
 def _column_type(column: str) -> DdlType:

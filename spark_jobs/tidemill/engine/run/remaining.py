@@ -59,6 +59,5 @@ class Remaining:
 
     def __str__(self) -> str:
         return "".join(
-            f", {name}: {left:,} {self.backlog[name].unit} left"
-            for name, left in self.units.items()
+            f", {name}: {self.backlog[name].units(left)} left" for name, left in self.units.items()
         )

@@ -214,7 +214,7 @@ def problems_of_content(name: str, source: FileSource, files: Iterable[Path]) ->
             cut,
             InputPartRead,
             "and Spark would not read all of it",
-            f"Put the whole file in its place (or set {place}.part_read: warn).",
+            f"{reader.if_part_read} (or set {place}.part_read: warn).",
         ),
         _problem(
             source.other_schema,
@@ -243,7 +243,7 @@ def _left_out(place: str, source: FileSource, files: Mapping[str, list[str]]) ->
     shown = ", ".join(columns[:MOST_SHOWN]) + (", …" if len(columns) > MOST_SHOWN else "")
     error = InputColumnsLeftOut(
         f"{next(iter(files))} has {shown}, which {place}.schema does not name and Spark leaves out "
-        f"({len(files)} such files).",
+        f"({counted(len(files), 'such file')}).",
         remedy=f"Add it to {place}.schema if it is to be read (or set {place}.other_schema: warn).",
         files=list(files),
         columns=columns,
@@ -261,7 +261,8 @@ def _dropped(place: str, source: FileSource, files: Mapping[str, Counter[str]]) 
     )
     error = InputDigitsDropped(
         f"{next(iter(files))} has numbers with more digits than {place}.schema has places for, and "
-        f"Spark rounds them: {shown} ({len(files)} such files).",
+        f"Spark rounds them: {shown} "
+        f"({counted(len(files), 'such file')}).",
         remedy=f"Give the columns more places in {place}.schema, such as decimal(38,10) (or set "
         f"{place}.other_schema: ignore).",
         files=list(files),
@@ -296,7 +297,7 @@ def _problem(
     """A problem of several files, of each of which the path and what to call it are given."""
     if not files or rating is Rating.IGNORE:
         return None
-    text = f"{next(iter(files.values()))} {what} ({len(files)} such files)."
+    text = f"{next(iter(files.values()))} {what} ({counted(len(files), 'such file')})."
     return Problem(rating, error(text, remedy=remedy, files=list(files)))
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile, sha256_of
@@ -116,7 +117,7 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
     if listing.partitioned and overlooked:
         raise InputMixed(
             f"{overlooked[0].path} is beside partition directories (k=v); Spark would take it "
-            f"in and read none of its rows ({len(overlooked)} such files).",
+            f"in and read none of its rows ({counted(len(overlooked), 'such file')}).",
             remedy="Move it into a partition directory, or out of the source's directory.",
             files=[str(file.path) for file in overlooked],
         )

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tidemill.contract.clock import Clock, wall_clock
+from tidemill.contract.counted import counted
 from tidemill.contract.document import Document
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
@@ -111,7 +112,7 @@ def verify_topics(
     if dropped:
         raise TopicDropped(
             f"sources.{name}: {dropped[0]} was read and is gone, or no longer in the spec "
-            f"({len(dropped)} such partitions).",
+            f"({counted(len(dropped), 'such partition')}).",
             remedy="Put it back into the spec; if it was deleted, go on under a new pipeline name.",
             source=name,
             dropped=dropped,

@@ -58,7 +58,7 @@ def find_work(
         if look.new is None:
             work.append(Work("ingest", f"source {look.source} tells a query only what is new"))
         elif look.new:
-            work.append(Work("ingest", f"{look.new:,} new {look.unit}"))
+            work.append(Work("ingest", f"{look.units(look.new, 'new ')} of {look.source}"))
     if generation.unfinished:
         work.append(Work("finish", "a batch was planned and not committed"))
     elif generation.flush is not None:
