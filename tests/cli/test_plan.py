@@ -70,6 +70,9 @@ def test_what_is_allowed_may_go_on(tidemill: Tidemill, ran: History) -> None:
         "sources.orders.maxFilesPerTrigger": "allowed",
         "row_rules.id": "allowed with consequences",
     }
+    (rule,) = [one for one in answer.json["changes"] if one["field"] == "row_rules.id"]
+    for command in ("redo", "backfill", "replay", "rebuild"):
+        assert f"tidemill {command} {NAME}" in rule["remedy"]
     # For a pull request: the same each time, and of no machine.
     assert tidemill("plan", NAME, "--json").stdout == answer.stdout
     assert str(ran.home) not in answer.stdout

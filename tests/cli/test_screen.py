@@ -56,6 +56,16 @@ def test_what_is_nested_is_shown_as_json(capsys: pytest.CaptureFixture[str]) -> 
     assert '{"at": "2026-03-01T00:00:00+00:00", "ids": ["ä", null]}' in capsys.readouterr().out
 
 
+def test_the_title_of_a_narrow_table_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen().table("version 0: 1 of 1 row", ("n",), [[2]])
+
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "version 0: 1 of 1 row",
+        "n",
+        "2",
+    ]
+
+
 def test_a_line_is_never_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
     Screen().line("word " * 200)
 

@@ -73,6 +73,17 @@ def test_a_critical_failure_says_which_rows_broke_it(
     assert outcome.samples == (-2, -5)
 
 
+def test_a_count_that_fails_is_told_with_its_bounds(
+    tmp_path: Path, judged: Callable[..., Judgement]
+) -> None:
+    sample = sample_of({"quantity": [1, 2]}, tmp_path)
+    suite = suite_of(tmp_path, expect("table_row_count_to_be_between", min_value=5, max_value=10))
+    (outcome,) = judged(sample, suite).failed_critical
+    assert outcome.sentence == (
+        "expect_table_row_count_to_be_between(): found 2, min_value 5, max_value 10"
+    )
+
+
 @pytest.mark.parametrize("severity", ["warning", "info"])
 def test_only_critical_failures_hold(
     tmp_path: Path, judged: Callable[..., Judgement], severity: str

@@ -256,6 +256,11 @@ def test_parts_that_do_not_go_together_are_refused(more: str) -> None:
     assert field_refused(minimal(f"{more}\n")) == DISAGREEING[more]
 
 
+def test_a_mode_update_without_keys_is_pointed_to_the_mode_for_a_total_without_groups() -> None:
+    with pytest.raises(SpecError, match="mode complete"):
+        parse(minimal("output: {mode: update}\n"))
+
+
 @pytest.mark.parametrize(
     "more",
     [

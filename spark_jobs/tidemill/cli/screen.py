@@ -74,9 +74,10 @@ class Screen:
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """A table of values; None is shown as nothing, what is nested as JSON."""
-        table = Table(
-            title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False
-        )
+        if title:
+            # As the table's own title it would be broken at the table's width.
+            self._out.print(Text(title, style="bold"), soft_wrap=True)
+        table = Table(box=None, pad_edge=False)
         for name in columns:
             table.add_column(name, overflow="fold")
         for row in rows:

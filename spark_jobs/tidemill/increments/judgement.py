@@ -56,7 +56,7 @@ class ExpectationOutcome(FrozenModel):
         if not self.columns and isinstance(self.observed_value, int | float):
             # A count of rows tells no value of the data.
             bounds = (f"{name} {value}" for name, value in self.kwargs.items() if name in BOUNDS)
-            return f"{what}: {self.observed_value:,}, {', '.join(bounds)}".rstrip(", ")
+            return ", ".join((f"{what}: found {self.observed_value:,}", *bounds))
         return what
 
 

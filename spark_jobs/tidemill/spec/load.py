@@ -291,7 +291,7 @@ def _field(at: Location) -> str:
 def _error(path: Path, line: int | None, field: str | None, what: str, remedy: str) -> SpecError:
     place = f"{path}:{line}" if line else str(path)
     return SpecError(
-        f"{place}: {field or 'the spec'} {what}.",
+        f"{place}: {field or 'the spec'} {what}" + ("" if what.endswith("?") else "."),
         remedy=remedy,
         path=path,
         line=line,

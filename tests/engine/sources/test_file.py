@@ -206,6 +206,12 @@ def test_packed_files_are_read_by_their_endings(feed: Path, read: Reading) -> No
         ("text", {}, "a\r\nb\n", [("a",), ("b",)]),
         ("text", {"wholetext": True}, "a\nb\n", [("a\nb\n",)]),
         ("text", {"lineSep": "|"}, "a|b\n|", [("a",), ("b\n",)]),
+        (
+            "csv",
+            {},
+            'value\n"say ""hi"" x"\n"5"" pipe, steel"\n',
+            [('5" pipe, steel',), ('say "hi" x',)],
+        ),
         ("csv", {"multiLine": True}, 'value\n"a\nb"\n', [("a\nb",)]),
         ("csv", {"header": False, "sep": "||", "comment": "#"}, "#x\na||\n", None),
         ("csv", {"encoding": "ISO-8859-1"}, "value\né\n".encode("latin-1"), [("é",)]),
