@@ -36,13 +36,14 @@ def chart(history: Sequence[Measured], width: float, height: float) -> list[Colu
     for place, one in enumerate(history):
         tall = max(0.0, height * (one.value or 0) / greatest)
         value = "not measured" if one.value is None else f"{one.value:,.6g}"
+        broken = ", the rule is broken" if one.good is False else ""
         found.append(
             Column(
                 x=round(place * step, 2),
                 y=round(height - tall, 2),
                 width=round(step * 0.8, 2),
                 height=round(tall, 2),
-                label=f"increment {one.increment:06d}: {value}",
+                label=f"increment {one.increment:06d}: {value}{broken}",
                 good=one.good is not False,
             )
         )
