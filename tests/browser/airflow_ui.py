@@ -55,12 +55,19 @@ class AirflowUI:
         self.page.goto("/".join((self.url, *(quote(part, safe="") for part in path))))
 
     def backfill(
-        self, dag: str, first: date, last: date, which: str = "Missing Runs"
+        self,
+        dag: str,
+        first: date,
+        last: date,
+        which: str = "Missing Runs",
+        *,
+        unpause: bool | None = None,
     ) -> dict[str, Any]:
         """Run the DAG for a range of dates, from the dialog; the backfill.
 
         Args:
             which: The dialog's name for the runs that are wanted.
+            unpause: For a paused DAG, whether the dialog is to unpause it; None leaves its box.
         """
         dialog = self._dialog(dag)
         dialog.get_by_text("Backfill", exact=True).click()
@@ -68,6 +75,9 @@ class AirflowUI:
         self._choose_date(self._field(dialog, "From").first, first)
         self._choose_date(self._field(dialog, "To").first, last)
         dialog.get_by_text(which, exact=True).click()
+        if unpause is not None:
+            box = dialog.get_by_role("checkbox", name=re.compile("^Unpause "))
+            self._check(box, unpause)
         # It asks the scheduler's own rules, and says how many runs there will be.
         dialog.get_by_text("will be triggered").wait_for()
         self.picture(f"backfill-of-{dag}")
