@@ -44,7 +44,7 @@ def files(mill: OrdersPipeline) -> dict[str, dict[Path, int]]:
 
 
 def expected(mill: OrdersPipeline, mended: Iterable[int]) -> Counter[tuple[Any, ...]]:
-    """Good rows of all files, by DuckDB: some days by the mended rule, the others by the old."""
+    """Good rows of all files, by DuckDB: some days by the corrected rule, the others by the old."""
     rows = duckdb.connect().execute(
         """SELECT id, quantity, quantity * if(list_contains(?, day("at")), 20, 2), "at"::DATE
            FROM read_csv(?, columns = {'id': 'VARCHAR', 'quantity': 'INT', 'at': 'TIMESTAMP'},
