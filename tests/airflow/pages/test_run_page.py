@@ -9,7 +9,8 @@ import pytest
 
 from tests.airflow.pages.conftest import token
 from tests.support.airflow.fake_step import report_of
-from tests.support.histories.history_builder import NAME, History
+from tests.support.histories.generation_builder import days, made_again
+from tests.support.histories.history_builder import NAME, History, rows
 from tidemill.contract import report as reports
 from tidemill.contract.report import Outcome, SparkApplication
 
@@ -51,6 +52,13 @@ def test_a_run_links_what_sparks_history_server_has_of_it(
     page = api.get(f"/tidemill/pipelines/{NAME}/runs/run-2", headers=token("viewer")).text
     assert "<code>local-7</code>" in page
     assert re.findall(r'href="([^"]*/history/[^"]*)"', page) == ([link] if link else [])
+
+
+def test_a_backfills_page_says_that_it_counts_no_rows_read(api: Any, history: History) -> None:
+    made_again(history, rows(1), run_id="again", partitions=days("2024-01-01"))
+    page = api.get(f"/tidemill/pipelines/{NAME}/runs/again", headers=token("viewer")).text
+    assert "to compute something again are not counted" in page
+    assert "A driver died" not in page
 
 
 def test_a_dry_run_is_told_in_rows_and_partitions(api: Any, history: History) -> None:
