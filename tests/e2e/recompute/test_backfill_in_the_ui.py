@@ -11,13 +11,11 @@ import re
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from playwright.sync_api import Browser, expect
@@ -30,7 +28,16 @@ from tests.support.airflow.running_airflow import Airflow, Person, running, unti
 from tests.support.airflow.statsd_receiver import StatsdReceiver
 from tests.support.pipelines import daily_feed
 from tests.support.pipelines.daily_feed import DailyFeed
-from tests.support.pipelines.orders_pipeline import NAME, SPEC, TRANSFORM, OrdersPipeline
+from tests.support.pipelines.daily_orders import (
+    MENDED,
+    ROWS,
+    day,
+    deliver,
+    expected,
+    files,
+    midnight,
+)
+from tests.support.pipelines.orders_pipeline import NAME, SPEC, OrdersPipeline
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome, read
 from tidemill.increments.increments import State
@@ -42,32 +49,16 @@ ADA = Person("ada", secrets.token_urlsafe(12))
 DAYS = range(1, 8)
 BAD_DAY = 8
 AGAIN = range(4, 6)
-MENDED = TRANSFORM.replace("* 2", "* 20")
-ROWS = 4
 WHY = "a double was ten times too small"
 
 
-def day(number: int) -> date:
-    return date(2025, 3, number)
-
-
-def midnight(number: int) -> datetime:
-    return datetime.combine(day(number), datetime.min.time(), UTC)
-
-
 def scheduled(number: int) -> str:
-    """The id of a day's run, as the scheduler gives it."""
+    """The id of a day's run."""
     return f"scheduled__{midnight(number).isoformat()}"
 
 
 def partitions(days: range) -> list[list[str]]:
     return [[day(number).isoformat()] for number in days]
-
-
-def deliver(mill: OrdersPipeline, number: int, quantity: int) -> None:
-    """A day's file: good rows, whatever the gate may say to them, and one that is malformed."""
-    rows = [f"{number}-{n},{quantity},{day(number)} 0{n}:00:00" for n in range(ROWS)]
-    mill.deliver(f"day-{number:02d}.csv", [*rows, f"{number}-bad,many,{day(number)} 00:00:00"])
 
 
 @pytest.fixture(scope="module")
@@ -137,27 +128,6 @@ def ended(airflow: Airflow, run_id: str, dag: str = NAME) -> str | None:
     runs = {run["dag_run_id"]: run["state"] for run in airflow.runs(dag)}
     state: str | None = runs.get(run_id)
     return state if state in ("success", "failed") else None
-
-
-def files(mill: OrdersPipeline) -> dict[str, dict[Path, int]]:
-    """Day -> the files of the published table that hold it, with their sizes on disk."""
-    found: dict[str, dict[Path, int]] = {}
-    actions = pa.table(DeltaTable(mill.layout.table).get_add_actions(flatten=True))
-    for action in actions.select(["path", "partition.day"]).to_pylist():
-        file = mill.layout.table / action["path"]
-        found.setdefault(str(action["partition.day"]), {})[file] = file.stat().st_size
-    return found
-
-
-def expected(mill: OrdersPipeline, mended: Iterable[int]) -> Counter[tuple[Any, ...]]:
-    """Good rows of all files, by DuckDB: some days by the fixed rule, the others by the old."""
-    rows = duckdb.connect().execute(
-        """SELECT id, quantity, quantity * if(list_contains(?, day("at")), 20, 2), "at"::DATE
-           FROM read_csv(?, columns = {'id': 'VARCHAR', 'quantity': 'INT', 'at': 'TIMESTAMP'},
-                         ignore_errors = true)""",
-        [[*mended], str(mill.input / "*.csv")],
-    )
-    return Counter(rows.fetchall())
 
 
 def of(days: range, rows: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
