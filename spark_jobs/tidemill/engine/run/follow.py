@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from tidemill.engine.query.planned_query import Plan
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from tidemill.engine.run.query_run import QueryRun
 
 POLL_SECONDS = 0.3
+STEP_SECONDS = 0.05
 
 
 @dataclass
@@ -84,10 +84,14 @@ class Following:
         return written
 
     def _wait(self) -> None:
-        # PySpark's annotation says whole seconds; it multiplies by 1000 before it asks the JVM.
-        # The query's own error is raised here too; it is told apart when the query has ended.
-        with suppress(PySparkException):
-            self.query.awaitTermination(POLL_SECONDS)  # type: ignore[arg-type]
+        """Wait for the query's end, or for so long that batches are looked at.
+
+        Not by `awaitTermination`: a signal that interrupts a call to the JVM has Py4J close other
+        threads' connections too, and the brake's may hold Spark's lock, which none then gives back.
+        """
+        until = monotonic() + POLL_SECONDS
+        while monotonic() < until and at_work(self.query):
+            sleep(STEP_SECONDS)
 
     def _show(self, batch: Batch) -> None:
         if self.run.options.show is not None:
