@@ -8,6 +8,7 @@ the query then ends by itself; with another it is stopped once it is idle.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, Thread
 from typing import Self
 
@@ -69,7 +70,9 @@ class Brake:
                 self._anywhere()
         except Exception as error:  # noqa: BLE001 (raised again where the query is waited for)
             self._error = error
-            self._query.stop()
+            # A JVM that is gone is named where the query is waited for.
+            with suppress(Exception):
+                self._query.stop()
 
     def _between_batches(self) -> None:
         boundary = self._boundary = BatchBoundary(self._session, self._query)
