@@ -34,6 +34,7 @@ def counted(path: Path, format: str, **options: Any) -> int | None:
         ("json", ['{"x": 1}', ' {"x": [{}, {}]} ', '{"x": '], None),
         ("json", ['{"x": 1}', "", '{"x": 2}'], None),
         ("json", ['{"x": 1}', ' {"x": [{}, {}]} '], 2),
+        ("json", ['{"x": 1}', ' {"x": 2} '], 2),
         ("text", ["a", "", "b"], 3),
     ],
 )

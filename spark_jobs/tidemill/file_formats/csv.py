@@ -14,10 +14,9 @@ from tidemill.file_formats.csv_line_breaks import line_of_open_quote
 from tidemill.file_formats.dropped_digits import Values, dropped_digits
 from tidemill.file_formats.lines import (
     BLANK,
+    LineBlock,
     LineReader,
     first_line,
-    line_feeds,
-    lines_beginning,
     separator_of,
     whole_lines,
 )
@@ -74,8 +73,9 @@ class Csv(LineReader):
         comment = (source.reader_option("comment") or "").encode()
         rows = 0
         for block in blocks:
-            rows += line_feeds(block)
-            rows -= sum(not line.strip(BLANK) for line in lines_beginning(block, None))
+            lines = LineBlock(block)
+            rows += len(lines)
+            rows -= sum(not line.strip(BLANK) for line in lines.lines_beginning(None))
             if comment:
                 rows -= (b"\n" + block).count(b"\n" + comment)
         return max(0, rows - 1) if source.is_on("header") else rows

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tidemill.file_formats.lines import NOT_UNPACKED, chunks_of_lines, content_of, encoding_of
+from tidemill.file_formats.lines import NOT_UNPACKED, chunks_of_lines, content_of
 from tidemill.spec.sources.file import FileSource
 
 # In other encodings a quote is not one byte of its own.
@@ -34,7 +34,7 @@ def line_of_open_quote(path: Path, source: FileSource) -> int | None:
     quote = source.reader_option("quote")
     quote = _DEFAULT_QUOTE if quote is None else quote
     readable = path.suffix not in NOT_UNPACKED
-    like_ascii = _LIKE_ASCII.fullmatch(encoding_of(source) or "utf-8")
+    like_ascii = _LIKE_ASCII.fullmatch(source.encoding)
     if not readable or not like_ascii or len(quote) != 1 or not quote.isascii():
         return None
     quotes = _Quotes(

@@ -14,12 +14,10 @@ from tidemill.file_formats.first_json_value import CHUNK_BYTES, is_followed_by_m
 from tidemill.file_formats.lines import (
     BLANK,
     COMPRESSED,
+    LineBlock,
     LineReader,
-    encoding_of,
+    count_of,
     first_line,
-    line_feeds,
-    lines_beginning,
-    lines_ending,
     lines_of,
 )
 from tidemill.file_formats.reader import REJECT, Columns
@@ -68,14 +66,17 @@ class Json(LineReader):
     def _records(self, blocks: Iterator[bytes], source: FileSource) -> int | None:
         rows = 0
         for block in blocks:
+            lines = LineBlock(block)
             # Blank lines may be among what Spark has read, and other values may be several rows.
-            begins = {line.strip(BLANK)[:1] for line in lines_beginning(block, b"{")}
-            ends = {line.strip(BLANK)[-1:] for line in lines_ending(block, b"}")}
+            begins = {line.strip(BLANK)[:1] for line in lines.lines_beginning(b"{")}
+            ends = {line.strip(BLANK)[-1:] for line in lines.lines_ending(b"}")}
             if not begins <= {b"{"} or not ends <= {b"}"}:
                 return None
-            if any(objects in block for objects in _FOLLOWED):
+            # With one bracket a line nothing can follow; to count is faster than to search.
+            flat = count_of(block, b"}") == len(lines)
+            if not flat and any(objects in block for objects in _FOLLOWED):
                 return None
-            rows += line_feeds(block)
+            rows += len(lines)
         return rows
 
     def _rejects(self, path: Path, written: WriteFormat) -> Iterator[Any]:
@@ -102,7 +103,7 @@ def _not_named(value: Any, named: Columns, within: str = "") -> Iterator[str]:
 
 def _utf8(path: Path, source: FileSource) -> Iterator[bytes]:
     """The text of a file in pieces, without the mark that may stand at its beginning."""
-    encoding = encoding_of(source) or "utf-8"
+    encoding = source.encoding
     with path.open("rb") as content:
         pieces = iter(partial(content.read, CHUNK_BYTES), b"")
         if encoding.lower().replace("-", "") != "utf8":

@@ -259,6 +259,7 @@ def test_a_new_column_is_mentioned_and_holds_nothing(tmp_path: Path, format: str
         ("csv", "", "ID,at,qty,note\n1,,2,x\n", ["qty", "note"]),
         ("csv", ", options: {sep: ';'}", "id;at;qty\n", ["qty"]),
         ("csv", ", options: {header: false}", "1,,2\n", []),
+        ("csv", ", options: {charset: UTF8}", "\ufeffid,at,qty\n", ["qty"]),
         ("csv", "", "id,at," + "x" * 2**17 + "\n", []),
         ("json", "", '{"id": 1, "at": null}\n', []),
         ("json", "", '{"id": 1, "qty": 2, "ID": 3}\n{"other": 1}\n', ["qty", "ID"]),
@@ -324,7 +325,7 @@ def test_what_arrived_after_the_look_is_inspected_before_it_is_written_down(
 
 
 NUMBERS = {
-    "csv": b"id,price,rate\na,1.239,1.23456\nb,1.230,2\nc,-0.005,1e-7\nd,1.239x,\n",
+    "csv": b"id,price,rate\na,1.239,1.23456\nb,1.230,2\nd,1.239x,\nc,-0.005,1E-7",
     "json": b'{"id": "a", "price": 1.239, "rate": 0.123456}\n{"id": "b", "price": 1.230}\n'
     b'{"id": "c", "price": "-0.005", "rate": 1e-7}\n{"id": "d", "price": true, "rate": \n',
 }

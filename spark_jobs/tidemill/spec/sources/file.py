@@ -53,8 +53,8 @@ class FileSource(BaseSource):
         not_utf8: What to do when a file's name is not UTF-8, so that Spark does not see the file.
         other_schema: What to do when a file lacks a column or has another type for it, of which
             Spark would make nulls or other values (parquet, orc, avro). Where the spec
-            gives it, it also rates a column or field that the schema does not name; otherwise that
-            is only said.
+            gives it, it also rates a column or field that the schema does not name, of CSV and
+            JSON one in a file's first line; otherwise that is only said.
         part_read: What to do when Spark would silently read only a part of a file: one that is cut
             short (parquet, orc, avro), is empty although its format has no empty files, holds more
             than one JSON value under `multiLine`, or has a line break inside the quotes of CSV,
