@@ -67,9 +67,9 @@ def metrics_of(report: Report) -> Iterator[Metric]:
     yield Metric("step_duration", "timer", seconds, step)
     if report.error is not None:
         yield Metric("refusals", "counter", 1, {"code": str(report.error["code"])})
-        if report.error["code"] == "FeedOverdue":
+        data = report.error["data"]
+        if report.error["code"] == "FeedOverdue" and data.get("last_arrival"):
             # A doctor that fails has found nothing else, and this is when the age is asked for.
-            data = report.error["data"]
             yield _age(data["source"], data["last_arrival"], report.finished)
     match report.step:
         case "doctor":

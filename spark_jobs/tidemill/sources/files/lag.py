@@ -29,6 +29,8 @@ def falls_behind(
     if not batches or not new:
         return None
     starts = Ledger(layout, batches[-1].generation).starts(last=RUNS)
+    if not starts:
+        return None
     recent = [batch for batch in batches if batch.start >= starts[0].epoch]
     moments = [_moment(start, layout, source, recent, new) for start in starts]
     waiting = sum(file.size for file in new)
