@@ -88,7 +88,7 @@ def from_spark(error: SparkError) -> TidemillError:
         file = disk_path(unreadable[1])
         return FileUnreadable(
             f"{file} cannot be read as the spec says: {_last(text)}",
-            remedy="Put the whole file in its place, or fix the spec; the batch then runs again.",
+            remedy="Put the whole file in its place, or fix the spec; then try again.",
             file=file,
             condition=condition,
         )
@@ -97,7 +97,7 @@ def from_spark(error: SparkError) -> TidemillError:
     if planned or state.startswith(HOPELESS) or any(word in text for word in HOPELESS_TEXTS):
         return QueryFailed(
             f"The query failed with {condition}: {first}",
-            remedy="Fix the transform, the spec or the input file; the batch then runs again.",
+            remedy="Fix the transform, the spec or the input file; then try again.",
             condition=condition,
         )
     return QueryInterrupted(
@@ -105,7 +105,7 @@ def from_spark(error: SparkError) -> TidemillError:
         remedy="The next try carries on from the last committed batch.",
         if_again=None
         if is_outage(text)
-        else "Fix the transform, the spec or the input file; the batch then runs again.",
+        else "Fix the transform, the spec or the input file; then try again.",
         condition=condition,
     )
 

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemill.contract.errors import SpecError
+from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
 from tidemill.engine.spark_errors import said
 
 
@@ -27,6 +28,8 @@ def refuse_expressions(
     Raises:
         ExpressionRefused: there is one.
     """
+    # Spark proposes columns by name, and a spec may not use the engine's own.
+    rows = rows.drop(CORRUPT, ORIGIN, RECORD)
     for key, expression in expressions.items():
         try:
             rows.select(F.expr(expression))
