@@ -22,6 +22,7 @@ SERVICES = {
     "kafka",
     "spark-master",
     "spark-worker",
+    "spark-worker-2",
     "airflow-init",
     "airflow-apiserver",
     "airflow-scheduler",
@@ -90,8 +91,14 @@ def test_driver_and_executors_share_image_and_files(composition: Composition) ->
     assert environment["PYTHONPATH"] == composition.environment("spark-worker")["PYTHONPATH"]
 
 
+def test_workers_remove_what_old_applications_left(composition: Composition) -> None:
+    for name in ("spark-worker", "spark-worker-2"):
+        options = composition.environment(name)["SPARK_WORKER_OPTS"].split()
+        assert "-Dspark.worker.cleanup.enabled=true" in options
+
+
 def test_files_of_the_containers_belong_to_whoever_made_the_env(composition: Composition) -> None:
-    for name in AIRFLOW | {"spark-master", "spark-worker"}:
+    for name in AIRFLOW | {"spark-master", "spark-worker", "spark-worker-2"}:
         arguments = composition.services[name]["build"]["args"]
         assert arguments == {"TIDEMILL_UID": composition.environ["TIDEMILL_UID"]}
         assert "user" not in composition.services[name]

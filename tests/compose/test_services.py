@@ -83,11 +83,11 @@ def test_a_run_goes_through_all_of_it_and_publishes(stage: Stage, api: httpx.Cli
     assert DeltaTable(table).to_pyarrow_table().num_rows > 0
 
 
-def test_the_worker_has_joined_the_master_that_the_connection_names(stage: Stage) -> None:
+def test_the_workers_have_joined_the_master_that_the_connection_names(stage: Stage) -> None:
     named = connection("tidemill_spark", stage.environment("airflow-scheduler")).host
     seen = masters_view(stage)
     assert seen["url"] == named
-    assert [worker["state"] for worker in seen["workers"]] == ["ALIVE"]
+    assert [worker["state"] for worker in seen["workers"]] == ["ALIVE", "ALIVE"]
 
 
 def test_kafka_serves_containers_and_this_machine_each_at_its_own_address(stage: Stage) -> None:

@@ -40,6 +40,12 @@ def test_shuffle_partitions_are_the_cores() -> None:
     assert engine_conf(parse(minimal()), cores=3)["spark.sql.shuffle.partitions"] == "3"
 
 
+def test_executors_that_wait_between_two_batches_are_kept() -> None:
+    conf = {"spark.dynamicAllocation.enabled": True}
+    spec = parse(minimal(f"spark: {{conf: {json.dumps(conf)}}}\n"))
+    assert session_conf(spec)["spark.dynamicAllocation.enabled"] == "false"
+
+
 def test_sparks_logs_outlive_what_one_run_may_commit() -> None:
     kept = engine_conf(parse(minimal()))["spark.sql.streaming.minBatchesToRetain"]
     assert int(kept) >= 1000

@@ -10,6 +10,7 @@ from typing import Any
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from tidemill.contract.connections.spark import refuse_deploy_mode
 from tidemill.toolchain.loopback import loopback_variables
 from tidemill_airflow.operators.command import spark_binary
 from tidemill_airflow.operators.processes import end_session
@@ -24,6 +25,7 @@ class SparkStepHook(SparkSubmitHook):
         **kwargs: The provider's own.
 
     Raises:
+        DeployModeRefused: the driver would run on a worker of a standalone cluster.
         AirflowFailException: the driver would not run under this task, and there are secrets.
     """
 
@@ -35,6 +37,8 @@ class SparkStepHook(SparkSubmitHook):
         super().__init__(**kwargs)
         own = {**environ, **(self._env_vars or {}), **secrets}
         self._environ = {**own, **loopback_variables(self._connection["master"] or "", own)}
+        mode = {"deploy-mode": self._connection["deploy_mode"]}
+        refuse_deploy_mode(self._connection["master"] or "", mode, self._conn_id)
         if self._driver_is_elsewhere and secrets:
             raise AirflowFailException(
                 f"Connection '{self._conn_id}' has deploy-mode cluster: the driver would run on "

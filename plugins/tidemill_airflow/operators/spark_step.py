@@ -16,6 +16,7 @@ from airflow.sdk.exceptions import (
 from airflow.sdk.log import mask_secret
 
 from tidemill.contract import report as reports
+from tidemill.contract.connections.spark import secret_settings
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.file_mode import keep_from_others
 from tidemill.contract.report import Report, Step
@@ -113,8 +114,7 @@ class SparkStepOperator(SparkSubmitOperator):
         """Run the step of several pipelines as one application; its exit code."""
         # Only live runs share one, and none of them has an id of its own in the books.
         run_id = current_run_id(pipelines[0].layout, context["run_id"])
-        self._require_connection()
-        secrets: dict[str, str] = {}
+        settings, secrets = self._open_connection()
         variables = launched_by_this_task(os.environ)
         for pipeline in pipelines:
             secrets |= connection_variables(pipeline.spec)
@@ -127,7 +127,7 @@ class SparkStepOperator(SparkSubmitOperator):
                 )
             for variable in pipeline.spec.env:
                 mask_secret(os.environ.get(variable, ""), variable)
-        self.conf = dict(spark_conf(pipelines, run_id))
+        self.conf = {**settings, **spark_conf(pipelines, run_id)}
         names = [pipeline.name for pipeline in pipelines]
         self._hook = SparkStepHook(
             environ=step_environment([pipeline.spec for pipeline in pipelines], os.environ),
@@ -151,9 +151,10 @@ class SparkStepOperator(SparkSubmitOperator):
         if self._hook is not None:
             super().on_kill()
 
-    def _require_connection(self) -> None:
+    def _open_connection(self) -> tuple[dict[str, str], dict[str, str]]:
+        """The settings with which a cluster lets the driver in, and the variables with secrets."""
         try:
-            BaseHook.get_connection(self._conn_id)
+            connection = BaseHook.get_connection(self._conn_id)
         except AirflowNotFoundException as error:
             # The provider would go on with `--master yarn`, without a word.
             raise AirflowFailException(
@@ -161,6 +162,9 @@ class SparkStepOperator(SparkSubmitOperator):
                 f"airflow connections add {self._conn_id} --conn-type spark "
                 "--conn-host 'local[*]'"
             ) from error
+        settings, secrets = secret_settings(connection.extra_dejson)
+        mask_secret(list(secrets.values()))
+        return settings, secrets
 
 
 def spark_conf(pipelines: Sequence[Pipeline], run_id: str) -> Mapping[str, str]:

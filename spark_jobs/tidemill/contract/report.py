@@ -28,16 +28,34 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
+class LostExecutor(FrozenModel):
+    """An executor that ended before its application did; what it was at, others did again.
+
+    Attributes:
+        id: Spark's number of it.
+        host: Host and port.
+        reason: Spark's, such as `Command exited with code 137`.
+        logs: `stdout` and `stderr` -> the address of the log on the worker's page.
+    """
+
+    id: str
+    host: str
+    reason: str
+    logs: dict[str, str] = {}
+
+
 class SparkApplication(FrozenModel):
     """The Spark application that a step used.
 
     Attributes:
         id: Spark's, such as `local-1772323200000`.
         logs_events: Whether it writes the event log that Spark's history server reads.
+        lost_executors: The executors that it lost, up to the end of the step.
     """
 
     id: str
     logs_events: bool = False
+    lost_executors: tuple[LostExecutor, ...] = ()
 
 
 class Report(Document):

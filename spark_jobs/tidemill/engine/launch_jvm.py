@@ -1,10 +1,11 @@
-"""Starts the JVM with its output in a file, for a person at a terminal."""
+"""Starts the JVM: with its output in a file for a person at a terminal, and with its secrets."""
 
 import logging
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -17,26 +18,39 @@ from tidemill.toolchain import jvm
 REPEATS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
-def launch_jvm(conf: Mapping[str, str], log: Path) -> None:
-    """Start the JVM of this process and its Spark context; what it writes goes to a file.
+def launch_jvm(conf: Mapping[str, str], secrets: Mapping[str, str], log: Path | None) -> None:
+    """Start the JVM of this process and its Spark context.
+
+    Args:
+        conf: Spark's settings, which its command line shows.
+        secrets: Those that no command line may show.
+        log: Where what it writes is appended; None for wherever this process writes.
 
     Raises:
         JvmGone: it did not start.
     """
     settings = SparkConf()
     settings.setAll([*conf.items()])
+    gateway = _gateway(settings) if log is None else _logged(settings, log)
+    settings.setAll([*secrets.items()])
+    SparkContext(conf=settings, gateway=gateway)
+
+
+def _gateway(settings: SparkConf, popen: Mapping[str, Any] | None = None) -> Any:
+    return launch_gateway(settings, popen)  # type: ignore[no-untyped-call]
+
+
+def _logged(settings: SparkConf, log: Path) -> Any:
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as lines:
         try:
-            gateway = launch_gateway(  # type: ignore[no-untyped-call]
-                settings, {"stdout": lines, "stderr": lines}
-            )
+            gateway = _gateway(settings, {"stdout": lines, "stderr": lines})
         except PySparkRuntimeError as error:
             raise jvm.not_started() from error
     jvm.started(gateway.proc)
     # Py4J logs a lost connection with a stack trace for each thread.
     logging.getLogger().addHandler(logging.FileHandler(log))
-    SparkContext(conf=settings, gateway=gateway)
+    return gateway
 
 
 @contextmanager

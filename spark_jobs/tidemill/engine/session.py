@@ -4,23 +4,27 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from pyspark.sql import SparkSession
 
+from tidemill.contract.connections.airflow import connection, variable
+from tidemill.contract.connections.spark import driver_settings, secrets_of
 from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.contract.report import SparkApplication
 from tidemill.engine.launch_jvm import launch_jvm, own_signals, say_errors_once
 from tidemill.engine.spark_internals.active_session import activate, has_jvm
+from tidemill.engine.spark_internals.executors import lost_executors
 from tidemill.engine.spark_internals.logging import hush
 from tidemill.spec.pipeline import Pipeline
 from tidemill.toolchain import jvm, spark_application
 from tidemill.toolchain.java import java_home
-from tidemill.toolchain.loopback import loopback_variables
+from tidemill.toolchain.loopback import is_local, loopback_variables
 from tidemill.toolchain.spark_conf import (
+    EXECUTORS,
     FAIR,
     JARS,
     PYTHON_ZONE,
-    WORKERS_ZONE,
     driver_java_options,
     session_conf,
 )
@@ -40,8 +44,9 @@ def open_group_session(pipelines: Sequence[Pipeline], backlog_bytes: int | None)
     """
     jars = (session_conf(pipeline.spec).get(JARS, "") for pipeline in pipelines)
     each = dict.fromkeys(jar for given in jars for jar in given.split(",") if jar)
-    conf = {**HADOOP_UMASK, **FAIR, **WORKERS_ZONE, **({JARS: ",".join(each)} if each else {})}
-    return _open(f"tidemill ingest of {len(pipelines)} pipelines", conf, backlog_bytes)
+    conf = {**HADOOP_UMASK, **FAIR, **EXECUTORS, **({JARS: ",".join(each)} if each else {})}
+    name = f"tidemill ingest of {len(pipelines)} pipelines"
+    return _open(name, conf, backlog_bytes, pipelines[0].spec.spark.conn_id)
 
 
 def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
@@ -62,16 +67,22 @@ def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
 def open_session(pipeline: Pipeline, step: str, backlog_bytes: int | None = None) -> SparkSession:
     """The session; under spark-submit master and JVM options are the submitter's.
 
+    Without it the master is that of `TIDEMILL_MASTER`, else of the Spark connection that the spec
+    names where the environment has it, else this machine.
+
     Args:
         pipeline: For its name, time zone and `spark.conf`.
         step: Shown in the application's name.
         backlog_bytes: What waits to be read, to choose the JVM's compiler; None if unknown.
     """
-    conf = session_conf(pipeline.spec)
-    return _open(f"tidemill {step} {pipeline.name}", conf, backlog_bytes)
+    spec = pipeline.spec
+    name = f"tidemill {step} {pipeline.name}"
+    return _open(name, session_conf(spec), backlog_bytes, spec.spark.conn_id)
 
 
-def _open(name: str, conf: Mapping[str, str], backlog_bytes: int | None) -> SparkSession:
+def _open(
+    name: str, conf: Mapping[str, str], backlog_bytes: int | None, conn_id: str
+) -> SparkSession:
     # Python workers start whatever `python3` the PATH holds unless they are told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -84,26 +95,39 @@ def _open(name: str, conf: Mapping[str, str], backlog_bytes: int | None) -> Spar
     given = {"spark.app.name": name, **conf}
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(java_home(os.environ))
-        master = os.environ.get("TIDEMILL_MASTER", "local[*]")
+        master, settings, secrets = _master(conn_id)
         os.environ.update(loopback_variables(master, os.environ))
         options = driver_java_options(backlog_bytes)
         java = {"spark.driver.extraJavaOptions": options} if options else {}
-        given = {"spark.master": master, **java, **given}
+        given = {"spark.master": master, **settings, **java, **given}
+    else:
+        secrets = secrets_of(os.environ)
     with own_signals():
-        session = _session(given)
+        session = _session(given, secrets)
     context = session.sparkContext
     context.setLogLevel("WARN")
     logs_events = context.getConf().get("spark.eventLog.enabled") == "true"
-    spark_application.remember(SparkApplication(id=context.applicationId, logs_events=logs_events))
+    application = SparkApplication(id=context.applicationId, logs_events=logs_events)
+    lost = None if is_local(str(context.master)) else partial(lost_executors, session)
+    spark_application.remember(application, lost)
     hush(session, NOISY)
     return session
 
 
-def _session(conf: Mapping[str, str]) -> SparkSession:
+def _master(conn_id: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    """The master of a driver that no spark-submit starts, and what it asks for."""
+    own = os.environ.get("TIDEMILL_MASTER")
+    if own or not os.environ.get(variable(conn_id)):
+        return own or "local[*]", {}, {}
+    return driver_settings(connection(conn_id), conn_id)
+
+
+def _session(conf: Mapping[str, str], secrets: Mapping[str, str]) -> SparkSession:
     log = jvm.log_file()
-    if log is not None and "PYSPARK_GATEWAY_PORT" not in os.environ and not has_jvm():
-        launch_jvm(conf, log)
+    is_launched = "PYSPARK_GATEWAY_PORT" in os.environ or has_jvm()
+    if not is_launched and (secrets or log is not None):
+        launch_jvm(conf, secrets, log)
     builder = SparkSession.builder
-    for key, value in conf.items():
+    for key, value in {**conf, **secrets}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

@@ -102,7 +102,7 @@ def read_run(layout: Layout, run_id: str, gate: Gate) -> RunSummary:
         warnings=tuple(_warnings(_facts(found["doctor"]))),
         published=_published(_facts(found["publish"])),
         dry_run=ingested.get("dry_run"),
-        applications=tuple(dict.fromkeys(one for one in applications if one is not None)),
+        applications=tuple({one.id: one for one in applications if one is not None}.values()),
     )
 
 

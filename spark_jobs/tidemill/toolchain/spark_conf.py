@@ -21,7 +21,9 @@ FAIR = {"spark.scheduler.mode": "FAIR"}
 # Python's times without a zone are of the machine's zone, and Spark gives a Python function such
 # ones: on a machine in another zone it would give other rows. UTC has no hour twice.
 PYTHON_ZONE = "UTC"
-WORKERS_ZONE = {"spark.executorEnv.TZ": PYTHON_ZONE}
+# Between two batches executors wait: dynamic allocation would end them, and the next batch would
+# load again the state that they held.
+EXECUTORS = {"spark.executorEnv.TZ": PYTHON_ZONE, "spark.dynamicAllocation.enabled": "false"}
 STATE = "org.apache.spark.sql.execution.streaming.state"
 RETAINED_BATCHES = 1000
 
@@ -47,7 +49,7 @@ def engine_conf(spec: Spec, cores: int | None = None) -> Mapping[str, str]:
     return {
         # Dates are cut in the spec's zone, whatever machine the driver runs on.
         "spark.sql.session.timeZone": spec.timezone,
-        **WORKERS_ZONE,
+        **EXECUTORS,
         # INT96, Spark's default, reads as nanoseconds: Delta readers then refuse the table.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # A wrong cast or an overflow is an error, never a silent null.

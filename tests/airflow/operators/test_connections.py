@@ -171,6 +171,36 @@ def test_a_driver_on_another_machine_is_refused_where_there_are_connections(
     assert not spark_submit.called
 
 
+def test_a_driver_on_a_worker_of_a_standalone_cluster_is_refused_without_any_secret(
+    spark_submit: FakeSpark, layout: Layout, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extra = {"deploy-mode": "cluster"}
+    connection = {"conn_type": "spark", "host": "spark://m1:7077", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
+    with pytest.raises(AirflowFailException, match="deploy-mode"):
+        ingest().execute(context)
+    assert not spark_submit.called
+
+
+def test_the_secret_of_a_cluster_is_in_the_environment_of_spark_submit_alone(
+    spark_submit: FakeSpark,
+    layout: Layout,
+    context: Context,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    extra = {"spark.authenticate.secret": "canary-cluster"}
+    connection = {"conn_type": "spark", "host": "spark://m1:7077", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
+    spark_submit.leaves(report_of("ingest", Outcome.DONE))
+    ingest().execute(context)
+    assert spark_submit.call["env"]["_SPARK_AUTH_SECRET"] == "canary-cluster"
+    assert "spark.authenticate=true" in spark_submit.call["argv"]
+    assert "spark.network.crypto.enabled=true" in spark_submit.call["argv"]
+    assert not any("canary" in word for word in spark_submit.call["argv"])
+    assert "canary" not in caplog.text
+
+
 def test_a_connection_that_is_missing_is_named_with_the_command_to_add_it(
     secret_spec: Path, layout: Layout, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:

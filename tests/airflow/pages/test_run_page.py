@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.support.airflow.fake_step import report_of
 from tests.support.histories.generation_builder import days, made_again
 from tests.support.histories.history_builder import NAME, History, rows
 from tidemill.contract import report as reports
-from tidemill.contract.report import Outcome, SparkApplication
+from tidemill.contract.report import LostExecutor, Outcome, SparkApplication
 
 
 @pytest.mark.parametrize("place", [f"pipelines/{NAME}", f"dags/{NAME}", f"dags/{NAME}__resolve"])
@@ -52,6 +53,22 @@ def test_a_run_links_what_sparks_history_server_has_of_it(
     page = api.get(f"/tidemill/pipelines/{NAME}/runs/run-2", headers=token("viewer")).text
     assert "<code>local-7</code>" in page
     assert re.findall(r'href="([^"]*/history/[^"]*)"', page) == ([link] if link else [])
+
+
+def test_a_run_names_the_executors_that_it_lost_and_links_their_logs(
+    api: Any, history: History
+) -> None:
+    logs = {"stderr": "http://worker:8081/logPage/?executorId=0&logType=stderr", "other": "file:/x"}
+    lost = LostExecutor(id="0", host="worker:4711", reason="Command exited <with> 137", logs=logs)
+    application = SparkApplication(id="app-7", lost_executors=(lost,))
+    report = report_of("ingest", Outcome.DONE, spark=application)
+    reports.write(report, history.layout.run("run-2"))
+    page = api.get(f"/tidemill/pipelines/{NAME}/runs/run-2", headers=token("viewer")).text
+    assert "executor 0 on worker:4711: Command exited &lt;with&gt; 137" in page
+    assert [html.unescape(link) for link in re.findall(r'href="([^"]*logPage[^"]*)"', page)] == [
+        logs["stderr"]
+    ]
+    assert "file:/x" not in page
 
 
 def test_a_backfills_page_says_that_it_counts_no_rows_read(api: Any, history: History) -> None:

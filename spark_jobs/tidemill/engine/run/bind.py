@@ -5,8 +5,11 @@ import shutil
 import uuid
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from tidemill.compatibility.creation_snapshot import put_fingerprint
 from tidemill.engine.query.planned_query import Plan
+from tidemill.engine.run.cores import cluster_cores
 from tidemill.engine.sources.static_inputs import Pins
 from tidemill.file_formats.written_format import written_by
 from tidemill.generations.generation import Generation
@@ -24,10 +27,12 @@ from tidemill.ledger.ledger import Start
 from tidemill.ledger.source_reading import readings_of
 from tidemill.sources.files.clean_source import cleaned_sources
 from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 from tidemill.storage.root_identity import register, root_id_of
 from tidemill.storage.run_context import LeasedRun
 from tidemill.storage.sync import make_folder, put_whole
+from tidemill.toolchain.loopback import is_local
 from tidemill.toolchain.spark_conf import SHUFFLE_PARTITIONS, STATE_ENCODING
 
 
@@ -56,7 +61,7 @@ def bind(
             mode=spec.output.mode,
             keys=keys_of(spec),
             continuous=continuous,
-            shuffle_partitions=int(str(conf.get(SHUFFLE_PARTITIONS))),
+            shuffle_partitions=_shuffle_partitions(planned.rows.sparkSession, spec),
             pipeline_class=planned.pipeline_class,
             table_schema=planned.table_schema.jsonValue(),
             partition_by=spec.output.partition_by,
@@ -78,6 +83,14 @@ def bind(
         make_folder(note.checkpoint)
         put_whole(note.checkpoint / "metadata", json.dumps({"id": note.query_id}))
     return note
+
+
+def _shuffle_partitions(session: SparkSession, spec: Spec) -> int:
+    """As the spec asks for, else as many as the application has cores."""
+    asked = int(str(session.conf.get(SHUFFLE_PARTITIONS)))
+    if spec.state.shuffle_partitions or is_local(str(session.sparkContext.master)):
+        return asked
+    return cluster_cores(session) or asked
 
 
 def start_of(run: LeasedRun, generation: Generation, planned: Plan, pins: Pins) -> Start:

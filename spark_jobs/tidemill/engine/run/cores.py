@@ -1,15 +1,45 @@
-"""Cores for a continuous or real-time query: one for each partition of its source, all at once."""
+"""The cores that a query has: of a cluster's executors, and enough for partitions read at once."""
+
+from time import monotonic, sleep
 
 from pyspark.sql import SparkSession
 
 from tidemill.contract.errors import UsageError
+from tidemill.engine.spark_internals.executors import executor_cores
 from tidemill.sources.kinds import open_sources
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.stream_trigger import StreamTrigger
 
+# A standalone cluster's limit to the cores of all executors together.
+MOST_CORES = "spark.cores.max"
+CORES_EACH, EXECUTORS = "spark.executor.cores", "spark.executor.instances"
+# Seconds until the first executor is there, and after which no further one is waited for.
+PATIENCE, SETTLED = 30.0, 2.0
+STEP = 0.2
+
 
 class TooFewCores(UsageError):
     """Some partitions would never be read; carries `cores`, `partitions` and `source`."""
+
+
+def cluster_cores(session: SparkSession) -> int:
+    """The cores of an application's executors: as its settings say, else as they come.
+
+    Returns:
+        0 where no executor came in half a minute.
+    """
+    conf = session.sparkContext.getConf()
+    if most := conf.get(MOST_CORES):
+        return int(most)
+    if (each := conf.get(CORES_EACH)) and (executors := conf.get(EXECUTORS)):
+        return int(each) * int(executors)
+    began = since = monotonic()
+    cores = executor_cores(session)
+    while monotonic() - since < (SETTLED if cores else PATIENCE) and monotonic() - began < PATIENCE:
+        sleep(STEP)
+        if (found := executor_cores(session)) != cores:
+            cores, since = found, monotonic()
+    return cores
 
 
 def refuse_few_cores(session: SparkSession, pipeline: Pipeline, trigger: StreamTrigger) -> None:

@@ -1,0 +1,100 @@
+"""An Airflow connection of Spark: its master, and the secret of a cluster that asks for one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidemill.contract.connections.airflow import Connection
+from tidemill.contract.errors import UsageError
+
+# The name of the secret in a connection's extra, which is Spark's own.
+SECRET = "spark.authenticate.secret"  # noqa: S105 - a name
+# How it gets into a driver under spark-submit: no command line and no page of Spark shows it.
+SECRET_VARIABLE = "_SPARK_AUTH_SECRET"  # noqa: S105 - a name
+STANDALONE = "spark://"
+# With the secret comes encryption of what driver and executors say to each other.
+AUTHENTICATED = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+# What the extra may say for a driver that no spark-submit starts -> Spark's setting.
+SETTINGS = {"queue": "spark.yarn.queue", "namespace": "spark.kubernetes.namespace"}
+# What the provider of Airflow reads and a driver without spark-submit does not need.
+OF_SUBMIT = frozenset({"deploy-mode", "spark-binary", "rest-scheme", "rest-port"})
+
+
+class DeployModeRefused(UsageError):
+    """A connection asks for a driver on a worker of a standalone cluster; carries `conn_id`."""
+
+
+class ConnectionNeedsSubmit(UsageError):
+    """A connection says what only spark-submit can use; carries `conn_id` and `key`."""
+
+
+def master_of(connection: Connection) -> str:
+    """The master's URL, put together as Airflow's Spark provider does it."""
+    host = connection.host or ""
+    whole = connection.conn_type == "spark" and host and ("://" in host or not connection.port)
+    master = host if whole else f"{connection.conn_type}://{host}"
+    return f"{master}:{connection.port}" if connection.port else master
+
+
+def refuse_deploy_mode(master: str, extra: Mapping[str, Any], conn_id: str) -> None:
+    """Refuse a driver that would run on a worker, where Spark has none for Python.
+
+    Raises:
+        DeployModeRefused: the master is a standalone one and the deploy mode is `cluster`.
+    """
+    if master.startswith(STANDALONE) and extra.get("deploy-mode") == "cluster":
+        raise DeployModeRefused(
+            f"Connection '{conn_id}' has deploy-mode cluster: a standalone cluster runs no driver "
+            "in Python on its workers, and neither does --supervise start one again.",
+            remedy="Remove deploy-mode from the connection's extra; the driver then runs under its "
+            "task, which Airflow starts again.",
+            conn_id=conn_id,
+        )
+
+
+def secret_settings(extra: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """What a driver under spark-submit needs to be let into the cluster.
+
+    Args:
+        extra: The connection's extra.
+
+    Returns:
+        Spark's settings, which are not secret, and the variables with the secret. Both are empty
+        where the extra has none.
+    """
+    secret = extra.get(SECRET)
+    return (dict(AUTHENTICATED), {SECRET_VARIABLE: str(secret)}) if secret else ({}, {})
+
+
+def secrets_of(environ: Mapping[str, str]) -> dict[str, str]:
+    """The secret that spark-submit was started with, as Spark's setting.
+
+    A standalone driver takes it from its settings alone.
+    """
+    secret = environ.get(SECRET_VARIABLE)
+    return {SECRET: secret} if secret else {}
+
+
+def driver_settings(
+    connection: Connection, conn_id: str
+) -> tuple[str, dict[str, str], dict[str, str]]:
+    """The master, Spark's settings and its secret ones of a driver that no spark-submit starts.
+
+    Raises:
+        DeployModeRefused: the driver would have to run on a worker.
+        ConnectionNeedsSubmit: the extra has more than such a driver can heed.
+    """
+    master, extra = master_of(connection), connection.settings
+    refuse_deploy_mode(master, extra, conn_id)
+    given = {key: value for key, value in extra.items() if value not in (None, "")}
+    for key in given:
+        if key not in {SECRET, *SETTINGS, *OF_SUBMIT}:
+            raise ConnectionNeedsSubmit(
+                f"Connection '{conn_id}' has '{key}', which only spark-submit can use.",
+                remedy="Run the pipeline from Airflow, or set TIDEMILL_MASTER to the master and "
+                "give Spark the rest in spark-defaults.conf.",
+                conn_id=conn_id,
+                key=key,
+            )
+    settings, variables = secret_settings(extra)
+    own = {name: str(given[key]) for key, name in SETTINGS.items() if key in given}
+    return master, {**own, **settings}, secrets_of(variables)

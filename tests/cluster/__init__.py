@@ -1,0 +1,1 @@
+"""Pipelines on a real standalone cluster: a master and two workers as processes."""

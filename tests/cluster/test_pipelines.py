@@ -1,0 +1,74 @@
+"""Pipelines of each kind through a standalone cluster: the rows are those that their code says."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.cluster.shell import report, tidemill
+from tests.servers.spark import Cluster
+from tests.support.pipelines.json_pipeline import JsonPipeline
+from tests.support.pipelines.kafka_pipeline import KafkaPipeline
+from tests.support.pipelines.windowed_words import at, windows
+from tidemill.contract.layout import FIRST_GENERATION
+from tidemill.ledger.generation_note import read_note
+
+if TYPE_CHECKING:
+    from tests.servers.kafka import Broker
+
+DAY = {"event_time": {"column": "at"}, "output": {"partition_by": {"day": "to_date(at)"}}}
+# A function in Python, and what it refers to, in a file that no worker has.
+LOUD = """
+from pyspark.sql import functions as F
+
+MARK = "!"
+
+
+def loud(word):
+    return word.upper() + MARK
+
+
+def transform(lines):
+    return lines.withColumn("word", F.udf(loud, "string")("word"))
+"""
+
+
+def test_a_group_with_state_kafka_and_functions_in_python_and_then_a_backfill(
+    cluster: Cluster, broker: Broker, tmp_path: Path
+) -> None:
+    counts = windows(tmp_path)
+    counts.arrive("events", "first", [at("12:01", "tide"), at("12:02", "tide"), at("12:03", "ebb")])
+    counts.arrive("events", "next", [at("12:04", "tide"), at("12:31", "flow")])
+    loud = JsonPipeline(tmp_path, {"lines": "at timestamp, word string"}, DAY, LOUD, name="loud")
+    loud.arrive("lines", "one", [at("12:01", "tide"), at("12:02", "ebb")])
+    orders = KafkaPipeline(tmp_path, broker)
+    orders.produce_orders(0, 20)
+
+    spark = {"conn_type": "spark", "host": cluster.url}
+    environ = {**orders.environ, "AIRFLOW_CONN_TIDEMILL_SPARK": json.dumps(spark)}
+    del environ["TIDEMILL_MASTER"]
+    tidemill("run", counts.name, loud.name, orders.name, "--run-id", "group", environ=environ)
+
+    assert counts.published("word", "count") == [("ebb", 1), ("tide", 3)]
+    assert loud.published("word") == [("EBB!",), ("TIDE!",)]
+    orders.assert_orders(20)
+    assert report(loud, "group").spark == report(counts, "group").spark
+    # The two workers', where this machine may have any number.
+    note = read_note(counts.layout, FIRST_GENERATION)
+    assert note is not None
+    assert note.shuffle_partitions == 4
+
+    loud.write(LOUD.replace('"!"', '"?"'))
+    tidemill("backfill", loud.name, "--from", "2026-03-01", "--to", "2026-03-02", environ=environ)
+    assert loud.published("word", "day") == [
+        ("EBB?", date(2026, 3, 1)),
+        ("TIDE?", date(2026, 3, 1)),
+    ]
+    ended = cluster.master.view()["completedapps"]
+    assert {app["state"] for app in ended} == {"FINISHED"}
+    assert [app["name"] for app in ended] == [
+        "tidemill ingest of 3 pipelines",
+        "tidemill backfill loud",
+    ]
