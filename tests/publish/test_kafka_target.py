@@ -1,4 +1,4 @@
-"""Kafka as a target: every row at least once, in order, with headers by which repeats are told."""
+"""Kafka as a target: rows in order, once with transactions, else told apart by their headers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from confluent_kafka import Message
 from tests.servers.ports import free_ports
 from tests.support.histories.history_builder import COLUMNS, History, reject, row, rows
 from tests.support.processes import child, kill_group, wait_for
+from tidemill.contract.connections import airflow as contract
 from tidemill.contract.report import Outcome, Report
+from tidemill.publish.kafka_delivery import Record
+from tidemill.publish.kafka_transaction import ProducerFenced, TransactionalDelivery
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Broker
@@ -41,6 +44,22 @@ def stop():
 
 record = Journal.record
 Journal.record = lambda self, it: record(self, it) if it.target == "delta" else stop()
+sys.exit(main(["publish", "orders", "--run-id", "killed"]))
+"""
+
+# The same, after everything was sent and before it is committed.
+STOPS_BEFORE_COMMIT = """
+import signal, sys
+from pathlib import Path
+from tidemill.main import main
+from tidemill.publish.kafka_transaction import TransactionalDelivery
+
+def stop(delivery, event, topic):
+    delivery.producer.flush()
+    Path(sys.argv[1]).touch()
+    signal.pause()
+
+TransactionalDelivery.finish = stop
 sys.exit(main(["publish", "orders", "--run-id", "killed"]))
 """
 
@@ -145,6 +164,49 @@ def test_killed_between_the_send_and_the_journal_repeats_can_be_dropped(
     assert ids(once(found)) == [1, 2, 3, 3, 4]
     assert history.publish("run-3").facts["further"] == {}
     assert len(broker.records(topic)) == len(found)
+
+
+@pytest.mark.parametrize(("script", "seen"), [(STOPS, [1, 2, 3]), (STOPS_BEFORE_COMMIT, [])])
+def test_with_a_transactional_id_every_row_comes_once_wherever_a_publish_is_killed(
+    make_history: Make, broker: Broker, topic: str, tmp_path: Path, script: str, seen: list[int]
+) -> None:
+    history = make(make_history, topic, transactional_id=f"mill-{topic}")
+    history.increment(rows(1, 2, 3))
+    history.increment(rows(4))
+    reached = tmp_path / "reached"
+    with child(script, reached, environ=history.environ) as process:
+        wait_for(lambda: reached.exists() or process.poll() is not None)
+        assert reached.exists(), process.stdout and process.stdout.read()
+        kill_group(process)
+    assert ids(broker.records(topic)) == seen
+    assert history.publish("run-2").outcome is Outcome.DONE
+    assert ids(broker.records(topic)) == [1, 2, 3, 4]
+    history.increment(rows(5))
+    assert history.publish("run-3").outcome is Outcome.DONE
+    assert ids(broker.records(topic)) == [1, 2, 3, 4, 5]
+
+
+def test_a_producer_that_comes_back_after_another_took_over_is_fenced_out(
+    make_history: Make, broker: Broker, topic: str
+) -> None:
+    history = make(make_history, topic, transactional_id=f"mill-{topic}")
+    history.increment(rows(1))
+    assert history.publish().outcome is Outcome.DONE
+    event = history.journal.events()[0]
+    given = contract.connection("tidemill_kafka")
+    left, taking_over = (TransactionalDelivery("kafka", given, f"of-{topic}") for _ in range(2))
+    left.begin()
+    left.send(Record(topic, None, "too late", []))
+    with pytest.raises(ProducerFenced):
+        left.finish(event, topic)
+    taking_over.begin()
+    taking_over.send(Record(topic, None, "in time", []))
+    taking_over.finish(event, topic)
+    second, first = sorted(message.value() for message in broker.records(topic))
+    assert json.loads(first)["id"] == 1
+    assert second == b"in time"
+    assert taking_over.has(event, topic)
+    assert taking_over.has(event, None)
 
 
 @contextmanager

@@ -1,7 +1,9 @@
-"""Kafka topics as a target: at least once, in order of events, with headers that tell repeats.
+"""Kafka topics as a target: in order of events, with headers that tell repeats.
 
-A topic can hold no head, so the journal's record is the head: a publish that is killed after it has
-sent and before that is written down sends the whole event again. A record is told by its headers
+With a transactional id each event is a transaction, which readers of committed records see once.
+Without, it is sent at least once: a topic can hold no head, so the journal's record is the head,
+and a publish that is killed after it has sent and before that is written down sends the whole event
+again. A record is told by its headers
 `tidemill.pipeline`, `tidemill.generation`, `tidemill.increment` and `tidemill.row`, its place in
 the increment, which is the same each time; `tidemill.batch` says which batch it is from. A reader
 that has seen the four drops the record.
@@ -13,39 +15,21 @@ A swap that leaves its partitions empty sends no record.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import pyarrow as pa
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from tidemill.contract.connections.airflow import Connection, connection
-from tidemill.contract.connections.kafka import client_config
-from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.errors import Refused, TidemillError, UsageError
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish import encoding
+from tidemill.publish.kafka_delivery import Delivery, Record
+from tidemill.publish.kafka_transaction import TransactionalDelivery
 from tidemill.publish.payload import Payload
-from tidemill.publish.target import TargetUnreachable
 from tidemill.spec.targets import KafkaTarget as Given
 
-METADATA_SECONDS = 5.0
-# After which a record counts as lost on the way; the whole event is then sent again later.
-DELIVERY_MS = 60_000
 # The prefix of Kafka's own topics.
 INTERNAL = "__"
-UNREACHABLE = frozenset(
-    {
-        KafkaError._MSG_TIMED_OUT,
-        KafkaError._TIMED_OUT,
-        KafkaError._TRANSPORT,
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._RESOLVE,
-        KafkaError._AUTHENTICATION,
-        KafkaError.REQUEST_TIMED_OUT,
-        KafkaError.NOT_ENOUGH_REPLICAS,
-        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    }
-)
 
 
 class TopicUnfit(Refused):
@@ -56,48 +40,57 @@ class ColumnUnknown(UsageError):
     """The target names a column that is not published; carries `field` and `column`."""
 
 
-class RecordRefused(Refused):
-    """The broker or its client would not take a record; carries `target` and `state`."""
-
-
-class Record(NamedTuple):
-    """The Kafka record built from one row."""
-
-    topic: str
-    key: bytes | str | None
-    value: bytes | str | None
-    headers: list[tuple[str, str | bytes | None]]
-
-
 class KafkaTarget:
     """A topic, or several that a column names."""
 
     def __init__(self, given: Given, *, pipeline: str) -> None:
         self.given = given
         self.pipeline = pipeline
-        self._delivery: _Delivery | None = None
+        self._delivery: Delivery | None = None
 
     @property
     def name(self) -> str:
         return self.given.name
 
     def find(self, event: Event) -> int | None:
-        return None
+        if self.given.transactional_id is None or event.kind == "reject":
+            return None
+        delivery = self._open()
+        found = event.seq if delivery.has(event, self.given.topic) else None
+        self._delivery = delivery
+        return found
 
     def apply(self, event: Event, payload: Payload) -> int:
         if event.kind == "reject":
             return event.seq
         self._check_columns(payload.schema)
-        # Kept for the next event: an idempotent producer takes half a second to begin. Not after an
-        # error, which leaves records in its queue.
-        delivery = self._delivery or _Delivery(self.name, connection(self.given.conn_id))
-        self._delivery = None
+        delivery = self._open()
         self._check_topics(payload, delivery.topics())
-        for record in self.records(event, payload):
-            delivery.send(record)
-        delivery.finish()
+        delivery.begin()
+        try:
+            first: str | None = None
+            for record in self.records(event, payload):
+                delivery.send(record)
+                first = first or record.topic
+            delivery.finish(event, first)
+        except TidemillError:
+            delivery.abandon()
+            raise
         self._delivery = delivery
         return event.seq
+
+    def _open(self) -> Delivery:
+        """The producer of the event before, or a new one, which takes half a second to begin.
+
+        After an error there is none: it has left records in its queue.
+        """
+        kept, self._delivery = self._delivery, None
+        if kept is not None:
+            return kept
+        given = connection(self.given.conn_id)
+        if self.given.transactional_id is None:
+            return Delivery(self.name, given)
+        return TransactionalDelivery(self.name, given, self.given.transactional_id)
 
     def records(self, event: Event, payload: Payload) -> Iterator[Record]:
         """The records of an event, always the same and in the same order."""
@@ -166,118 +159,6 @@ class KafkaTarget:
                 "nothing was sent.",
                 topics=unfit[:20],
             )
-
-
-class _Delivery:
-    """The records of one event on their way, each with its acknowledgement.
-
-    Args:
-        given: The connection.
-    """
-
-    def __init__(self, target: str, given: Connection) -> None:
-        self.target = target
-        self.given = given
-        self.failed: KafkaError | None = None
-        self.said: KafkaError | None = None
-        own = {
-            "enable.idempotence": True,
-            "acks": "all",
-            # The partition that Java's clients, Spark among them, choose for a key.
-            "partitioner": "murmur2_random",
-            "delivery.timeout.ms": DELIVERY_MS,
-            "linger.ms": 20,
-            "compression.type": "lz4",
-            "allow.auto.create.topics": False,
-            "error_cb": self._hear,
-        }
-        try:
-            self.producer = Producer({"log_level": 0, **client_config(given), **own})
-        except KafkaException as error:
-            raise self._error(error.args[0]) from None
-
-    def topics(self) -> frozenset[str]:
-        """The topics that there are.
-
-        Raises:
-            TargetUnreachable: no broker answers.
-        """
-        try:
-            found = self.producer.list_topics(timeout=METADATA_SECONDS)
-        except KafkaException as error:
-            # What was heard meanwhile says why; this one says only that time is up.
-            raise self._error(self.said or error.args[0]) from None
-        return frozenset(name for name, topic in found.topics.items() if topic.error is None)
-
-    def send(self, record: Record) -> None:
-        """Send a record; of those before it, the acknowledgements are looked at.
-
-        Raises:
-            RecordRefused: it is too large, or a broker said no to one before.
-            TargetUnreachable: one before was not acknowledged in time.
-        """
-        while True:
-            try:
-                self.producer.produce(
-                    record.topic,
-                    key=record.key,
-                    value=record.value,
-                    headers=record.headers,
-                    on_delivery=self._delivered,
-                )
-                break
-            except BufferError:
-                # The client's queue is full: make room.
-                self.producer.poll(0.1)
-            except KafkaException as error:
-                raise self._error(error.args[0]) from None
-        self.producer.poll(0)
-        self._check()
-
-    def finish(self) -> None:
-        """Wait until every record was acknowledged.
-
-        Raises:
-            RecordRefused: a broker said no to one.
-            TargetUnreachable: one was not acknowledged in time.
-        """
-        left = self.producer.flush(2 * DELIVERY_MS / 1000)
-        self._check()
-        if left:
-            raise TargetUnreachable(
-                f"{self.target}: {left} records were not acknowledged.",
-                remedy="The next run sends the increment again; its headers tell repeats.",
-                target=self.target,
-            )
-
-    def _delivered(self, error: KafkaError | None, _: Message) -> None:
-        if error is not None and self.failed is None:
-            self.failed = error
-
-    def _hear(self, error: KafkaError) -> None:
-        self.said = error
-
-    def _check(self) -> None:
-        if self.failed is not None:
-            # What is still in the queue must not follow an error of what came before it.
-            self.producer.purge()
-            raise self._error(self.failed)
-
-    def _error(self, error: KafkaError) -> Refused | TargetUnreachable:
-        said = self.given.scrubbed(error.str())
-        if error.code() in UNREACHABLE or error.retriable():
-            return TargetUnreachable(
-                f"{self.target} cannot be reached: {said}",
-                remedy="The next run sends the increment (again); its headers tell repeats.",
-                target=self.target,
-            )
-        return RecordRefused(
-            f"{self.target}: {said}",
-            remedy="Fix the topic's settings, the rights or the row; the next run sends the "
-            "increment again, and its headers tell repeats.",
-            target=self.target,
-            state=error.name(),
-        )
 
 
 def _replacing(event: Event) -> list[tuple[str, str]]:

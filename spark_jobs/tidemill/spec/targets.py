@@ -192,6 +192,8 @@ class KafkaTarget(BaseTarget):
         key: Columns of the record's key; text where it is one column, JSON where several.
         value: All columns but key and topic as one `json` object or one `csv` line, or the text of
             one column.
+        transactional_id: Makes each event one transaction of Kafka's, which consumers with
+            `isolation.level: read_committed` see once; no other producer may have the same id.
     """
 
     kind: Literal["kafka"]
@@ -200,6 +202,7 @@ class KafkaTarget(BaseTarget):
     topic_column: Column | None = None
     key: tuple[Column, ...] = ()
     value: Literal["json", "csv"] | dict[Literal["text"], Column] = "json"
+    transactional_id: Topic | None = None
 
     @property
     def name(self) -> str:
