@@ -127,7 +127,7 @@ class Delivery:
         """Wait until every record was acknowledged.
 
         Args:
-            event: Whose records they were.
+            event: The event that the records belong to.
             topic: Where the first of them went; None where there was none.
 
         Raises:

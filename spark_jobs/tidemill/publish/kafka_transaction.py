@@ -3,7 +3,7 @@
 The transaction commits an offset to the consumer group that is named like the transactional id: the
 offset is the event's number, and its metadata tell the event from any other. So whoever asks after
 a kill learns whether the event was committed, and the group needs no reader. A broker forgets the
-offsets of such a group after `offsets.retention.minutes`, a week where nobody says otherwise.
+offsets of such a group after `offsets.retention.minutes`, by default a week.
 """
 
 from contextlib import suppress
@@ -87,5 +87,5 @@ class TransactionalDelivery(Delivery):
 
 
 def _mark(event: Event) -> str:
-    """What tells an event from every other, also from those of a root that was begun anew."""
+    """What tells an event from every other, also from those of an earlier root."""
     return f"{event.seq} {event.at.isoformat()} {event.files_hash}"
