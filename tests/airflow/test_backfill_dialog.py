@@ -134,7 +134,7 @@ class Dialog:
             return queued_while_paused(self.dag.dag_id, session)
 
     def schedule(self) -> tuple[set[str], list[tuple[str, str]]]:
-        """One round of Airflow's scheduler; the runs at work, and the tasks sent to be run."""
+        """One round of Airflow's scheduler; the runs of the DAG, and its tasks sent to be run."""
         from airflow.executors.local_executor import LocalExecutor
         from airflow.jobs.job import Job
         from airflow.jobs.scheduler_job_runner import SchedulerJobRunner
@@ -148,9 +148,11 @@ class Dialog:
         scheduler._scheduler_use_job_schedule = False
         with self._session() as session:
             scheduler._do_scheduling(session)
-        runs = select(DagRun.run_id).where(DagRun.state == DagRunState.RUNNING)
+        runs = select(DagRun.run_id).where(
+            DagRun.dag_id == self.dag.dag_id, DagRun.state == DagRunState.RUNNING
+        )
         sent = select(TaskInstance.run_id, TaskInstance.task_id).where(
-            TaskInstance.state == TaskInstanceState.QUEUED
+            TaskInstance.dag_id == self.dag.dag_id, TaskInstance.state == TaskInstanceState.QUEUED
         )
         with self._session() as session:
             tasks = [(run_id, task) for run_id, task in session.execute(sent)]
