@@ -49,7 +49,9 @@ class KafkaClient:
             "log_level": 0,
         }
         self._admin = AdminClient(self._options)
-        self._producer = Producer({**self._options, "linger.ms": 0})
+        # Idempotent: else a record that is sent again, as to a new topic, comes after later ones.
+        idempotent = {"linger.ms": 0, "enable.idempotence": True}
+        self._producer = Producer({**self._options, **idempotent})
 
     def answers(self) -> bool:
         """Whether the broker serves, and leads every partition that it holds."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from tidemill.contract.connections.airflow import connection
-from tidemill.contract.errors import Refused, TidemillError, UsageError
+from tidemill.contract.errors import Refused, UsageError
 from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
 from tidemill.publish import encoding
@@ -73,7 +73,8 @@ class KafkaTarget:
                 delivery.send(record)
                 first = first or record.topic
             delivery.finish(event, first)
-        except TidemillError:
+        except Exception:
+            # Readers of committed records would wait for its end.
             delivery.abandon()
             raise
         self._delivery = delivery

@@ -78,9 +78,10 @@ class TransactionalDelivery(Delivery):
     def _error(self, error: KafkaError) -> TidemillError:
         if error.code() in FENCED:
             return ProducerFenced(
-                f"{self.target}: another producer took the transactional id '{self._id}' over.",
+                f"{self.target}: another producer took the transactional id '{self._id}' over, or "
+                "the transaction lasted longer than the broker lets it.",
                 remedy="Nothing to do where another run of the pipeline goes on; else give each "
-                "pipeline a transactional_id of its own.",
+                "pipeline a transactional_id of its own, or take less into an increment: budget.",
                 target=self.target,
             )
         return super()._error(error)
