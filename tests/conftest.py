@@ -88,9 +88,6 @@ def spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .appName("tidemill tests")
         .config("spark.ui.enabled", "false")
-        # Large results are fetched through this address, which a busy network may not reach.
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
