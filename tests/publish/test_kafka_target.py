@@ -18,7 +18,7 @@ from confluent_kafka import Message
 
 from tests.servers.ports import free_ports
 from tests.support.histories.history_builder import COLUMNS, History, reject, row, rows
-from tests.support.processes import child, kill_group, wait_for
+from tests.support.processes import wait_for, waiting_child
 from tidemill.contract.connections import airflow as contract
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish.kafka_delivery import Record
@@ -150,11 +150,8 @@ def test_killed_between_the_send_and_the_journal_repeats_can_be_dropped(
     history = make(make_history, topic)
     history.increment([*rows(1, 2, 3), row(3)])
     history.increment(rows(4))
-    reached = tmp_path / "reached"
-    with child(STOPS, reached, environ=history.environ) as process:
-        wait_for(lambda: reached.exists() or process.poll() is not None)
-        assert reached.exists(), process.stdout and process.stdout.read()
-        kill_group(process)
+    with waiting_child(STOPS, tmp_path / "reached", environ=history.environ):
+        pass
     assert ids(broker.records(topic)) == [1, 2, 3, 3]
     report = history.publish("run-2")
     assert report.outcome is Outcome.DONE
@@ -174,11 +171,8 @@ def test_with_a_transactional_id_every_row_comes_once_wherever_a_publish_is_kill
     history = make(make_history, topic, transactional_id=f"mill-{topic}")
     history.increment(rows(1, 2, 3))
     history.increment(rows(4))
-    reached = tmp_path / "reached"
-    with child(script, reached, environ=history.environ) as process:
-        wait_for(lambda: reached.exists() or process.poll() is not None)
-        assert reached.exists(), process.stdout and process.stdout.read()
-        kill_group(process)
+    with waiting_child(script, tmp_path / "reached", environ=history.environ):
+        pass
     wait_for(lambda: ids(broker.records(topic)) == seen)
     assert history.publish("run-2").outcome is Outcome.DONE
     wait_for(lambda: ids(broker.records(topic)) == [1, 2, 3, 4])

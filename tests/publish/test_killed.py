@@ -8,7 +8,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from tests.support.histories.history_builder import History, reject, rows
-from tests.support.processes import child, kill_group, wait_for
+from tests.support.processes import waiting_child
 from tidemill.contract.report import Outcome
 from tidemill.storage.lease import newest_epoch
 
@@ -40,12 +40,9 @@ sys.exit(main(["publish", "orders", "--run-id", "killed"]))
 
 
 def killed_at(history: History, point: str, reached: Path) -> None:
-    with child(STOPS, reached, point, environ=history.environ) as process:
-        wait_for(lambda: reached.exists() or process.poll() is not None)
-        assert reached.exists(), process.stdout and process.stdout.read()
+    with waiting_child(STOPS, reached, point, environ=history.environ) as process:
         assert process.poll() is None
-        kill_group(process)
-        assert process.returncode == -9
+    assert process.returncode == -9
 
 
 def test_killed_between_the_commit_of_rejected_and_of_the_table(

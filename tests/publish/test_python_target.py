@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.histories.history_builder import History, rows
-from tests.support.processes import child, kill_group, wait_for
+from tests.support.processes import waiting_child
 from tidemill.contract.report import Outcome, Report
 
 Make = Callable[..., History]
@@ -115,11 +115,8 @@ def test_killed_between_its_commit_and_the_journal_a_row_comes_once(
     history: History, shelf: Path, tmp_path: Path
 ) -> None:
     history.increment(rows(1))
-    reached = tmp_path / "reached"
-    with child(STOPS, reached, environ=history.environ) as process:
-        wait_for(lambda: reached.exists() or process.poll() is not None)
-        assert reached.exists(), process.stdout and process.stdout.read()
-        kill_group(process)
+    with waiting_child(STOPS, tmp_path / "reached", environ=history.environ):
+        pass
     assert numbers(shelf) == [1]
     assert history.publish("run-2").outcome is Outcome.DONE
     assert numbers(shelf) == [1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -104,13 +104,11 @@ class Cluster:
         Raises:
             StopIteration: none does now.
         """
-        return next(
-            one for one in self.masters if one.answers() and one.view()["status"] == "ALIVE"
-        )
+        return next(self._leading())
 
     def leads(self) -> bool:
         """Whether one of the masters leads."""
-        return any(one.answers() and one.view()["status"] == "ALIVE" for one in self.masters)
+        return any(self._leading())
 
     def alive(self) -> int:
         """How many workers the master knows to be alive."""
@@ -130,3 +128,6 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self._started.close()
+
+    def _leading(self) -> Iterator[Daemon]:
+        return (one for one in self.masters if one.answers() and one.view()["status"] == "ALIVE")

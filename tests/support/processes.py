@@ -53,6 +53,22 @@ def child(
         kill_group(process)
 
 
+@contextmanager
+def waiting_child(
+    code: str, reached: Path, *arguments: str, environ: Mapping[str, str]
+) -> Iterator[subprocess.Popen[str]]:
+    """A child that has come to the point where it makes a file and waits; killed at the end.
+
+    Args:
+        code: Gets the file's path as its first argument.
+        reached: The file.
+    """
+    with child(code, reached, *arguments, environ=environ) as process:
+        wait_for(lambda: reached.exists() or process.poll() is not None)
+        assert reached.exists(), process.stdout and process.stdout.read()
+        yield process
+
+
 def kill_group(process: subprocess.Popen[str]) -> None:
     """SIGKILL for a child and everything in its process group."""
     with suppress(ProcessLookupError):

@@ -37,7 +37,7 @@ class SparkStepHook(SparkSubmitHook):
         super().__init__(**kwargs)
         own = {**environ, **(self._env_vars or {}), **secrets}
         self._environ = {**own, **loopback_variables(self._connection["master"] or "", own)}
-        mode = {"deploy-mode": self._connection["deploy_mode"]}
+        mode = self._connection["deploy_mode"]
         refuse_deploy_mode(self._connection["master"] or "", mode, self._conn_id)
         if self._driver_is_elsewhere and secrets:
             raise AirflowFailException(

@@ -15,7 +15,7 @@ import pytest
 from tests.servers.ports import free_ports
 from tests.servers.postgres import Postgres
 from tests.support.histories.history_builder import History, rows
-from tests.support.processes import child, kill_group, wait_for
+from tests.support.processes import waiting_child
 from tests.support.warehouse import PostgresWarehouse, Warehouse
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish import registry
@@ -69,12 +69,8 @@ def test_killed_around_the_commit_a_row_comes_once(
     history: History, warehouse: Warehouse, tmp_path: Path, point: str
 ) -> None:
     history.increment(rows(1, 2, 3))
-    reached = tmp_path / "reached"
-    with child(STOPS, reached, point, environ=history.environ) as process:
-        wait_for(lambda: reached.exists() or process.poll() is not None)
-        assert reached.exists(), process.stdout and process.stdout.read()
+    with waiting_child(STOPS, tmp_path / "reached", point, environ=history.environ):
         assert warehouse.ids() == ([] if point == "before the commit" else [1, 2, 3])
-        kill_group(process)
     assert history.ids() == [1, 2, 3]
     name = history.pipeline.spec.publish[1].name
     assert work(history) == [("apply", name)]

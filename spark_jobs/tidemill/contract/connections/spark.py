@@ -35,13 +35,13 @@ def master_of(connection: Connection) -> str:
     return f"{master}:{connection.port}" if connection.port else master
 
 
-def refuse_deploy_mode(master: str, extra: Mapping[str, Any], conn_id: str) -> None:
+def refuse_deploy_mode(master: str, deploy_mode: str | None, conn_id: str) -> None:
     """Refuse a driver that would run on a worker, where Spark has none for Python.
 
     Raises:
         DeployModeRefused: the master is a standalone one and the deploy mode is `cluster`.
     """
-    if master.startswith(STANDALONE) and extra.get("deploy-mode") == "cluster":
+    if master.startswith(STANDALONE) and deploy_mode == "cluster":
         raise DeployModeRefused(
             f"Connection '{conn_id}' has deploy-mode cluster: a standalone cluster runs no driver "
             "in Python on its workers, and neither does --supervise start one again.",
@@ -84,7 +84,7 @@ def driver_settings(
         ConnectionNeedsSubmit: the extra has more than such a driver can heed.
     """
     master, extra = master_of(connection), connection.settings
-    refuse_deploy_mode(master, extra, conn_id)
+    refuse_deploy_mode(master, extra.get("deploy-mode"), conn_id)
     given = {key: value for key, value in extra.items() if value not in (None, "")}
     for key in given:
         if key not in {SECRET, *SETTINGS, *OF_SUBMIT}:
