@@ -45,4 +45,5 @@ def test_only_the_tables_of_kinds_tell_sources_apart() -> None:
         "FileSource",
         "KafkaSource",
         "PythonSource",
+        "TableSource",
     }

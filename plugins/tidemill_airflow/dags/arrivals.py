@@ -108,7 +108,7 @@ class ArrivalTrigger(BaseEventTrigger):
     """Sends an event when a run would find something to do; runs in Airflow's triggerer.
 
     Args:
-        kind: `files` or `kafka`.
+        kind: `files`, `kafka` or `tables`.
         poke: Seconds between two looks.
     """
 

@@ -76,6 +76,10 @@ def _parameter(judge: Judge, at: str, field: str, was: Any, now: Any, fields: Fi
         means = "what the checkpoint knows of the source are the offsets of another class"
         instead = "change it back, or give the new class a source of a new name"
         return judge.not_allowed(at, was, now, means, instead)
+    if field == "pipeline":
+        means = "what the checkpoint knows of the source are versions of another table"
+        instead = "change it back, or give the other table a source of a new name"
+        return judge.not_allowed(at, was, now, means, instead)
     if field == "conn_id":
         means = "offsets mean the same only on the same brokers; the doctor compares topics' ids"
         return judge.consequences(at, was, now, means)

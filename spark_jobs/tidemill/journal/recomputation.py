@@ -37,6 +37,7 @@ class Recomputation(FrozenModel):
         supersedes: The increments that it takes the place of.
         reinstates: The rejected increments whose input counts again.
         excludes: Files that do not count any more from its event on.
+        tables: Table source -> the version of its table that is read.
     """
 
     kind: RecomputationKind = Field(validation_alias=AliasChoices("kind", "by_way_of"))
@@ -56,6 +57,7 @@ class Recomputation(FrozenModel):
     supersedes: tuple[int, ...] = ()
     reinstates: tuple[int, ...] = ()
     excludes: tuple[InputFile, ...] = ()
+    tables: dict[str, int] = {}
 
     @property
     def in_order(self) -> bool:

@@ -13,6 +13,9 @@ from tidemill.spark_logs.offset_ranges import Range, as_offsets, between, outsid
 from tidemill.spec.sources.kafka import Offsets
 from tidemill.storage import documents
 
+# A table's version is an offset of its only partition.
+BY_RANGES = ("kafka", "table")
+
 
 class KafkaRecords:
     """The records of a generation's Kafka sources."""
@@ -60,7 +63,7 @@ class KafkaRecords:
 
 
 def kafka_sources(layout: Layout, generation: str) -> set[str]:
-    """The sources of a generation whose positions are offsets of topics."""
+    """The sources of a generation whose positions are offsets of topics, or versions of tables."""
     paths = sorted((layout.ledger(generation) / "sources").glob("*.json"))
     found = (documents.read(path, BoundSource) for path in paths)
-    return {one.name for one in found if one is not None and one.kind == "kafka"}
+    return {one.name for one in found if one is not None and one.kind in BY_RANGES}

@@ -9,6 +9,7 @@ from tidemill.sources.open_source import OpenSource
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
+from tidemill.spec.sources.table import TableSource
 
 
 def open_source(
@@ -23,6 +24,11 @@ def open_source(
             from tidemill.sources.kafka.open_kafka_source import OpenKafkaSource
 
             return OpenKafkaSource(name, source, pipeline, environ)
+        case TableSource():
+            # A pipeline without such a source needs no reader of Delta here.
+            from tidemill.sources.tables.open_table_source import OpenTableSource
+
+            return OpenTableSource(name, source, pipeline, environ)
     return OpenSource(name, source, pipeline, environ)
 
 

@@ -77,6 +77,17 @@ class OpenSource(Generic[SourceSpec]):
         """
         return None
 
+    def version_read_again(self, last: Batch) -> int | None:
+        """The version of a table whose rows a recomputation reads in place of those of the batches.
+
+        Args:
+            last: The last of the batches.
+
+        Returns:
+            None where the rows stay as they were read.
+        """
+        return None
+
     def count(self, file: InputFile) -> int | None:
         """The rows of a file, counted without Spark; None where only Spark can tell.
 

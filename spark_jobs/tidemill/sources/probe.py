@@ -3,7 +3,9 @@
 import os
 from collections.abc import Mapping, Sequence
 
+from tidemill.journal.recomputation import BatchRange
 from tidemill.ledger.batch import Batch
+from tidemill.ledger.ledger import Ledger
 from tidemill.sources.kinds import open_sources
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.pipeline import Pipeline
@@ -20,6 +22,14 @@ def probe_sources(
         TransientError: a source cannot be reached.
     """
     return [source.probe(batches) for source in open_sources(pipeline, environ)]
+
+
+def versions_read_again(pipeline: Pipeline, batches: BatchRange) -> dict[str, int]:
+    """Table source -> the version of its table that a recomputation of batches reads."""
+    ledger = Ledger(pipeline.layout, batches.generation)
+    last = ledger.batches(batches.last, batches.last)
+    versions = {s.name: s.version_read_again(last[-1]) for s in open_sources(pipeline) if last}
+    return {name: version for name, version in versions.items() if version is not None}
 
 
 def inspect(pipeline: Pipeline, batch: Batch) -> Batch:

@@ -32,13 +32,20 @@ from tidemill.spec.sources.base import BaseSource
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.sources.python import PythonSource
+from tidemill.spec.sources.table import TableSource
 from tidemill.spec.sources.testing import RateMicroBatchSource, RateSource, SocketSource
 from tidemill.spec.static_inputs import Static
 from tidemill.spec.targets import DeltaTarget, Target
 from tidemill.spec.wake import Wake
 
 Source = Annotated[
-    FileSource | KafkaSource | PythonSource | RateSource | RateMicroBatchSource | SocketSource,
+    FileSource
+    | KafkaSource
+    | TableSource
+    | PythonSource
+    | RateSource
+    | RateMicroBatchSource
+    | SocketSource,
     Field(discriminator="kind"),
 ]
 SourceOfKind = TypeVar("SourceOfKind", bound=BaseSource)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidemill.spec.spec import Spec
 
 # How a spec calls the kinds of source that can wake a pipeline.
-KINDS = {"files": "file", "kafka": "kafka"}
+KINDS = {"files": "file", "kafka": "kafka", "tables": "table"}
 
 
 class Watch(Model):
@@ -41,10 +41,12 @@ class Wake(Model):
     Attributes:
         files: File sources, whose directories are listed.
         kafka: Kafka sources, whose newest offsets are asked for; no consumer group is joined.
+        tables: Table sources, whose pipelines' tables are asked for new versions.
     """
 
     files: Watch | None = None
     kafka: Watch | None = None
+    tables: Watch | None = None
 
     @model_validator(mode="after")
     def _names_something(self) -> Self:
@@ -62,7 +64,7 @@ class Wake(Model):
         """The names of the sources that one watch looks at.
 
         Args:
-            kind: `files` or `kafka`.
+            kind: `files`, `kafka` or `tables`.
         """
         wanted = self.watches[kind].source
         of_kind = (n for n, s in sources.items() if getattr(s, "kind", None) == KINDS[kind])

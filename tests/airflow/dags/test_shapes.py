@@ -21,11 +21,17 @@ from tidemill.spec.spec import Spec
 from tidemill_airflow.dag import build_dag
 from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES, has_its_steps
 from tidemill_airflow.dags.resolve import build_resolve_dag
+from tidemill_airflow.events import table_alias
 from tidemill_airflow.task_names import pipeline_of
 
 KAFKA = """
 sources:
   events: {kind: kafka, subscribe: events, value: {format: text}}
+"""
+CHAINED = """
+sources:
+  orders: {kind: table, pipeline: shop_orders, schema: id string}
+wake: {tables: {}}
 """
 TO_KAFKA = "sink: {kind: kafka, topic: counts, conn_id: counters}\n"
 DAILY = "schedule: '@daily'\ntimezone: Europe/London\n"
@@ -229,6 +235,14 @@ def test_each_kind_of_source_has_a_watcher_of_its_own() -> None:
         "files": {"pipeline": NAME, "kind": "files", "poke": 172800.0},
         "kafka": {"pipeline": NAME, "kind": "kafka", "poke": 30.0},
     }
+
+
+def test_a_pipeline_that_reads_anothers_table_names_it_as_inlet_and_is_woken_by_it() -> None:
+    dag, _ = both(CHAINED)
+    assert table_alias("shop_orders") in dag.get_task("ingest").inlets
+    timetable: Any = dag.timetable
+    (asset,) = timetable.asset_condition.objects
+    assert [watcher.trigger.kind for watcher in asset.watchers] == ["tables"]
 
 
 def test_a_woken_dag_serialises_the_same_way_each_time() -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from pyspark.errors import AnalysisException
 from pyspark.sql.avro.functions import to_avro
 
@@ -26,6 +27,7 @@ from tests.support.pipelines.matrix_pipeline import (
 )
 from tests.support.pipelines.matrix_queries import rows_of
 from tidemill.contract.errors import SpecError
+from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps import stream as stream_step
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from tests.servers.kafka import Broker
 
 DDL = "word string"
+# The pipeline whose table is read.
+UPSTREAM = "upstream"
 # How a query ends that Spark will not run.
 FAILURES = {"ModeUnsupported", "PlanRefused", "QueryFailed", "QueryInterrupted"}
 AVRO = json.dumps(
@@ -147,6 +151,8 @@ def source(
             return {"kind": kind, "rowsPerBatch": 5}, "value"
         if kind == "socket":
             return {"kind": kind, "port": line_server}, "value"
+        if kind == "table":
+            return {"kind": kind, "pipeline": UPSTREAM, "schema": DDL}, "word"
         return python_source(), "word"
 
     return of
@@ -164,7 +170,9 @@ def of_source(
     row: dict[str, Any], home: Path, source: Callable[..., tuple[dict[str, Any], str]]
 ) -> Combination:
     made, column = source(row["source"], row.get("format"))
-    replayable = row["source"] in ("file", "kafka", "python")
+    if row["source"] == "table":
+        write_deltalake(Layout(home / "root", UPSTREAM).table, pa.table({"word": list(WORDS)}))
+    replayable = row["source"] in ("file", "kafka", "table", "python")
     ends = row["trigger"] in ("available-now", "once")
     sink = {"kind": "console" if row["trigger"] == "real-time" else "memory"}
     return Combination(

@@ -64,7 +64,7 @@ class JsonPipeline(RunnablePipeline):
         write_pipeline(
             self.home / "project",
             self.name,
-            {**self.spec, "sources": merged},
+            {**self.spec, "sources": {**own, **merged}},
             transform=self.transform,
             suite=self.suite,
         )

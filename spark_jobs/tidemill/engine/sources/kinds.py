@@ -9,6 +9,7 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.sources.python import PythonSource
+from tidemill.spec.sources.table import TableSource
 from tidemill.spec.spec import Source
 
 
@@ -34,6 +35,10 @@ def spark_source(
             from tidemill.engine.sources.python import SparkPythonSource
 
             return SparkPythonSource(session, pipeline, name, source)
+        case TableSource():
+            from tidemill.engine.sources.table import SparkTableSource
+
+            return SparkTableSource(session, pipeline, name, source)
     from tidemill.engine.sources.testing import SparkTrialSource
 
     return SparkTrialSource(session, pipeline, name, source)

@@ -73,6 +73,11 @@ class BaseSource(Model):
         """The columns as Spark DDL; None where the spec does not name them with their types."""
         return None
 
+    @property
+    def reads_pipeline(self) -> str | None:
+        """The pipeline whose published table it reads; None where it reads none."""
+        return None
+
     def type_of(self, column: str) -> str | None:
         """The name of a column's type, such as `timestamp`; None where the spec does not tell."""
         return None if self.ddl is None else column_types(self.ddl)[column].name

@@ -66,6 +66,9 @@ def nothing_belongs_to(
     layout, partitions = snapshot.layout, recomputation.partitions
     if partitions is None or not _of_rows_read(pipeline.spec, partitions):
         return False
+    if recomputation.tables:
+        # What is read now may be other rows than were read then.
+        return False
     note = read_note(layout, recomputation.generation)
     if note is None or note.pipeline_class is not PipelineClass.MAP:
         return False
@@ -121,8 +124,8 @@ def _late_since(layout: Layout, last: Event, recomputation: Recomputation) -> bo
 
 
 def _alike(one: Recomputation, other: Recomputation) -> bool:
-    same = (one.kind, one.code_hash, one.spec_hash)
-    return same == (other.kind, other.code_hash, other.spec_hash)
+    same = (one.kind, one.code_hash, one.spec_hash, one.tables)
+    return same == (other.kind, other.code_hash, other.spec_hash, other.tables)
 
 
 def _batches_of(layout: Layout, recomputation: Recomputation) -> list[Batch]:

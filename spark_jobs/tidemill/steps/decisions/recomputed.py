@@ -18,6 +18,7 @@ from tidemill.ledger.run_increment import read_run_increment, remember, remember
 from tidemill.ledger.run_kinds import RecomputationKind
 from tidemill.ledger.run_request import RunRequest
 from tidemill.publish.swap_support import refuse_repeated_keys
+from tidemill.sources.probe import versions_read_again
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.parts.seal import sealed_set
 from tidemill.storage.run_context import LeasedRun, RunContext
@@ -98,6 +99,7 @@ def describe(
         supersedes=tuple(supersedes),
         reinstates=tuple(reinstates),
         excludes=tuple(excludes),
+        tables=versions_read_again(pipeline, batches),
     )
 
 

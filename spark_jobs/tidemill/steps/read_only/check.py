@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from tidemill.contract.errors import SpecError, UsageError
+from tidemill.contract.errors import SpecError
 from tidemill.contract.project import Project, TransformDoubled, find, search_path
 from tidemill.contract.syntax.expressions import misspelt_columns, unknown_columns
 from tidemill.contract.syntax.unrepeatable_sql import unrepeatable_in_sql
@@ -22,6 +22,7 @@ from tidemill.spec.load import Location, lines_of, load_spec
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.check_arguments import problems_of_arguments
+from tidemill.steps.read_only.check_chains import problems_of_chains
 from tidemill.steps.read_only.check_sql import problems_of_sql
 
 
@@ -91,7 +92,7 @@ def _of_pipeline(project: Project, path: Path, environ: Mapping[str, str]) -> It
             yield Problem.said(path, one.line, one.what, one.remedy)
         return
     yield from _of_expressions(spec, path)
-    yield from _of_statics(spec, path, environ)
+    yield from _of_chains(spec, path, environ)
     try:
         transform = project.transform(spec.transform or path.stem)
     except TransformDoubled as error:
@@ -130,20 +131,10 @@ def _has(columns: Sequence[str]) -> str:
     return f"It has: {', '.join(columns)}."
 
 
-def _of_statics(spec: Spec, path: Path, environ: Mapping[str, str]) -> Iterator[Problem]:
+def _of_chains(spec: Spec, path: Path, environ: Mapping[str, str]) -> Iterator[Problem]:
     lines = lines_of(path.read_text(encoding="utf-8"), path)
-    for name, static in spec.statics.items():
-        if static.reads_pipeline is None:
-            continue
-        line = lines.get(("statics", name, "pipeline"))
-        if static.reads_pipeline == path.stem:
-            what = f"statics.{name} is the table of this very pipeline"
-            yield Problem(path, line, what, "Name another pipeline.")
-            continue
-        try:
-            find(static.reads_pipeline, environ)
-        except UsageError as error:
-            yield Problem(path, line, f"statics.{name}: {error.what[:-1]}", error.remedy)
+    for at, what, remedy in problems_of_chains(path.stem, spec, environ):
+        yield Problem(path, lines.get(at), what, remedy)
 
 
 def _of_transform(path: Path, spec: Spec) -> Iterator[Problem]:

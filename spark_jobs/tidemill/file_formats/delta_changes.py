@@ -1,0 +1,173 @@
+"""The data files that versions of a Delta table added, and the versions that took rows away.
+
+A version whose entry removes files with rows, as a swap's does, changes what was there before: its
+files are never taken for new rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from tidemill.contract.errors import Refused
+from tidemill.file_formats.delta_log import DIGITS, LOG, actions_of, has_table
+
+
+class HistoryExpired(Refused):
+    """A table's log no longer has an entry that is to be read; carries `path` and `version`."""
+
+
+@dataclass(frozen=True)
+class AddedFile:
+    """A data file of a table.
+
+    Args:
+        size: Bytes.
+        modified: When it was written, as the table's log says.
+        partition: Partition column -> value as text, None for null.
+    """
+
+    path: str
+    size: int
+    modified: datetime
+    partition: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Version:
+    """What one version of a table changed.
+
+    Args:
+        added: The files with new rows; none where rows were taken away too.
+        swapped: The partitions of the files that were taken away or put in their place.
+    """
+
+    number: int
+    added: tuple[AddedFile, ...]
+    swapped: tuple[Mapping[str, str | None], ...]
+
+
+@dataclass(frozen=True)
+class TableHead:
+    """A table as it is now.
+
+    Args:
+        id: What it keeps for as long as it exists.
+        version: The newest.
+    """
+
+    id: str
+    version: int
+
+
+def table_head(table: Path) -> TableHead | None:
+    """The newest version of a table; None where there is no table yet."""
+    from deltalake import DeltaTable
+
+    if not has_table(table):
+        return None
+    found = DeltaTable(table, without_files=True)
+    return TableHead(str(found.metadata().id), found.version())
+
+
+def changes(table: Path, first: int, until: int) -> Iterator[Version]:
+    """The versions from one to before another, in order.
+
+    Raises:
+        HistoryExpired: the entry of one is gone.
+    """
+    for number in range(first, until):
+        actions = _file_actions(table, number)
+        yield _version(table, number, [one for one in actions if _changes_rows(one)])
+
+
+def files_at(table: Path, version: int) -> tuple[AddedFile, ...]:
+    """The files of a version of a table, in the order in which they were added.
+
+    Raises:
+        HistoryExpired: an entry of the log up to it is gone.
+    """
+    found: dict[str, AddedFile] = {}
+    for number in range(version + 1):
+        for action in _file_actions(table, number):
+            if "remove" in action:
+                found.pop(_path(table, action["remove"]), None)
+            else:
+                file = _file(table, action["add"])
+                found[file.path] = file
+    return tuple(found.values())
+
+
+def files_between(table: Path, first: int, until: int) -> tuple[AddedFile, ...]:
+    """The files with the rows of versions from one to before another.
+
+    From the beginning on, these are the files of the table as it then was, whatever was swapped.
+
+    Raises:
+        HistoryExpired: an entry of the log is gone.
+    """
+    if first == 0:
+        return files_at(table, until - 1) if until else ()
+    return tuple(file for version in changes(table, first, until) for file in version.added)
+
+
+def last_before_new_rows(table: Path, head: TableHead, until: int) -> int:
+    """The version before the next one that adds rows; swaps of what was there before go by.
+
+    Args:
+        until: The version to begin with.
+    """
+    for version in changes(table, until, head.version + 1):
+        if version.added:
+            return version.number - 1
+    return head.version
+
+
+def _version(table: Path, number: int, actions: list[dict[str, Any]]) -> Version:
+    added = tuple(_file(table, one["add"]) for one in actions if "add" in one)
+    if not any("remove" in one for one in actions):
+        return Version(number, added, ())
+    both = (one.get("add") or one["remove"] for one in actions)
+    partitions = {json.dumps(p, sort_keys=True): p for p in (_partition(one) for one in both)}
+    return Version(number, (), tuple(partitions.values()))
+
+
+def _file_actions(table: Path, number: int) -> list[dict[str, Any]]:
+    """The actions of a version that add files or take some away."""
+    actions = actions_of(_entry(table, number))
+    if actions is None:
+        raise HistoryExpired(
+            f"{_entry(table, number)} is gone, so that nothing says which rows version {number} "
+            "of the table added.",
+            remedy="Restore it from a backup, and keep the log of a table that pipelines read.",
+            path=table,
+            version=number,
+        )
+    return [action for action in actions if "add" in action or "remove" in action]
+
+
+def _changes_rows(action: Mapping[str, Any]) -> bool:
+    """Whether an action adds rows or takes some away; a compaction only rewrites files."""
+    return bool((action.get("add") or action["remove"]).get("dataChange", True))
+
+
+def _entry(table: Path, number: int) -> Path:
+    return table / LOG / f"{number:0{DIGITS}d}.json"
+
+
+def _file(table: Path, add: Mapping[str, Any]) -> AddedFile:
+    modified = datetime.fromtimestamp(int(add["modificationTime"]) / 1000, UTC)
+    return AddedFile(_path(table, add), int(add["size"]), modified, _partition(add))
+
+
+def _path(table: Path, action: Mapping[str, Any]) -> str:
+    return str(table / unquote(action["path"]))
+
+
+def _partition(action: Mapping[str, Any]) -> dict[str, str | None]:
+    return {name: value or None for name, value in (action.get("partitionValues") or {}).items()}

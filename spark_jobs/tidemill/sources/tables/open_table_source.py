@@ -1,0 +1,166 @@
+"""A table source without a JVM: how far another pipeline's table is, and how far it was read.
+
+A position is the id of the table and, as the offset of its only partition, the first version that
+was not read; so a table that was made again is never taken for the one that was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidemill.contract.counted import counted
+from tidemill.contract.errors import Refused
+from tidemill.contract.layout import Layout
+from tidemill.file_formats.delta import open_dataset
+from tidemill.file_formats.delta_changes import (
+    HistoryExpired,
+    Version,
+    changes,
+    files_at,
+    last_before_new_rows,
+    table_head,
+)
+from tidemill.file_formats.schema_fit import misfits
+from tidemill.ledger.batch import Batch
+from tidemill.sources.input_part import InputPart
+from tidemill.sources.open_source import OpenSource
+from tidemill.sources.probe_result import ProbeResult, Problem
+from tidemill.spark_logs.offset_ranges import Range, as_offsets
+from tidemill.spec.sources.base import Rating
+from tidemill.spec.sources.table import TableSource
+
+MOST_SHOWN = 5
+
+
+class UpstreamSwapped(Refused):
+    """Rows that were read have been computed again; carries `source`, `pipeline`, `partitions`."""
+
+
+class UpstreamReplaced(Refused):
+    """The table is another one than was read; carries `source`, `pipeline` and `path`."""
+
+
+class UpstreamOfOtherSchema(Refused):
+    """The table's columns do not fit the spec; carries `source`, `pipeline` and `misfits`."""
+
+
+@dataclass(frozen=True)
+class OpenTableSource(OpenSource[TableSource]):
+    """The published table of another pipeline."""
+
+    def probe(self, batches: Sequence[Batch]) -> ProbeResult:
+        head = table_head(self._table)
+        if head is None:
+            return ProbeResult(self.name, new=0, unit="versions")
+        read = _last_position(batches, self.name)
+        if read and head.id not in read:
+            return ProbeResult(self.name, 0, "versions", problems=(self._replaced(),))
+        first = read.get(head.id, {}).get(0, 0)
+        problems = [problem for problem in (self._misfit(),) if problem is not None]
+        if first == 0:
+            files = files_at(self._table, head.version)
+            new = 1 if files else 0
+        else:
+            versions = [*changes(self._table, first, head.version + 1)]
+            problems += self._swapped(versions)
+            files = tuple(file for version in versions for file in version.added)
+            new = sum(bool(version.added) for version in versions)
+        arrived = [file.modified for file in files]
+        return ProbeResult(
+            self.name,
+            new=new,
+            unit="versions",
+            backlog_bytes=sum(file.size for file in files),
+            last_arrival=max(arrived, default=None),
+            oldest_new=min(arrived, default=None),
+            problems=tuple(problems),
+            facts={"pipeline": self.spec.pipeline, "version": head.version},
+        )
+
+    def lost(self, part: InputPart) -> InputPart:
+        wanted = part.ranges.get(self.name, ())
+        gone = tuple(one for one in wanted if not self._holds(one))
+        return InputPart(ranges={self.name: gone} if gone else {})
+
+    def verify_held(self, generation: str, ranges: Sequence[Range]) -> None:
+        if not all(self._holds(one) for one in ranges):
+            raise self._replaced().error
+
+    def version_read_again(self, last: Batch) -> int | None:
+        read = _last_position([last], self.name)
+        head = table_head(self._table)
+        if head is None or head.id not in read:
+            return None
+        return last_before_new_rows(self._table, head, read[head.id][0])
+
+    @property
+    def _table(self) -> Path:
+        return Layout(self.pipeline.layout.root, self.spec.pipeline).table
+
+    def _holds(self, wanted: Range) -> bool:
+        head = table_head(self._table)
+        if head is None or head.id != wanted.topic:
+            return False
+        try:
+            for _ in changes(self._table, wanted.first, wanted.until):
+                pass
+        except HistoryExpired:
+            return False
+        return True
+
+    def _misfit(self) -> Problem | None:
+        found = [*misfits(open_dataset(self._table).schema, self.spec.types)]
+        if not found:
+            return None
+        error = UpstreamOfOtherSchema(
+            f"The table of pipeline '{self.spec.pipeline}' does not fit sources.{self.name}: "
+            f"{found[0]}.",
+            remedy=f"Correct sources.{self.name}.schema, or the transform of "
+            f"'{self.spec.pipeline}'.",
+            source=self.name,
+            pipeline=self.spec.pipeline,
+            misfits=found,
+        )
+        return Problem(Rating.HOLD, error)
+
+    def _replaced(self) -> Problem:
+        error = UpstreamReplaced(
+            f"{self._table} is not the table any more that sources.{self.name} has read.",
+            remedy="Restore that table; or give the source another name, under which the new one "
+            "is read from its beginning, beside the rows of the old one.",
+            source=self.name,
+            pipeline=self.spec.pipeline,
+            path=self._table,
+        )
+        return Problem(Rating.HOLD, error)
+
+    def _swapped(self, versions: Sequence[Version]) -> Iterator[Problem]:
+        swaps = [version for version in versions if version.swapped]
+        if not swaps or self.spec.swapped is Rating.IGNORE:
+            return
+        partitions = {str(dict(one)): dict(one) for swap in swaps for one in swap.swapped}
+        named = [_named(one) for one in partitions.values()]
+        shown = ", ".join(named[:MOST_SHOWN]) + (", …" if len(named) > MOST_SHOWN else "")
+        upstream = self.spec.pipeline
+        error = UpstreamSwapped(
+            f"Pipeline '{upstream}' has computed again what sources.{self.name} read before: "
+            f"{shown} ({counted(len(swaps), 'version')}, the last one {swaps[-1].number}).",
+            remedy=f"Set sources.{self.name}.swapped: warn, so that later increments are read; "
+            f"then compute the same here: tidemill backfill {self.pipeline.name} --from … --to …, "
+            f"or all of it: tidemill rebuild {self.pipeline.name} --reason TEXT.",
+            source=self.name,
+            pipeline=upstream,
+            partitions=[*partitions.values()],
+        )
+        yield Problem(self.spec.swapped, error)
+
+
+def _last_position(batches: Sequence[Batch], name: str) -> dict[str, dict[int, int]]:
+    """The source's position after the last batch; empty where nothing was read."""
+    return as_offsets(batches[-1].offsets.get(name)) if batches else {}
+
+
+def _named(partition: dict[str, str | None]) -> str:
+    return "/".join(f"{name}={value}" for name, value in partition.items()) or "the whole table"

@@ -1,0 +1,112 @@
+"""A published table keeps the promises of a data source, and reads what versions add."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import date
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.delta_orders import DDL, DeltaOrders
+from tidemill.data_sources.kit import CHECKS
+from tidemill.data_sources.subject import Reading, Subject
+from tidemill.engine.sources import published_table
+from tidemill.engine.sources.published_table import PublishedTable
+from tidemill.file_formats.delta_changes import (
+    AddedFile,
+    files_at,
+    files_between,
+    last_before_new_rows,
+    table_head,
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> DeltaOrders:
+    return DeltaOrders(tmp_path / "table")
+
+
+def grow(table: DeltaOrders, number: int) -> None:
+    table.add(number, day=2)
+
+
+def subject(table: DeltaOrders, *, holds_swaps: bool = True) -> Subject:
+    numbers = count(100)
+    options = {"path": str(table.path), "holds_swaps": str(holds_swaps).lower()}
+    return Subject(PublishedTable, options, DDL, lambda: grow(table, next(numbers)))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_it_keeps_the_contract(
+    table: DeltaOrders, monkeypatch: pytest.MonkeyPatch, check: Any
+) -> None:
+    monkeypatch.setattr(published_table, "TASK_BYTES", 1)
+    table.add(1, 2)
+    table.add(3)
+    check(subject(table))
+
+
+@pytest.mark.parametrize("holds_swaps", [True, False])
+def test_a_swap_stops_it_or_is_passed_over(table: DeltaOrders, holds_swaps: bool) -> None:
+    table.add(1)
+    tried = subject(table, holds_swaps=holds_swaps)
+    start = Reading(tried).latest(Reading(tried).initial())
+    table.swap(10)
+    table.add(2)
+    end = Reading(tried).latest(start)
+    rows = Reading(tried).rows(start, end)
+    assert [row[0] for row in rows] == ([] if holds_swaps else [2])
+
+
+def ids(files: Iterable[AddedFile]) -> Counter[int]:
+    tables = (pq.ParquetFile(file.path).read(columns=["id"]) for file in files)
+    return Counter(number for table in tables for number in table.column("id").to_pylist())
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(("add", "add", "swap", "compact", "read")), max_size=10))
+def test_however_a_table_grows_each_row_comes_once_and_a_recomputation_reads_what_stands(
+    tmp_path_factory: pytest.TempPathFactory, history: list[str]
+) -> None:
+    table = DeltaOrders(tmp_path_factory.mktemp("history") / "table")
+    numbers = count()
+    table.add(next(numbers))
+    offset: dict[str, Any] = {}
+    read, expected = Counter[int](), Counter(ids(files_at(table.path, 0)))
+    for step in [*history, "read"]:
+        if step == "read":
+            reading = Reading(subject(table, holds_swaps=False))
+            end = reading.latest(offset)
+            read += Counter(row[0] for row in reading.rows(offset, end))
+            offset = end
+            assert read == expected
+            head = table_head(table.path)
+            assert head is not None
+            until = last_before_new_rows(table.path, head, end[table.id]["0"]) + 1
+            assert until == table.version + 1
+            stands = ids(files_between(table.path, 0, until))
+            assert stands == Counter(DeltaTable(table.path).to_pyarrow_table()["id"].to_pylist())
+        elif step == "add":
+            number = next(numbers)
+            table.add(number, day=1 + number % 2)
+            expected[number] += 1
+        elif step == "swap":
+            table.swap(next(numbers))
+            if not offset:
+                expected = ids(files_at(table.path, table.version))
+        else:
+            table.compact()
+
+
+def test_columns_that_the_schema_does_not_name_are_left_out(table: DeltaOrders) -> None:
+    table.add(1, day=3)
+    reading = Reading(Subject(PublishedTable, subject(table).options, "day date"))
+    assert reading.rows({}, reading.latest({})) == [(date(2026, 3, 3),)]

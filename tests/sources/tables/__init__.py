@@ -1,0 +1,1 @@
+"""Another pipeline's table as a source."""

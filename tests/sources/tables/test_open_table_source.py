@@ -1,0 +1,145 @@
+"""A look at another pipeline's table: what is new in it, and what of it was changed since."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.delta_orders import DDL, DeltaOrders
+from tests.support.pipelines.json_pipeline import JsonPipeline
+from tidemill.contract.layout import FIRST_GENERATION, Layout
+from tidemill.file_formats.delta_changes import HistoryExpired
+from tidemill.ledger.batch import Batch
+from tidemill.sources.kinds import open_source
+from tidemill.sources.open_source import OpenSource
+from tidemill.sources.probe_result import ProbeResult
+from tidemill.spec.sources.base import Rating
+
+SOURCE = {"kind": "table", "pipeline": "orders", "schema": DDL}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> DeltaOrders:
+    return DeltaOrders(Layout(tmp_path / "root", "orders").table)
+
+
+def source(home: Path, **more: Any) -> OpenSource[Any]:
+    spec = {"sources": {"orders": {**SOURCE, **more}}}
+    transform = "def transform(orders):\n    return orders\n"
+    flow = JsonPipeline(home, {}, spec, transform, name="reports")
+    return open_source(flow.pipeline, "orders")
+
+
+def read_until(table: DeltaOrders, version: int) -> Batch:
+    """A batch that has read the table up to a version."""
+    return Batch(
+        generation=FIRST_GENERATION,
+        batch=0,
+        offsets={"orders": {table.id: {"0": version + 1}}},
+        inputs=(),
+        outputs=(),
+        rows_in=1,
+        rows=1,
+        rejected=0,
+        watermark_before_ms=0,
+        watermark_after_ms=0,
+        start=1,
+        run_id="run",
+        spec_hash="",
+        code_hash="",
+        committed=datetime(2026, 3, 1, tzinfo=UTC),
+    )
+
+
+def held(found: ProbeResult) -> str | None:
+    return None if found.held is None else found.held.code
+
+
+def test_before_anything_is_published_there_is_nothing_to_read(tmp_path: Path) -> None:
+    assert source(tmp_path).probe(()).new == 0
+
+
+def test_versions_that_add_rows_are_new_until_they_are_read(
+    tmp_path: Path, table: DeltaOrders
+) -> None:
+    first = table.add(1, 2)
+    assert source(tmp_path).probe(()).new == 1
+    assert source(tmp_path).probe([read_until(table, first)]).new == 0
+    table.add(3)
+    table.add(4, day=2)
+    found = source(tmp_path).probe([read_until(table, first)])
+    assert (found.new, held(found)) == (2, None)
+    assert found.backlog_bytes
+    assert found.oldest_new is not None
+
+
+def test_files_that_were_only_rewritten_are_not_new(tmp_path: Path, table: DeltaOrders) -> None:
+    table.add(1)
+    read = read_until(table, table.add(2))
+    table.compact()
+    found = source(tmp_path).probe([read])
+    assert (found.new, held(found)) == (0, None)
+
+
+@pytest.mark.parametrize("rating", ["hold", "warn", "ignore"])
+def test_rows_that_were_computed_again_are_told_as_the_spec_rates_them(
+    tmp_path: Path, table: DeltaOrders, rating: str
+) -> None:
+    read = read_until(table, table.add(1))
+    table.swap(10)
+    found = source(tmp_path, swapped=rating).probe([read])
+    told = [(p.rating, p.error.code, p.error.data["partitions"]) for p in found.problems]
+    problem = (Rating(rating), "UpstreamSwapped", [{"day": "2026-03-01"}])
+    assert told == ([] if rating == "ignore" else [problem])
+    assert found.new == 0
+
+
+def test_what_was_swapped_before_the_first_read_is_no_problem(
+    tmp_path: Path, table: DeltaOrders
+) -> None:
+    table.add(1)
+    table.swap(10)
+    found = source(tmp_path).probe(())
+    assert (found.new, held(found)) == (1, None)
+
+
+def test_a_table_that_was_made_again_is_not_taken_for_the_one_that_was_read(
+    tmp_path: Path, table: DeltaOrders
+) -> None:
+    read = read_until(table, table.add(1))
+    shutil.rmtree(table.path)
+    table.add(2)
+    assert held(source(tmp_path).probe([read])) == "UpstreamReplaced"
+
+
+def test_a_column_of_another_type_is_refused(tmp_path: Path, table: DeltaOrders) -> None:
+    table.add(1)
+    found = source(tmp_path, schema="id string, day date").probe(())
+    assert held(found) == "UpstreamOfOtherSchema"
+
+
+def test_a_log_whose_unread_entries_have_expired_is_refused(
+    tmp_path: Path, table: DeltaOrders
+) -> None:
+    read = read_until(table, table.add(1))
+    gone = table.add(2)
+    table.add(3)
+    table.expire_log()
+    with pytest.raises(HistoryExpired) as error:
+        source(tmp_path).probe([read])
+    assert error.value.data["version"] == gone
+
+
+def test_a_recomputation_reads_what_swaps_have_left_before_the_next_new_rows(
+    tmp_path: Path, table: DeltaOrders
+) -> None:
+    read = read_until(table, table.add(1))
+    opened = source(tmp_path, swapped="warn")
+    assert opened.version_read_again(read) == 0
+    swapped = table.swap(10)
+    table.add(2)
+    assert opened.version_read_again(read) == swapped
