@@ -11,6 +11,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from tidemill.contract.connections.spark import refuse_deploy_mode
+from tidemill.contract.connections.spark_masters import verify_masters
 from tidemill.toolchain.loopback import loopback_variables
 from tidemill_airflow.operators.command import spark_binary
 from tidemill_airflow.operators.processes import end_session
@@ -47,6 +48,12 @@ class SparkStepHook(SparkSubmitHook):
             )
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
+        """Run it to its end.
+
+        Raises:
+            MastersUnreachable: no master of a standalone cluster answers.
+        """
+        verify_masters(self._connection["master"] or "", self._conn_id)
         kwargs.update(env=self._environ, start_new_session=True, encoding="utf-8", errors="replace")
         try:
             return super().submit(application, **kwargs)

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tidemill.contract.connections.airflow import connection, variable
 from tidemill.contract.connections.spark import driver_settings, secrets_of
+from tidemill.contract.connections.spark_masters import verify_masters
 from tidemill.contract.file_mode import HADOOP_UMASK
 from tidemill.contract.report import SparkApplication
 from tidemill.engine.launch_jvm import launch_jvm, own_signals, say_errors_once
@@ -96,6 +97,7 @@ def _open(
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(java_home(os.environ))
         master, settings, secrets = _master(conn_id)
+        verify_masters(master, conn_id)
         os.environ.update(loopback_variables(master, os.environ))
         options = driver_java_options(backlog_bytes)
         java = {"spark.driver.extraJavaOptions": options} if options else {}

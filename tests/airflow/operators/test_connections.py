@@ -13,9 +13,10 @@ import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.sdk import Connection, Context
 from airflow.sdk._shared.secrets_masker import redact, reset_secrets_masker
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from tests.airflow.conftest import NAME
+from tests.servers.ports import free_ports
 from tests.support.airflow.fake_dag_run import context_of
 from tests.support.airflow.fake_spark_submit import FakeSpark
 from tests.support.airflow.fake_step import leaving, report_of
@@ -133,6 +134,7 @@ def test_every_step_gets_the_connections_in_its_environment_and_not_as_arguments
 
 
 @pytest.mark.parametrize("master", MASTERS)
+@pytest.mark.usefixtures("answering_masters")
 def test_no_master_brings_them_onto_the_command_line(
     secret_spec: Path,
     spark_submit: FakeSpark,
@@ -182,6 +184,19 @@ def test_a_driver_on_a_worker_of_a_standalone_cluster_is_refused_without_any_sec
     assert not spark_submit.called
 
 
+def test_a_cluster_whose_masters_do_not_answer_is_tried_again_and_no_driver_waits_for_it(
+    spark_submit: FakeSpark, layout: Layout, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (port,) = free_ports(1)
+    connection = {"conn_type": "spark", "host": f"spark://127.0.0.1:{port}"}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_SPARK", json.dumps(connection))
+    with pytest.raises(AirflowException, match="MastersUnreachable") as error:
+        ingest().execute(context)
+    assert not isinstance(error.value, AirflowFailException)
+    assert not spark_submit.called
+
+
+@pytest.mark.usefixtures("answering_masters")
 def test_the_secret_of_a_cluster_is_in_the_environment_of_spark_submit_alone(
     spark_submit: FakeSpark,
     layout: Layout,

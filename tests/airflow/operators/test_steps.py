@@ -127,6 +127,7 @@ LOOPBACK = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "127.0.0.1"}
         ("yarn", {}),
     ],
 )
+@pytest.mark.usefixtures("answering_masters")
 def test_only_a_local_driver_listens_on_the_loopback_interface(
     spark_submit: FakeSpark,
     layout: Layout,
