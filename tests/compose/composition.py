@@ -27,7 +27,6 @@ class Composition:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
         self.services: dict[str, dict[str, Any]] = self._put_in(read()["services"])
-        self.configs: dict[str, dict[str, Any]] = self._put_in(read()["configs"])
 
     def environment(self, service: str) -> dict[str, str]:
         """What its service sees beside the variables of its image."""

@@ -149,8 +149,8 @@ class Stage:
         return self._command(service, self.composition.services[service]["healthcheck"]["test"][1:])
 
     def _server(self, name: str) -> Server:
-        if name == "postgres":
-            return self._postgres()
+        if self.composition.services[name]["image"].startswith("postgres:"):
+            return self._postgres(name)
         command = self.composition.services[name].get("command")
         here = self._command(name, command) if command else self._kafka()
         return Service(name, here, self._image() | self.environment(name), self._check(name))
@@ -177,19 +177,14 @@ class Stage:
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
 
-    def _postgres(self) -> Postgres:
-        """As its image does at the first start: the user, the database, then our script."""
-        given = self.environment("postgres")
+    def _postgres(self, name: str) -> Postgres:
+        """As its image does at the first start: the user, then the database."""
+        given = self.environment(name)
         server = Postgres(given["POSTGRES_USER"], given["POSTGRES_PASSWORD"])
-        self._ports["postgres", "5432"] = server.port
+        self._ports[name, "5432"] = server.port
         server.start()
         with server.connect() as connection:
             connection.execute(f"CREATE DATABASE {given['POSTGRES_DB']}".encode())
-        (script,) = self.composition.services["postgres"]["configs"]
-        content = self.composition.configs[script["source"]]["content"]
-        with server.connect(given["POSTGRES_DB"]) as connection:
-            for statement in psql(content, given):
-                connection.execute(statement.encode())
         server.stop()
         return server
 
@@ -207,15 +202,3 @@ def property_of(variable: str) -> str:
     """The broker's property that a variable of the image stands for."""
     name = variable.removeprefix("KAFKA_").lower()
     return name.replace("___", "-").replace("__", "\0").replace("_", ".").replace("\0", "_")
-
-
-def psql(script: str, environ: dict[str, str]) -> list[str]:
-    r"""The statements of a script for psql, with what its `\getenv` asks for put in."""
-    values = {}
-    statements = []
-    for line in script.splitlines():
-        if asked := re.fullmatch(r"\\getenv (\w+) (\w+)", line):
-            values[asked[1]] = environ[asked[2]]
-        else:
-            statements.append(re.sub(r":'(\w+)'", lambda name: f"'{values[name[1]]}'", line))
-    return statements

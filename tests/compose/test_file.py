@@ -19,6 +19,7 @@ from tidemill_airflow.local import compose_env
 
 SERVICES = {
     "postgres",
+    "warehouse-db",
     "kafka",
     "spark-master",
     "spark-worker",
@@ -103,6 +104,28 @@ def test_files_of_the_containers_belong_to_whoever_made_the_env(composition: Com
         assert arguments == {"TIDEMILL_UID": composition.environ["TIDEMILL_UID"]}
         assert "user" not in composition.services[name]
     assert '--uid "$TIDEMILL_UID" --gid 0' in dockerfile(composition)
+
+
+def test_what_every_service_prints_is_bounded(composition: Composition) -> None:
+    for name, service in composition.services.items():
+        assert service["logging"]["options"].keys() == {"max-size", "max-file"}, name
+
+
+def test_every_service_has_a_limit_to_its_memory(composition: Composition) -> None:
+    assert {name for name, of in composition.services.items() if "mem_limit" not in of} == set()
+
+
+def test_the_metadata_of_airflow_is_reached_from_no_machine(composition: Composition) -> None:
+    assert "ports" not in composition.services["postgres"]
+    servers = ("postgres", "warehouse-db")
+    passwords = [composition.environment(one)["POSTGRES_PASSWORD"] for one in servers]
+    assert len({*passwords}) == 2
+
+
+def test_workers_together_claim_as_many_cores_as_they_say(composition: Composition) -> None:
+    for name in ("spark-worker", "spark-worker-2"):
+        command = composition.services[name]["command"]
+        assert command[command.index("--cores") + 1] == "2"
 
 
 def test_every_service_is_checked_for_health_or_ends_by_itself(composition: Composition) -> None:
@@ -219,8 +242,9 @@ def test_what_the_image_copies_is_there(composition: Composition) -> None:
 
 
 def dockerfile(composition: Composition) -> str:
-    """The image's recipe, as Compose hands it over."""
-    return str(composition.services["airflow-scheduler"]["build"]["dockerfile_inline"])
+    """The image's recipe."""
+    context = composition.services["airflow-scheduler"]["build"]["context"]
+    return (REPOSITORY / context / "Dockerfile").read_text(encoding="utf-8")
 
 
 def literals(value: Any, place: str = "") -> list[tuple[str, str]]:

@@ -57,6 +57,7 @@ def test_every_service_comes_up_and_is_healthy(stage: Stage) -> None:
     assert stage.ended == ["airflow-init"]
     assert sorted(stage.healthy + stage.ended) == sorted(stage.composition.services)
     assert stage.is_healthy("postgres")
+    assert stage.is_healthy("warehouse-db")
 
 
 def test_the_password_of_the_env_is_the_login(stage: Stage, api: httpx.Client) -> None:
