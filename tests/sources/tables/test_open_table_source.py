@@ -73,6 +73,7 @@ def test_versions_that_add_rows_are_new_until_they_are_read(
     table.add(4, day=2)
     found = source(tmp_path).probe([read_until(table, first)])
     assert (found.new, held(found)) == (2, None)
+    assert found.facts["ends"] == {table.id: {0: table.version + 1}}
     assert found.backlog_bytes
     assert found.oldest_new is not None
 

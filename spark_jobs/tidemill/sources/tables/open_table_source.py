@@ -76,7 +76,11 @@ class OpenTableSource(OpenSource[TableSource]):
             last_arrival=max(arrived, default=None),
             oldest_new=min(arrived, default=None),
             problems=tuple(problems),
-            facts={"pipeline": self.spec.pipeline, "version": head.version},
+            facts={
+                "pipeline": self.spec.pipeline,
+                "version": head.version,
+                "ends": {head.id: {0: head.version + 1}},
+            },
         )
 
     def lost(self, part: InputPart) -> InputPart:
@@ -144,12 +148,16 @@ class OpenTableSource(OpenSource[TableSource]):
         named = [_named(one) for one in partitions.values()]
         shown = ", ".join(named[:MOST_SHOWN]) + (", …" if len(named) > MOST_SHOWN else "")
         upstream = self.spec.pipeline
+        name = self.pipeline.name
+        follow = (
+            f"Compute the same here: tidemill backfill {name} --from … --to …, or all of it: "
+            f"tidemill rebuild {name} --reason TEXT."
+        )
+        go_on = f"Set sources.{self.name}.swapped: warn, so that later increments are read. "
         error = UpstreamSwapped(
             f"Pipeline '{upstream}' has computed again what sources.{self.name} read before: "
             f"{shown} ({counted(len(swaps), 'version')}, the last one {swaps[-1].number}).",
-            remedy=f"Set sources.{self.name}.swapped: warn, so that later increments are read; "
-            f"then compute the same here: tidemill backfill {self.pipeline.name} --from … --to …, "
-            f"or all of it: tidemill rebuild {self.pipeline.name} --reason TEXT.",
+            remedy=go_on + follow if self.spec.swapped is Rating.HOLD else follow,
             source=self.name,
             pipeline=upstream,
             partitions=[*partitions.values()],
