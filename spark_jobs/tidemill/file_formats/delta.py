@@ -82,6 +82,14 @@ def read_rows(path: Path, limit: int, version: int | None = None) -> Rows:
     )
 
 
+def read_schema(path: Path) -> pa.Schema:
+    """The columns of a table's newest version."""
+    import pyarrow as pa
+    from deltalake import DeltaTable
+
+    return pa.schema(DeltaTable(path, without_files=True).schema().to_arrow())
+
+
 def data_files(path: Path) -> frozenset[Path]:
     """The data files of a table's newest version; none where there is no table."""
     table = _open(path)

@@ -7,9 +7,10 @@ files are never taken for new rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -126,6 +127,26 @@ def last_before_new_rows(table: Path, head: TableHead, until: int) -> int:
         if version.added:
             return version.number - 1
     return head.version
+
+
+def files_standing(
+    table: Path, head: TableHead, ranges: Sequence[tuple[int, int]]
+) -> tuple[AddedFile, ...]:
+    """The files of ranges of versions, those from the beginning as swaps have left them.
+
+    Args:
+        ranges: Each from one version to before another, in order; files that versions between them
+            added are left out.
+
+    Raises:
+        HistoryExpired: an entry of the log is gone.
+    """
+    if not ranges or ranges[0][0] > 0:
+        return tuple(file for one in ranges for file in files_between(table, *one))
+    gaps = [(before[1], after[0]) for before, after in pairwise(ranges)]
+    left_out = {file.path for gap in gaps for file in files_between(table, *gap)}
+    standing = files_at(table, last_before_new_rows(table, head, ranges[-1][1]))
+    return tuple(file for file in standing if file.path not in left_out)
 
 
 def _version(table: Path, number: int, actions: list[dict[str, Any]]) -> Version:

@@ -23,8 +23,7 @@ from tidemill.engine.sources.published_table import PublishedTable
 from tidemill.file_formats.delta_changes import (
     AddedFile,
     files_at,
-    files_between,
-    last_before_new_rows,
+    files_standing,
     table_head,
 )
 
@@ -90,9 +89,7 @@ def test_however_a_table_grows_each_row_comes_once_and_a_recomputation_reads_wha
             assert read == expected
             head = table_head(table.path)
             assert head is not None
-            until = last_before_new_rows(table.path, head, end[table.id]["0"]) + 1
-            assert until == table.version + 1
-            stands = ids(files_between(table.path, 0, until))
+            stands = ids(files_standing(table.path, head, [(0, end[table.id]["0"])]))
             assert stands == Counter(DeltaTable(table.path).to_pyarrow_table()["id"].to_pylist())
         elif step == "add":
             number = next(numbers)
@@ -104,6 +101,20 @@ def test_however_a_table_grows_each_row_comes_once_and_a_recomputation_reads_wha
                 expected = ids(files_at(table.path, table.version))
         else:
             table.compact()
+
+
+def test_what_was_rejected_here_stays_out_and_what_was_swapped_there_comes_in(
+    table: DeltaOrders,
+) -> None:
+    table.add(1)
+    rejected = table.add(2, day=2)
+    table.swap(10)
+    end = table.add(3, day=3) + 1
+    head = table_head(table.path)
+    assert head is not None
+    counting = [(0, rejected), (rejected + 1, end)]
+    assert {*ids(files_standing(table.path, head, counting))} == {10, 3}
+    assert {*ids(files_standing(table.path, head, [(rejected, end)]))} == {2, 3}
 
 
 def test_columns_that_the_schema_does_not_name_are_left_out(table: DeltaOrders) -> None:

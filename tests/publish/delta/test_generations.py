@@ -58,6 +58,7 @@ def test_it_may_have_other_columns_and_partitions(
     history.increment([row(1), row(2, SECOND)])
     history.publish()
     history.delta().alter.set_table_properties({"delta.appendOnly": "false"})
+    identity = history.delta().metadata().id
     columns = [f for f in OTHER_COLUMNS if f.name not in partitions]
     history.columns, history.partitions = pa.schema(columns), partitions
     made = {"id": "a/b", "total": 0.5, "day": SECOND}
@@ -70,6 +71,7 @@ def test_it_may_have_other_columns_and_partitions(
     metadata = history.delta().metadata()
     assert metadata.partition_columns == list(partitions)
     assert (metadata.name, metadata.configuration) == ("orders", {"delta.appendOnly": "false"})
+    assert metadata.id == identity
     next_of(history, 1, {**made, "id": "next"})
     assert history.publish().outcome is Outcome.DONE
     assert {one["id"] for one in history.published()} == {"a/b", "next"}

@@ -6,7 +6,7 @@ Executors need pyarrow and nothing of Tidemill: what they run goes to them by va
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -137,7 +137,7 @@ class PublishedTableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Nothing: the table keeps its versions, so that any of them can be read again."""
 
 
-def by_task(files: list[AddedFile]) -> list[dict[str, dict[str, str | None]]]:
+def by_task(files: Iterable[AddedFile]) -> list[dict[str, dict[str, str | None]]]:
     """Files in parts for one task each: path -> partition column -> value as text."""
     parts: list[dict[str, dict[str, str | None]]] = []
     size = TASK_BYTES

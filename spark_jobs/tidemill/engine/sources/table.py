@@ -18,7 +18,7 @@ from tidemill.file_formats import parquet_rows
 from tidemill.file_formats.delta_changes import (
     AddedFile,
     files_between,
-    last_before_new_rows,
+    files_standing,
     table_head,
 )
 from tidemill.ledger.batch import Batch
@@ -53,14 +53,9 @@ class SparkTableSource(SparkSource[TableSource]):
         self, files: Sequence[tuple[Path, InputFile]], ranges: Sequence[Range]
     ) -> DataFrame:
         """The rows of ranges, of which those from the beginning stand as swaps have left them."""
-        found: list[AddedFile] = []
         head = table_head(self._table)
-        for one in joined(ranges):
-            until = one.until
-            if one.first == 0 and head is not None:
-                until = last_before_new_rows(self._table, head, until) + 1
-            found += files_between(self._table, one.first, until)
-        return self._read(found)
+        spans = [(one.first, one.until) for one in joined(ranges)]
+        return self._read([] if head is None else files_standing(self._table, head, spans))
 
     @property
     def _table(self) -> Path:
@@ -73,7 +68,7 @@ class SparkTableSource(SparkSource[TableSource]):
         self.session.dataSource.register(PublishedTable)
         return PublishedTable.name()
 
-    def _read(self, files: list[AddedFile]) -> DataFrame:
+    def _read(self, files: Sequence[AddedFile]) -> DataFrame:
         if not files:
             return self.empty()
         reader = self.session.read.format(self._register()).schema(self.schema())

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
-from tidemill.file_formats.delta_log import DIGITS, LOG
+from tidemill.file_formats.delta_log import DIGITS, LOG, actions_of
 from tidemill.publish.delta.commit import SnapshotStale
 
 
@@ -59,7 +59,8 @@ def replace_all(
                 create_checkpoint=False, cleanup_expired_logs=False
             ),
         )
-        _put_if_absent(Path(folder, LOG), root, f"{table.version() + 1:0{DIGITS}d}.json")
+        name = f"{table.version() + 1:0{DIGITS}d}.json"
+        _put_if_absent(Path(folder, LOG), root, name, str(metadata.id))
 
 
 def _link_log(log: Path, into: Path, version: int) -> None:
@@ -74,12 +75,14 @@ def _link_log(log: Path, into: Path, version: int) -> None:
                 os.link(path, place)
 
 
-def _put_if_absent(log: Path, root: Path, name: str) -> None:
+def _put_if_absent(log: Path, root: Path, name: str, table_id: str) -> None:
     written = (log / name).read_text(encoding="utf-8")
+    actions = actions_of(log / name) or ()
+    (made_up,) = (action["metaData"]["id"] for action in actions if "metaData" in action)
     entry = log / f"{name}.entry"
     with entry.open("x", encoding="utf-8") as file:
-        # It says where the table is.
-        file.write(written.replace(log.parent.as_uri(), root.as_uri()))
+        # It says where the table is, and has an id that no stream which reads the table knows.
+        file.write(written.replace(log.parent.as_uri(), root.as_uri()).replace(made_up, table_id))
     try:
         os.link(entry, root / LOG / name)
     except FileExistsError as error:

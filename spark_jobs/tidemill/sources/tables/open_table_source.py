@@ -13,7 +13,7 @@ from pathlib import Path
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
-from tidemill.file_formats.delta import open_dataset
+from tidemill.file_formats.delta import read_schema
 from tidemill.file_formats.delta_changes import (
     HistoryExpired,
     Version,
@@ -85,12 +85,13 @@ class OpenTableSource(OpenSource[TableSource]):
 
     def lost(self, part: InputPart) -> InputPart:
         wanted = part.ranges.get(self.name, ())
-        gone = tuple(one for one in wanted if not self._holds(one))
+        gone = tuple(one for one in wanted if self._why_gone(one) is not None)
         return InputPart(ranges={self.name: gone} if gone else {})
 
     def verify_held(self, generation: str, ranges: Sequence[Range]) -> None:
-        if not all(self._holds(one) for one in ranges):
-            raise self._replaced().error
+        for one in ranges:
+            if gone := self._why_gone(one):
+                raise gone
 
     def version_read_again(self, last: Batch) -> int | None:
         read = _last_position([last], self.name)
@@ -103,19 +104,19 @@ class OpenTableSource(OpenSource[TableSource]):
     def _table(self) -> Path:
         return Layout(self.pipeline.layout.root, self.spec.pipeline).table
 
-    def _holds(self, wanted: Range) -> bool:
+    def _why_gone(self, wanted: Range) -> Refused | None:
         head = table_head(self._table)
         if head is None or head.id != wanted.topic:
-            return False
+            return self._replaced().error
         try:
             for _ in changes(self._table, wanted.first, wanted.until):
                 pass
-        except HistoryExpired:
-            return False
-        return True
+        except HistoryExpired as error:
+            return error
+        return None
 
     def _misfit(self) -> Problem | None:
-        found = [*misfits(open_dataset(self._table).schema, self.spec.types)]
+        found = [*misfits(read_schema(self._table), self.spec.types)]
         if not found:
             return None
         error = UpstreamOfOtherSchema(
