@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from tidemill.contract.syntax.ddl import (
     DdlType,
@@ -143,6 +143,34 @@ class BaseSource(Model):
             )
             raise ValueError(msg)
         return self
+
+
+class TypedSource(BaseSource):
+    """A source whose columns the spec names with their types; they are never inferred.
+
+    Attributes:
+        schema_: The columns, as Spark DDL.
+    """
+
+    schema_: Ddl = Field(alias="schema")
+
+    @field_validator("schema_")
+    @classmethod
+    def _readable(cls, ddl: str) -> str:
+        return checked_columns(ddl)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return column_names(self.schema_)
+
+    @property
+    def ddl(self) -> str:
+        return self.schema_
+
+    @property
+    def types(self) -> Mapping[str, DdlType]:
+        """Column -> its type."""
+        return column_types(self.schema_)
 
 
 def checked_columns(ddl: str) -> str:

@@ -6,18 +6,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
-from tidemill.contract.syntax.ddl import DdlType, column_names, column_types
 from tidemill.contract.syntax.hadoop_glob import fixed_part, python_globs
 from tidemill.contract.syntax.quantities import Duration, Size
 from tidemill.spec.formats.rules import LOSSY, FormatRules, with_defaults
 from tidemill.spec.formats.table import FORMATS, FileFormat, jars_of_format
 from tidemill.spec.model import Disagreement
 from tidemill.spec.sources.base import (
-    BaseSource,
-    Ddl,
     OptionValue,
     Rating,
-    checked_columns,
+    TypedSource,
     map_without_text_keys,
 )
 
@@ -36,12 +33,11 @@ NESTED = ("array", "map", "struct")
 LocalPath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_local)]
 
 
-class FileSource(BaseSource):
+class FileSource(TypedSource):
     """Files that appear in a directory.
 
     Attributes:
         path: The directory (or glob) that Spark lists.
-        schema_: The columns, as Spark DDL; never inferred.
         maxFilesPerTrigger: Most files one batch may take; 1000 where neither limit is given.
         maxBytesPerTrigger: Most bytes one batch may take.
         changed: What to do when a file that was read has changed since.
@@ -75,7 +71,6 @@ class FileSource(BaseSource):
     kind: Literal["file"] = "file"
     format: FileFormat
     path: LocalPath
-    schema_: Ddl = Field(alias="schema")
     maxFilesPerTrigger: Annotated[int, Field(gt=0)] | None = None
     maxBytesPerTrigger: Size | None = None
     maxFileAge: Duration | None = None
@@ -93,11 +88,6 @@ class FileSource(BaseSource):
     part_read: Rating = Rating.HOLD
     undecodable: Literal["reject", "replace"] = "reject"
     falling_behind: Rating = Rating.WARN
-
-    @field_validator("schema_")
-    @classmethod
-    def _readable(cls, ddl: str) -> str:
-        return checked_columns(ddl)
 
     @field_validator("path")
     @classmethod
@@ -171,14 +161,6 @@ class FileSource(BaseSource):
         return self.rules.one_text
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return column_names(self.schema_)
-
-    @property
-    def ddl(self) -> str:
-        return self.schema_
-
-    @property
     def jar_sets(self) -> frozenset[str]:
         return jars_of_format(self.format)
 
@@ -189,11 +171,6 @@ class FileSource(BaseSource):
     @property
     def cleans(self) -> bool:
         return self.cleanSource != "off"
-
-    @property
-    def types(self) -> Mapping[str, DdlType]:
-        """Column -> its type."""
-        return column_types(self.schema_)
 
     @property
     def directory(self) -> Path:

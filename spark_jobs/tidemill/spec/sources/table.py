@@ -1,21 +1,18 @@
 """A table source of a spec: what another pipeline has published, increment by increment."""
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
-from tidemill.contract.syntax.ddl import DdlType, column_names, column_types
 from tidemill.spec.model import Disagreement, Name
-from tidemill.spec.sources.base import BaseSource, Ddl, OptionValue, Rating, checked_columns
+from tidemill.spec.sources.base import OptionValue, Rating, TypedSource
 
 
-class TableSource(BaseSource):
+class TableSource(TypedSource):
     """The published rows of another pipeline's Delta table, read as increments add them.
 
     Attributes:
         pipeline: The pipeline that publishes the table, under the same `TIDEMILL_ROOT`.
-        schema_: The columns to read, as Spark DDL.
         swapped: What to do when rows that were read have been computed again over there, by a
             backfill, rebuild or rejection: what this pipeline made of them is then out of date.
     """
@@ -26,13 +23,7 @@ class TableSource(BaseSource):
 
     kind: Literal["table"]
     pipeline: Name
-    schema_: Ddl = Field(alias="schema")
     swapped: Rating = Rating.HOLD
-
-    @field_validator("schema_")
-    @classmethod
-    def _readable(cls, ddl: str) -> str:
-        return checked_columns(ddl)
 
     @field_validator("options")
     @classmethod
@@ -40,19 +31,6 @@ class TableSource(BaseSource):
         if options:
             raise Disagreement("a table source has no options of a reader", next(iter(options)))
         return options
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return column_names(self.schema_)
-
-    @property
-    def ddl(self) -> str:
-        return self.schema_
-
-    @property
-    def types(self) -> Mapping[str, DdlType]:
-        """Column -> its type."""
-        return column_types(self.schema_)
 
     @property
     def reads_pipeline(self) -> str:
