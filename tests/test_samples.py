@@ -11,7 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from spark_jobs.samples import (
+from tidemill.contract.project import REPOSITORY
+from tidemill.samples import (
     ad_clicks,
     devices,
     retail_daily,
@@ -20,7 +21,6 @@ from spark_jobs.samples import (
     windowed_words,
     word_count,
 )
-from tidemill.contract.project import REPOSITORY
 
 GENERATORS = [ad_clicks, devices, retail_daily, sensors, unique_events, windowed_words, word_count]
 OF_EVENTS = [ad_clicks, devices, sensors, unique_events, windowed_words]
@@ -68,6 +68,6 @@ def test_events_come_late_and_out_of_order(tmp_path: Path, generator: ModuleType
 
 
 def test_a_generator_is_a_command(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "spark_jobs.samples.word_count", str(tmp_path), "--files", "2"]
+    command = [sys.executable, "-m", "tidemill.samples.word_count", str(tmp_path), "--files", "2"]
     subprocess.run(command, check=True, cwd=REPOSITORY)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["001.txt", "002.txt"]

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import ExitCode, SpecError
-from tidemill.contract.project import REPOSITORY, Project, search_path
+from tidemill.contract.project import SHIPPED, Project, search_path
 from tidemill.spec.load import load_spec
 from tidemill_airflow.task_names import resolve_id
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
 
-DAG_FILE = REPOSITORY / "dags" / "pipelines.py"
+DAG_FILE = SHIPPED / "dags" / "pipelines.py"
 # Each costs seconds in every process that parses DAGs, every few seconds.
 HEAVY = ("pyspark", "great_expectations", "deltalake", "pyarrow", "pandas")
 

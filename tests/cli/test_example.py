@@ -22,7 +22,8 @@ def test_every_shipped_pipeline_is_an_example_with_a_description(tidemill: Tidem
     assert about.keys() == EXAMPLES.keys() == shipped
     assert all(about.values())
     modules = {f"{name}.py" for name in EXAMPLES.values() if name}
-    assert modules <= {path.name for path in (REPOSITORY / "spark_jobs" / "samples").glob("*.py")}
+    samples = REPOSITORY / "spark_jobs" / "tidemill" / "samples"
+    assert modules <= {path.name for path in samples.glob("*.py")}
 
 
 @pytest.mark.parametrize("name", ["retail", "customer_hours", "word_count_kafka"])

@@ -13,12 +13,12 @@ import yaml
 from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
 
-from spark_jobs.samples.shop_orders import write_day
 from tests.compose.composition import Composition, written_env
 from tests.compose.stage import Stage
 from tests.support.processes import wait_for
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.project import REPOSITORY
+from tidemill.samples.shop_orders import write_day
 from tidemill_airflow.task_names import resolve_id
 
 # Seconds; a run starts several Pythons with Airflow in them, and a driver with an executor.

@@ -24,7 +24,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from spark_jobs.samples.shop_orders import write_day
 from tidemill.contract import report as reports
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.file_mode import keep_from_others
@@ -33,6 +32,7 @@ from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome
 from tidemill.file_formats.delta import open_dataset
 from tidemill.increments.snapshot import Snapshot
+from tidemill.samples.shop_orders import write_day
 from tidemill_airflow.local.environment import Kept
 from tidemill_airflow.local.quiet import quiet
 from tidemill_airflow.local.up import refuse_if_up

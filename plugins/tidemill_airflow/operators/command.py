@@ -5,17 +5,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tidemill.contract.project import REPOSITORY
+from tidemill.contract.project import PACKAGE
 from tidemill.contract.report import Step
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.processes import LAUNCHER_VARIABLE, this_process
 from tidemill.toolchain.java import java_home
 
-APPLICATION = REPOSITORY / "spark_jobs" / "tidemill" / "main.py"
+APPLICATION = PACKAGE / "main.py"
 
 
 def step_arguments(step: Step, pipelines: Sequence[str], run_id: str) -> tuple[str, ...]:
-    """The arguments of `spark_jobs/tidemill/main.py`."""
+    """The arguments of `tidemill/main.py`."""
     # In one word, so that a run id that begins with '-' stays a run id.
     return (step, *pipelines, f"--run-id={run_id}")
 

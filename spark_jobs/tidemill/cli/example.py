@@ -7,7 +7,7 @@ from typer import Argument, Option, Typer
 
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.examples import EXAMPLES
-from tidemill.contract.project import REPOSITORY, Project
+from tidemill.contract.project import SHIPPED, Project
 from tidemill.spec.load import load_spec
 from tidemill.steps.read_only.copy_example import copy_example
 
@@ -31,7 +31,7 @@ To = Annotated[
 def list_examples(json: Json = False) -> None:
     """List the examples, and what each of them shows."""
     screen = Screen(json)
-    specs = {name: load_spec(Project(REPOSITORY).spec(name)) for name in EXAMPLES}
+    specs = {name: load_spec(Project(SHIPPED).spec(name)) for name in EXAMPLES}
     about = {name: " ".join(spec.description.split()) for name, spec in specs.items()}
     if json:
         screen.document(about)
@@ -52,4 +52,4 @@ def copy(name: Example, as_name: As = None, to: To = None, json: Json = False) -
         screen.line(str(path))
     sample = EXAMPLES[name]
     if sample is not None:
-        screen.line(f"Input for it: python -m spark_jobs.samples.{sample} FOLDER")
+        screen.line(f"Input for it: python -m tidemill.samples.{sample} FOLDER")

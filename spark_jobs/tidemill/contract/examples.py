@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tidemill.contract.project import REPOSITORY, Project, spec_files
+from tidemill.contract.project import SHIPPED, Project, spec_files
 
 SHOWN = "TIDEMILL_EXAMPLES"
 DEMO = "shop_orders"
 ALL = "all"
 
-# Example -> the module in `spark_jobs/samples` that writes input for it; None where there is none.
+# Example -> the module of `tidemill.samples` that writes input for it; None where there is none.
 EXAMPLES: dict[str, str | None] = {
     "actions_per_hour": "activity",
     "activity": "activity",
@@ -50,6 +50,6 @@ def shown_spec_files(environ: Mapping[str, str] = os.environ) -> Iterator[tuple[
     """
     shown = {name.strip() for name in environ.get(SHOWN, DEMO).split(",")}
     for project, path in spec_files(environ):
-        example = project.home == REPOSITORY and path.stem in EXAMPLES
+        example = project.home == SHIPPED and path.stem in EXAMPLES
         if not example or ALL in shown or path.stem in shown:
             yield project, path

@@ -1,7 +1,10 @@
-"""Where pipelines are found: this repository first, then the user's own folders.
+"""Where pipelines are found: the shipped examples first, then the user's own folders.
 
 `TIDEMILL_PROJECTS` lists further folders (separated like PATH), each laid out like this repository:
 `dags/specs/`, `spark_jobs/transforms/`, `expectations/`. So a user's pipelines survive an upgrade.
+
+A wheel holds what a clone has beside the package in a folder of the package, `shipped/`, which
+`setup.py` fills: the examples, the DAG file, the JSON Schema and `jars.lock`.
 """
 
 import os
@@ -12,7 +15,11 @@ from pathlib import Path
 
 from tidemill.contract.errors import SpecError, UsageError
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+PACKAGE = Path(__file__).resolve().parents[1]
+REPOSITORY = PACKAGE.parents[1]
+_IN_WHEEL = PACKAGE / "shipped"
+INSTALLED = _IN_WHEEL.is_dir()
+SHIPPED = _IN_WHEEL if INSTALLED else REPOSITORY
 
 
 class TransformDoubled(SpecError):
@@ -72,7 +79,7 @@ class Project:
 def search_path(environ: Mapping[str, str] = os.environ) -> tuple[Project, ...]:
     """The folders in the order in which they are searched; the first one with a name wins."""
     given = environ.get("TIDEMILL_PROJECTS", "")
-    homes = [REPOSITORY, *(Path(home).resolve() for home in given.split(os.pathsep) if home)]
+    homes = [SHIPPED, *(Path(home).resolve() for home in given.split(os.pathsep) if home)]
     return tuple(Project(home) for home in dict.fromkeys(homes))
 
 

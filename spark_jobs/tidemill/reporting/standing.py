@@ -19,7 +19,7 @@ from tidemill.contract.clock import wall_clock
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import REPOSITORY, search_path, spec_files
+from tidemill.contract.project import SHIPPED, search_path, spec_files
 from tidemill.contract.report import Report, Step
 from tidemill.increments.snapshot import Snapshot
 from tidemill.reporting.derive_status import about_spec, with_history, with_report
@@ -93,7 +93,7 @@ def listed_pipelines(environ: Mapping[str, str] = os.environ) -> Iterator[Path]:
     own_projects = len(search_path(environ)) > 1
     home = root(environ)
     for project, path in spec_files(environ):
-        example = own_projects and project.home == REPOSITORY
+        example = own_projects and project.home == SHIPPED
         if not example or (home / path.stem).is_dir():
             yield path
 

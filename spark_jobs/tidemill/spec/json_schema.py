@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tidemill.contract.project import REPOSITORY
+from tidemill.contract.project import SHIPPED
 from tidemill.spec.spec import Spec
 
-PATH = REPOSITORY / "dags" / "specs" / "spec.schema.json"
+PATH = SHIPPED / "dags" / "specs" / "spec.schema.json"
 
 
 def spec_schema() -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Jars that Spark itself does not ship, pinned in `jars.lock` and fetched before any run.
 
-`python -m tidemill.toolchain.jars` lays them into `.jars/`, or where `TIDEMILL_JARS` says.
+`python -m tidemill.toolchain.jars` puts them into `.jars/` of a clone, into the environment of an
+installed Tidemill, or where `TIDEMILL_JARS` says.
 Standard library only: `make jars` asks it before any step has run.
 """
 
@@ -14,11 +15,11 @@ from pathlib import Path
 
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.log import Log
-from tidemill.contract.project import REPOSITORY
+from tidemill.contract.project import INSTALLED, SHIPPED
 from tidemill.toolchain.ivy import fetch
 from tidemill.toolchain.jar_lock import Jar, read_lock, sha256_of, write_lock
 
-LOCK = REPOSITORY / "jars.lock"
+LOCK = SHIPPED / "jars.lock"
 
 
 class JarsMissing(UsageError):
@@ -30,8 +31,10 @@ class WrongHash(UsageError):
 
 
 def folder_of(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder of the jars: `TIDEMILL_JARS`, or `.jars/` beside the code."""
-    return Path(environ.get("TIDEMILL_JARS") or REPOSITORY / ".jars").resolve()
+    """The folder of the jars: `TIDEMILL_JARS`, or that of the clone or the environment."""
+    # Each version of Tidemill has jars of its own, and so has each environment.
+    default = Path(sys.prefix) / "share" / "tidemill" / "jars" if INSTALLED else SHIPPED / ".jars"
+    return Path(environ.get("TIDEMILL_JARS") or default).resolve()
 
 
 def all_sets() -> dict[str, tuple[Jar, ...]]:

@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from spark_jobs.samples.activity import write_file
 from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.ledger import Ledger
+from tidemill.samples.activity import write_file
 
 FILES = range(1, 4)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

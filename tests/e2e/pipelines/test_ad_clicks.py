@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.samples import ad_clicks
 from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.samples import ad_clicks
 
 HOUR = timedelta(hours=1)
 COLUMNS = ("ad", "campaign", "shown_at", "clicked_at")

@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 
-from spark_jobs.samples import devices
 from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.samples import devices
 
 REPORTS = """
     SELECT * FROM read_json($1, format = 'newline_delimited', columns = {'device': 'VARCHAR',

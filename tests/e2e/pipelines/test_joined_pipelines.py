@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.samples import click_revenue, customer_hours
 from tests.support.pipelines.shipped_pipeline import Shipped
+from tidemill.samples import click_revenue, customer_hours
 
 HOUR = timedelta(hours=1)
 

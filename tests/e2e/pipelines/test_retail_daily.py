@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from spark_jobs.samples import retail_daily
 from tests.support.pipelines.shipped_pipeline import Shipped
+from tidemill.samples import retail_daily
 
 DATA = Path(os.environ.get("TIDEMILL_RETAIL", ""))
 COLUMNS = ("order_date", "country", "orders", "cancellations", "revenue", "taken_back")

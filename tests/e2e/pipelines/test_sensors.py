@@ -9,9 +9,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.samples import sensors
 from tests.support.pipelines.shipped_pipeline import Row, Shipped, windows
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.samples import sensors
 
 FIVE, TEN = timedelta(minutes=5), timedelta(minutes=10)
 SHAPES = {"tumbling": (FIVE, FIVE), "sliding": (TEN, FIVE)}

@@ -15,7 +15,13 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
-from spark_jobs.samples import (
+from tests.support.readme_shell import PIPELINES
+from tests.support.table_reader import read_rows
+from tidemill.cli.app import app
+from tidemill.contract.layout import Layout
+from tidemill.contract.project import REPOSITORY
+from tidemill.reporting.pipeline_status import read_status
+from tidemill.samples import (
     activity,
     ad_clicks,
     click_revenue,
@@ -28,12 +34,6 @@ from spark_jobs.samples import (
     windowed_words,
     word_count,
 )
-from tests.support.readme_shell import PIPELINES
-from tests.support.table_reader import read_rows
-from tidemill.cli.app import app
-from tidemill.contract.layout import Layout
-from tidemill.contract.project import REPOSITORY
-from tidemill.reporting.pipeline_status import read_status
 from tidemill_airflow.local.environment import airflow_environment
 from tidemill_airflow.operators.processes import end_session
 

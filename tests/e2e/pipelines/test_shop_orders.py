@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import duckdb
 from deltalake import DeltaTable
 
-from spark_jobs.samples.shop_orders import write_day
 from tidemill.contract.report import Outcome, Report, Step
 from tidemill.main import step_function
+from tidemill.samples.shop_orders import write_day
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.decisions.release import release
 from tidemill.steps.parts.run import perform

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from spark_jobs.samples import unique_events
 from tests.support.pipelines.shipped_pipeline import Row, Shipped
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.samples import unique_events
 
 
 def test_each_event_that_comes_in_time_is_published_once(tmp_path: Path, spark: object) -> None:

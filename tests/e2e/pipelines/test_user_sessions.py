@@ -9,11 +9,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.samples.user_sessions import write_file
 from tests.support.pipelines.shipped_pipeline import Shipped
 from tidemill.contract.layout import FIRST_GENERATION
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.ledger import Ledger
+from tidemill.samples.user_sessions import write_file
 
 DELAY = timedelta(minutes=10)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,9 +7,9 @@ from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
-from spark_jobs.samples import windowed_words, word_count
 from tests.support.pipelines.shipped_pipeline import Shipped, windows
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.samples import windowed_words, word_count
 
 SIZE, SLIDE = timedelta(minutes=10), timedelta(minutes=5)
 

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource
 
 from tidemill.contract.errors import SpecError
-from tidemill.contract.project import REPOSITORY, Project
+from tidemill.contract.project import SHIPPED, Project
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.spec.sources.python import PythonSource
@@ -59,7 +59,7 @@ def load_data_source(named: str, project: Project, field: str) -> type[DataSourc
         SpecError: there is no such class, it does not import, or it is not a `DataSource`.
     """
     module_name, _, class_name = named.partition(":")
-    places = [one.data_source(module_name) for one in (project, Project(REPOSITORY))]
+    places = [one.data_source(module_name) for one in (project, Project(SHIPPED))]
     path = next((place for place in places if place.is_file()), places[0])
     try:
         module = _module_of(path) if path.is_file() else importlib.import_module(module_name)

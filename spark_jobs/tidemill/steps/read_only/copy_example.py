@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.examples import EXAMPLES
-from tidemill.contract.project import REPOSITORY, Project, search_path, spec_files
+from tidemill.contract.project import SHIPPED, Project, search_path, spec_files
 from tidemill.spec.load import load_spec
 from tidemill.spec.model import Name
 
@@ -34,7 +34,7 @@ def copy_example(
         raise UsageError(
             f"There is no example '{name}'.", remedy=f"Examples: {', '.join(EXAMPLES)}.", name=name
         )
-    source, target = Project(REPOSITORY), Project(folder or _own_project(environ))
+    source, target = Project(SHIPPED), Project(folder or _own_project(environ))
     _refuse_unfit(as_name, target, environ)
     spec = load_spec(source.spec(name), environ)
     transform = source.transform(spec.transform or name)
@@ -63,7 +63,7 @@ def copy_example(
 
 
 def _own_project(environ: Mapping[str, str]) -> Path:
-    own = [project.home for project in search_path(environ) if project.home != REPOSITORY]
+    own = [project.home for project in search_path(environ) if project.home != SHIPPED]
     if not own:
         raise UsageError(
             "TIDEMILL_PROJECTS names no folder of your own.",

@@ -1,6 +1,6 @@
 """What the customers of a shop did, and the table of customers.
 
-`python -m spark_jobs.samples.customer_hours FOLDER --files 4` writes `actions/001.json` and so on,
+`python -m tidemill.samples.customer_hours FOLDER --files 4` writes `actions/001.json` and so on,
 an hour each, and with each of them the table `customers/customers.csv` again, which grows. The same
 seed always gives the same bytes.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from spark_jobs.samples.feed import as_text, chance_of, command, place, place_json, times
+from tidemill.samples.feed import as_text, chance_of, command, place, place_json, times
 
 PERIOD = timedelta(hours=1)
 # In time for a watermark of an hour, and not.

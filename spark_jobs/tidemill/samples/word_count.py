@@ -1,6 +1,6 @@
 """Text files of a log that a mill's keeper could have written.
 
-`python -m spark_jobs.samples.word_count FOLDER --files 4` writes `001.txt` and so on. The same seed
+`python -m tidemill.samples.word_count FOLDER --files 4` writes `001.txt` and so on. The same seed
 always gives the same bytes.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from spark_jobs.samples.feed import chance_of, command, place
+from tidemill.samples.feed import chance_of, command, place
 
 SUBJECTS = ("the tide", "the mill", "the miller", "a gate", "Straße 42", "Ünïcode", "the wheel")
 VERBS = ("rises", "falls", "grinds", "shuts", "waits", "turns")

@@ -1,6 +1,6 @@
 """Invoice lines shaped like the UCI Online Retail data, for those who do not have it.
 
-`python -m spark_jobs.samples.retail_daily FOLDER --files 4` writes a CSV file a day, with cancelled
+`python -m tidemill.samples.retail_daily FOLDER --files 4` writes a CSV file a day, with cancelled
 invoices and lines that come a day or two late. The same seed always gives the same bytes.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from spark_jobs.samples.feed import START, chance_of, command, place
+from tidemill.samples.feed import START, chance_of, command, place
 
 COLUMNS = (
     "InvoiceNo",

@@ -1,6 +1,6 @@
 """Readings of phones' accelerometers, as JSON with nested fields.
 
-`python -m spark_jobs.samples.activity FOLDER --files 4` writes `001.json` and so on, ten minutes
+`python -m tidemill.samples.activity FOLDER --files 4` writes `001.json` and so on, ten minutes
 each. The same seed always gives the same bytes.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from spark_jobs.samples.feed import as_text, chance_of, command, place, times
+from tidemill.samples.feed import as_text, chance_of, command, place, times
 
 PERIOD = timedelta(minutes=10)
 # A phone without a net sends its readings hours later, and some of them the next day.

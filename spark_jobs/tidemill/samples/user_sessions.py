@@ -1,6 +1,6 @@
 """What users of a web site do, as JSON: late, out of order, and now and then not to be read.
 
-`python -m spark_jobs.samples.user_sessions FOLDER --files 8` writes `001.json` and so on, a quarter
+`python -m tidemill.samples.user_sessions FOLDER --files 8` writes `001.json` and so on, a quarter
 of an hour each. The same seed always gives the same bytes.
 """
 
@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from random import Random
 
-from spark_jobs.samples.feed import as_text, chance_of, command, place, times
+from tidemill.samples.feed import as_text, chance_of, command, place, times
 
 PERIOD = timedelta(minutes=15)
 # In time, mostly in time, never.

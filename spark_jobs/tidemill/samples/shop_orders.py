@@ -1,6 +1,6 @@
 """Daily order files of a small shop, with the defects that real feeds have.
 
-`python -m spark_jobs.samples.shop_orders FOLDER --days 4` writes `orders-001.csv` and so on. The
+`python -m tidemill.samples.shop_orders FOLDER --days 4` writes `orders-001.csv` and so on. The
 same seed always gives the same bytes.
 """
 

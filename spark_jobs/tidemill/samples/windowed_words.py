@@ -1,6 +1,6 @@
 """Lines of text with the time they were said at, out of order, a few of them late.
 
-`python -m spark_jobs.samples.windowed_words FOLDER --files 4` writes `001.json` and so on, ten
+`python -m tidemill.samples.windowed_words FOLDER --files 4` writes `001.json` and so on, ten
 minutes each. The same seed always gives the same bytes.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from spark_jobs.samples.feed import as_text, chance_of, command, place_json, times
-from spark_jobs.samples.word_count import sentence
+from tidemill.samples.feed import as_text, chance_of, command, place_json, times
+from tidemill.samples.word_count import sentence
 
 PERIOD = timedelta(minutes=10)
 # Still in time, mostly in time, for no window any more.

@@ -1,6 +1,6 @@
 """What devices of several types report: their signal, and now and then nothing but noise.
 
-`python -m spark_jobs.samples.devices FOLDER --files 4` writes `001.json` and so on, for both
+`python -m tidemill.samples.devices FOLDER --files 4` writes `001.json` and so on, for both
 `device_signals` and `device_totals`. The same seed always gives the same bytes.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from spark_jobs.samples.feed import as_text, chance_of, command, place_json, times
+from tidemill.samples.feed import as_text, chance_of, command, place_json, times
 
 PERIOD = timedelta(hours=1)
 LATE = (timedelta(hours=3), timedelta(days=2))

@@ -1,6 +1,6 @@
 """Events of a feed that delivers at least once: some come twice, some hours later again.
 
-`python -m spark_jobs.samples.unique_events FOLDER --files 4` writes `001.json` and so on, an hour
+`python -m tidemill.samples.unique_events FOLDER --files 4` writes `001.json` and so on, an hour
 each. The same seed always gives the same bytes.
 """
 
@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.samples.feed import as_text, chance_of, command, place_json, times
+from tidemill.samples.feed import as_text, chance_of, command, place_json, times
 
 PERIOD = timedelta(hours=1)
 # In time for a watermark of an hour, and not.

@@ -1,6 +1,6 @@
 """Impressions of advertisements and the clicks on them, as two feeds of different pace.
 
-`python -m spark_jobs.samples.ad_clicks FOLDER --files 4` writes `impressions/001.json`,
+`python -m tidemill.samples.ad_clicks FOLDER --files 4` writes `impressions/001.json`,
 `clicks/001.json` and so on, an hour each. The same seed always gives the same bytes.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from spark_jobs.samples.feed import as_text, chance_of, command, place_json, times
+from tidemill.samples.feed import as_text, chance_of, command, place_json, times
 
 PERIOD = timedelta(hours=1)
 # In time for a watermark of two hours, and not.

@@ -1,6 +1,6 @@
 """Readings of sensors, some with an error code, out of order, a few of them late.
 
-`python -m spark_jobs.samples.sensors FOLDER --files 4` writes `001.json` and so on, ten minutes
+`python -m tidemill.samples.sensors FOLDER --files 4` writes `001.json` and so on, ten minutes
 each, for both `sensor_windows` and `sensor_baselines`. The same seed always gives the same bytes.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from spark_jobs.samples.feed import as_text, chance_of, command, place_json, times
+from tidemill.samples.feed import as_text, chance_of, command, place_json, times
 
 PERIOD = timedelta(minutes=10)
 # Still in time, mostly in time, for no window any more.

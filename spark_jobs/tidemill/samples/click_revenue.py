@@ -1,6 +1,6 @@
 """Clicks on advertisements, and the table of what an impression of each of them brings in.
 
-`python -m spark_jobs.samples.click_revenue FOLDER --files 4` writes `clicks/001.json` and so on, an
+`python -m tidemill.samples.click_revenue FOLDER --files 4` writes `clicks/001.json` and so on, an
 hour each, and with each of them the table `impressions/impressions.csv` again: prices change, and
 now and then an advertisement is new. The same seed always gives the same bytes.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from spark_jobs.samples.feed import as_text, chance_of, command, place, place_json, times
+from tidemill.samples.feed import as_text, chance_of, command, place, place_json, times
 
 PERIOD = timedelta(hours=1)
 CAMPAIGNS = ("tea", "flour", "harbour tours")

@@ -1,0 +1,139 @@
+"""The wheel, installed into an empty environment beside the locked packages."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tidemill.contract.project import REPOSITORY
+
+UV = Path(sys.executable).with_name("uv")
+SOURCES = (
+    *("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "jars.lock"),
+    *("spark_jobs", "plugins", "dags", "expectations"),
+)
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment in which the wheel is installed, seen from a folder outside of the clone."""
+
+    folder: Path
+
+    @property
+    def packages(self) -> Path:
+        return next((self.folder / "env" / "lib").glob("python3*")) / "site-packages"
+
+    def run(self, program: str, *arguments: str) -> str:
+        """What a program of the environment prints."""
+        ended = subprocess.run(
+            [self.folder / "env" / "bin" / program, *arguments],
+            env=self._environ(),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return ended.stdout
+
+    def _environ(self) -> dict[str, str]:
+        ours = ("PYTHON", "TIDEMILL_", "AIRFLOW_", "SPARK_", "VIRTUAL_ENV")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        return {
+            **kept,
+            "AIRFLOW_HOME": str(self.folder / "airflow"),
+            "TIDEMILL_ROOT": str(self.folder / "root"),
+            "TIDEMILL_PROJECTS": str(self.folder / "mills"),
+        }
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("wheel")
+    clone, python = folder / "clone", folder / "env" / "bin" / "python"
+    clone.mkdir()
+    skip = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for name in SOURCES:
+        source = REPOSITORY / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, clone / name, **({"ignore": skip} if source.is_dir() else {}))
+    build = ("--wheel", "--no-build-isolation", "--python", sys.executable)
+    _uv("build", *build, "--out-dir", str(folder), str(clone))
+    _uv("venv", "--python", sys.executable, str(folder / "env"))
+    wheel = next(folder.glob("*.whl"))
+    _uv("pip", "install", "--offline", "--no-deps", "--python", str(python), str(wheel))
+    shutil.rmtree(clone)
+    one = Installed(folder)
+    # The locked packages without the clone's own: all that is found of Tidemill is the wheel's.
+    for package in Path(sysconfig.get_path("purelib")).iterdir():
+        if "tidemill" not in package.name and not (one.packages / package.name).exists():
+            (one.packages / package.name).symlink_to(package)
+    return one
+
+
+def _uv(*arguments: str) -> None:
+    ended = subprocess.run([UV, *arguments], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_the_wheel_holds_every_shipped_file(installed: Installed) -> None:
+    folders = ("dags", "expectations", "spark_jobs/data_sources", "spark_jobs/transforms")
+    clone = {Path("jars.lock")}.union(*(files_below(REPOSITORY, name) for name in folders))
+    assert files_below(installed.packages / "tidemill" / "shipped") == clone
+
+
+def files_below(home: Path, folder: str = ".") -> set[Path]:
+    """The files that are read at run time, relative to `home`."""
+    found = {path for path in (home / folder).rglob("*.*") if path.is_file()}
+    return {path.relative_to(home) for path in found if path.suffix not in (".pyc", "")}
+
+
+def test_a_copied_example_is_a_pipeline_without_mistakes(installed: Installed) -> None:
+    files = json.loads(
+        installed.run("tidemill", "example", "copy", "word_count", "--to", "mills", "--json")
+    )
+    assert all(Path(path).is_relative_to(installed.folder / "mills") for path in files)
+    # It parses the DAG file in the wheel too, and finds the copy's DAG in it.
+    found = json.loads(installed.run("tidemill", "check", "my_word_count", "--json"))
+    assert found["problems"] == []
+    assert found["dags_checked"]
+
+
+def test_samples_are_written_by_the_installed_generators(installed: Installed) -> None:
+    installed.run("python", "-m", "tidemill.samples.word_count", "input", "--files", "2")
+    assert {path.name for path in (installed.folder / "input").iterdir()} == {"001.txt", "002.txt"}
+
+
+def test_jars_are_locked_and_kept_in_the_environment(installed: Installed) -> None:
+    program = (
+        "import json; from tidemill.toolchain import jars; "
+        "print(json.dumps([str(jars.folder_of()), [*jars.all_sets()]]))"
+    )
+    folder, sets = json.loads(installed.run("python", "-c", program))
+    assert Path(folder).is_relative_to(installed.folder / "env")
+    assert "kafka" in sets
+
+
+# What Airflow's processes see of the wheel, in one of them: importing Airflow takes seconds.
+AIRFLOW = """
+import json
+from tidemill_airflow.dag import dags
+from tidemill_airflow.operators.command import APPLICATION
+print(json.dumps({"dags": [dag.dag_id for dag in dags()], "application": str(APPLICATION)}))
+"""
+
+
+def test_airflow_finds_the_dags_and_starts_the_steps_of_the_wheel(installed: Installed) -> None:
+    found = json.loads(installed.run("python", "-c", AIRFLOW).splitlines()[-1])
+    assert "shop_orders" in found["dags"]
+    assert Path(found["application"]) == installed.packages / "tidemill" / "main.py"
+    installed.run("python", found["application"], "--help")
