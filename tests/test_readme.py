@@ -395,7 +395,7 @@ print(json.dumps([
 @shows("existing-airflow", "consumer")
 def test_an_airflow_that_already_runs_takes_it_in(demo: Demo, mills: Path, tmp_path: Path) -> None:
     home, root = tmp_path / "airflow", tmp_path / "root"
-    for folder in (home / "dags", home / "plugins", root):
+    for folder in (home / "dags", root):
         folder.mkdir(parents=True)
     (home / "dags" / "orders_report.py").write_text(BLOCKS["consumer"])
     database = sqlite3.connect(home / "airflow.db")
@@ -404,7 +404,7 @@ def test_an_airflow_that_already_runs_takes_it_in(demo: Demo, mills: Path, tmp_p
     database.execute("DELETE FROM slot_pool WHERE pool = 'tidemill'")
     database.commit()
     block = BLOCKS["existing-airflow"]
-    places = {"/opt/tidemill": demo.checkout, "/srv/tidemill": root, "/opt/mills": mills}
+    places = {"/srv/tidemill": root, "/opt/mills": mills}
     for place, here in places.items():
         assert place in block
         block = block.replace(place, str(here))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -126,14 +127,30 @@ def test_jars_are_locked_and_kept_in_the_environment(installed: Installed) -> No
 # What Airflow's processes see of the wheel, in one of them: importing Airflow takes seconds.
 AIRFLOW = """
 import json
+from airflow.plugins_manager import _get_plugins, get_fastapi_plugins
+from airflow.providers_manager import ProvidersManager
 from tidemill_airflow.dag import dags
 from tidemill_airflow.operators.command import APPLICATION
-print(json.dumps({"dags": [dag.dag_id for dag in dags()], "application": str(APPLICATION)}))
+
+plugins, errors = _get_plugins()
+manager = ProvidersManager()
+print(json.dumps({
+    "dags": [dag.dag_id for dag in dags()],
+    "application": str(APPLICATION),
+    "plugins": {str(plugin.name): str(plugin.source) for plugin in plugins},
+    "errors": errors,
+    "apps": [app["name"] for app in get_fastapi_plugins()[0]],
+    "version": manager.providers["tidemill"].version,
+}))
 """
 
 
-def test_airflow_finds_the_dags_and_starts_the_steps_of_the_wheel(installed: Installed) -> None:
+def test_airflow_finds_dags_plugin_provider_and_steps_of_the_wheel(installed: Installed) -> None:
     found = json.loads(installed.run("python", "-c", AIRFLOW).splitlines()[-1])
     assert "shop_orders" in found["dags"]
+    assert "tidemill" in found["plugins"]
+    assert found["errors"] == {}
+    assert "Tidemill" in found["apps"]
+    assert found["version"] == version("tidemill")
     assert Path(found["application"]) == installed.packages / "tidemill" / "main.py"
     installed.run("python", found["application"], "--help")

@@ -24,7 +24,6 @@ os.environ.update(
     AIRFLOW_HOME=HOME,
     AIRFLOW__CORE__LOAD_EXAMPLES="False",
     AIRFLOW__CORE__DAGS_FOLDER=str(REPOSITORY / "dags"),
-    AIRFLOW__CORE__PLUGINS_FOLDER=str(REPOSITORY / "plugins"),
     # Whatever holds for the shipped pipelines is shown for each of them.
     TIDEMILL_EXAMPLES="all",
 )

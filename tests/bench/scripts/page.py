@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-os.environ["AIRFLOW__CORE__PLUGINS_FOLDER"] = str(REPOSITORY / "plugins")
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 sys.path[:0] = [str(REPOSITORY / "spark_jobs"), str(REPOSITORY / "plugins")]
 
