@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tests.servers.kafka import Broker
     from tests.servers.mariadb import MariaDB
     from tests.servers.postgres import Postgres
+    from tests.servers.s3 import S3
 
 # The one session, and the settings that it began with.
 SHARED = pytest.StashKey[tuple["SparkSession", dict[str, str | None]]]()
@@ -168,6 +169,15 @@ def postgres() -> Iterator[Postgres]:
 
     with Postgres() as postgres:
         yield postgres
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3]:
+    """One S3 server for all tests that do not stop it; each makes a bucket of its own."""
+    from tests.servers.s3 import S3
+
+    with S3() as s3:
+        yield s3
 
 
 @pytest.fixture(scope="session")

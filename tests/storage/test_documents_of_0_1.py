@@ -49,7 +49,7 @@ INFORMS = {
 
 
 # Kinds that version 0.1 did not have.
-YOUNGER = {"LastFailure", "PipelineStanding", "ReprocessedRun", "StatusDocument"}
+YOUNGER = {"Fetched", "LastFailure", "PipelineStanding", "ReprocessedRun", "StatusDocument"}
 
 
 def kind_of(path: Path, root: Path) -> type[Document]:

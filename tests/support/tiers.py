@@ -27,6 +27,7 @@ MARKS = {
     "demo": {"jvm", "airflow"},
     "broker": {"jvm", "server"},
     "postgres": {"server"},
+    "s3": {"jvm", "server"},
     "mariadb": {"server"},
     "warehouse": {"server"},
     "browser": {"browser"},

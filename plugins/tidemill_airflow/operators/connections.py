@@ -17,6 +17,7 @@ from airflow.sdk.log import mask_secret
 
 from tidemill.contract.connections import kafka as kafka_connection
 from tidemill.contract.connections import mariadb as mariadb_connection
+from tidemill.contract.connections import object_stores
 from tidemill.contract.connections import postgres as postgres_connection
 from tidemill.contract.connections.airflow import variable
 from tidemill.spec.spec import Spec
@@ -33,6 +34,7 @@ READABLE = (
     | {"sasl.mechanism", "sasl.mechanisms", "sasl.username"}
     | {*kafka_connection.TLS_FILES, "ssl.endpoint.identification.algorithm"}
     | (postgres_connection.EXTRAS - {"options", "sslpassword"})
+    | object_stores.READABLE
     | (mariadb_connection.EXTRAS - {"ssl_key_password"})
 )
 # A shorter line of a certificate or key is its last, or padding; masking it hides half the log.
@@ -40,6 +42,7 @@ SHORTEST_LINE = 16
 SERVER = "--conn-host HOST --conn-schema DATABASE --conn-login USER"
 ADD = {
     "kafka": """--conn-type kafka --conn-extra '{"bootstrap.servers": "HOST:9092"}'""",
+    "file": '--conn-type aws --conn-login KEY --conn-extra \'{"region_name": "REGION"}\'',
     "postgres": f"--conn-type postgres {SERVER}",
     "mariadb": f"--conn-type mysql {SERVER}",
 }

@@ -65,6 +65,9 @@ def _parameter(judge: Judge, at: str, field: str, was: Any, now: Any, fields: Fi
         return judge.allowed(at, was, now, "only a first start asks where to begin")
     if field in UPKEEP:
         return judge.allowed(at, was, now, "it is about files whose rows are published")
+    if field == "fetch":
+        means = "what was copied is not copied again, by its key below the URL"
+        return judge.consequences(at, was, now, means)
     if field == "path" and not fields.get("fileNameOnly"):
         means = (
             "Spark knows files by their paths: whatever is in the new place it would read, also "

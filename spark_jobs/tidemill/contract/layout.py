@@ -103,6 +103,10 @@ class Layout:
         """Copies of static inputs, as batches read them."""
         return self.home / "static"
 
+    def fetched(self, source: str) -> Path:
+        """The documents of what was copied from a source's object store."""
+        return self.home / "fetched" / source
+
     @property
     def docs(self) -> Path:
         return self.home / "docs"

@@ -17,6 +17,11 @@ def open_source(
 ) -> OpenSource[Any]:
     """A source of a pipeline, opened; nothing is asked of it yet."""
     match source := pipeline.spec.sources[name]:
+        case FileSource() if source.fetch is not None:
+            # A pipeline of local files needs no client of object stores.
+            from tidemill.sources.files.objects.open_fetched_source import OpenFetchedSource
+
+            return OpenFetchedSource(name, source, pipeline, environ)
         case FileSource():
             return OpenFileSource(name, source, pipeline, environ)
         case KafkaSource():

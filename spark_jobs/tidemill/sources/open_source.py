@@ -43,6 +43,14 @@ class OpenSource(Generic[SourceSpec]):
         """
         return ProbeResult(self.name, new=None, unit="rows")
 
+    def fetch(self, run: LeasedRun) -> None:
+        """Before a query: bring what waits elsewhere to where the query reads it.
+
+        Raises:
+            Refused: it cannot be had.
+            TransientError: the place cannot be reached.
+        """
+
     def partitions(self) -> int | None:
         """How many tasks read it at the same time; None where Spark decides."""
         return self.spec.partitions

@@ -136,7 +136,8 @@ def refuse_unsupported(trigger: StreamTrigger, spec: Spec) -> None:
     """Hold a trigger against what it would run.
 
     Raises:
-        TriggerUnsupported: Spark refuses the combination, or would ignore a part of it.
+        TriggerUnsupported: Spark refuses the combination, or would ignore a part of it; or nothing
+            would copy what arrives while it runs.
     """
     reasons = {
         TriggerKind.ONCE: _against_once,
@@ -144,16 +145,24 @@ def refuse_unsupported(trigger: StreamTrigger, spec: Spec) -> None:
         TriggerKind.REAL_TIME: _against_real_time,
     }
     find = reasons.get(trigger.kind)
-    if find is None:
+    for at, reason in find(trigger, spec) if find else ():
+        raise _unsupported(trigger, at, reason, "Use --trigger default or processing-time=10s.")
+    if trigger.kind in (TriggerKind.AVAILABLE_NOW, TriggerKind.ONCE):
         return
-    for at, reason in find(trigger, spec):
-        raise TriggerUnsupported(
-            f"{at} cannot run with the trigger {trigger}: {reason}.",
-            remedy="Use --trigger default or processing-time=10s.",
-            trigger=str(trigger),
-            at=at,
-            reason=reason,
-        )
+    for name, source in spec.sources.items():
+        if source.copied:
+            at, reason = f"sources.{name}.fetch", "objects are copied only before a query starts"
+            raise _unsupported(trigger, at, reason, "Use --trigger available-now.")
+
+
+def _unsupported(trigger: StreamTrigger, at: str, reason: str, remedy: str) -> TriggerUnsupported:
+    return TriggerUnsupported(
+        f"{at} cannot run with the trigger {trigger}: {reason}.",
+        remedy=remedy,
+        trigger=str(trigger),
+        at=at,
+        reason=reason,
+    )
 
 
 def _against_once(_trigger: StreamTrigger, spec: Spec) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,17 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.run_context import LeasedRun
 
 
+def fetch_input(run: LeasedRun) -> None:
+    """Before everything else: bring what waits in other places to where the query reads it.
+
+    Raises:
+        Refused: it cannot be had.
+        TransientError: a place cannot be reached.
+    """
+    for source in open_sources(run.pipeline):
+        source.fetch(run)
+
+
 def make_ready(
     session: SparkSession, run: LeasedRun, probes: list[ProbeResult], statics: Statics
 ) -> list[ProbeResult]:

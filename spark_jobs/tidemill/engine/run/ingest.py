@@ -3,7 +3,7 @@
 from pyspark.sql import SparkSession
 
 from tidemill.engine.query.ungated import starts_over
-from tidemill.engine.run.around_query import make_ready, verify_unchanged
+from tidemill.engine.run.around_query import fetch_input, make_ready, verify_unchanged
 from tidemill.engine.run.bind import forget
 from tidemill.engine.run.empty_batch import plan_due
 from tidemill.engine.run.options import RunOptions
@@ -30,6 +30,7 @@ def ingest(session: SparkSession, run: LeasedRun, options: RunOptions | None = N
         QueryInterrupted: a retry may help.
     """
     clear_dead(run.layout)
+    fetch_input(run)
     if starts_over(run.pipeline.spec):
         forget(run.pipeline)
     generation = open_generation(run.pipeline)

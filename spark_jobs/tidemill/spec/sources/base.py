@@ -98,6 +98,11 @@ class BaseSource(Model):
         return False
 
     @property
+    def copied(self) -> bool:
+        """Whether input is copied to where Spark reads it, before a query starts."""
+        return False
+
+    @property
     def cleans(self) -> bool:
         """Whether input files are put away once their rows are published."""
         return False

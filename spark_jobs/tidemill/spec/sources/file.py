@@ -17,11 +17,13 @@ from tidemill.spec.sources.base import (
     TypedSource,
     map_without_text_keys,
 )
+from tidemill.spec.sources.fetch import Fetch
 
 
 def _local(path: str) -> str:
     if "://" in path or not PurePosixPath(path).is_absolute():
-        msg = f"'{path}' must be an absolute path of a local directory"
+        instead = "; name a bucket under fetch.url of a source" if "://" in path else ""
+        msg = f"'{path}' must be an absolute path of a local directory{instead}"
         raise ValueError(msg)
     if ".." in PurePosixPath(path).parts or "\0" in path:
         msg = f"'{path}' leaves its root; write it without '..'"
@@ -38,6 +40,7 @@ class FileSource(TypedSource):
 
     Attributes:
         path: The directory (or glob) that Spark lists.
+        fetch: The object store whose objects are copied into `path` before a query starts.
         maxFilesPerTrigger: Most files one batch may take; 1000 where neither limit is given.
         maxBytesPerTrigger: Most bytes one batch may take.
         changed: What to do when a file that was read has changed since.
@@ -71,6 +74,7 @@ class FileSource(TypedSource):
     kind: Literal["file"] = "file"
     format: FileFormat
     path: LocalPath
+    fetch: Fetch | None = None
     maxFilesPerTrigger: Annotated[int, Field(gt=0)] | None = None
     maxBytesPerTrigger: Size | None = None
     maxFileAge: Duration | None = None
@@ -119,6 +123,9 @@ class FileSource(TypedSource):
         if (self.cleanSource == "archive") is not (self.sourceArchiveDir is not None):
             msg = "cleanSource archive and sourceArchiveDir need each other"
             raise Disagreement(msg, "cleanSource")
+        if self.fetch is not None and self.path != str(self.directory):
+            msg = "fetch copies into one directory; give path without '*' and set pathGlobFilter"
+            raise Disagreement(msg, "path")
         archive = PurePosixPath(self.sourceArchiveDir) if self.sourceArchiveDir else None
         if archive is not None and archive.is_relative_to(self.directory):
             msg = f"sourceArchiveDir '{archive}' is in {self.directory}, where files are read"
@@ -149,6 +156,11 @@ class FileSource(TypedSource):
         return FORMATS[self.format]
 
     @property
+    def conn_id(self) -> str | None:
+        """The Airflow connection of the object store that its files come from."""
+        return self.fetch.conn_id if self.fetch else None
+
+    @property
     def encoding(self) -> str:
         """The encoding of its files, where they are text."""
         return self.reader_option("encoding") or self.reader_option("charset") or "UTF-8"
@@ -167,6 +179,10 @@ class FileSource(TypedSource):
     @property
     def hashes_content(self) -> bool:
         return self.same_content is not Rating.IGNORE
+
+    @property
+    def copied(self) -> bool:
+        return self.fetch is not None
 
     @property
     def cleans(self) -> bool:

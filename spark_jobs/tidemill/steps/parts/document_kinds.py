@@ -28,6 +28,7 @@ from tidemill.ledger.run_increment import RunIncrement
 from tidemill.ledger.run_request import RunRequest
 from tidemill.ledger.source_record import BoundSource
 from tidemill.sources.files.clean_source import Cleaned, CleanedUpTo, Cleaning
+from tidemill.sources.files.objects.fetched import Fetched
 from tidemill.sources.kafka.lag import Arrivals
 from tidemill.sources.kafka.topics import TopicRecord
 from tidemill.storage.lease import Holder, Released
@@ -72,6 +73,7 @@ DOCUMENT_KINDS = (
     DocumentKind(LateRows, "ledger/*/late"),
     DocumentKind(Flush, "ledger/*/flushes"),
     DocumentKind(Arrivals, "ledger/*/arrivals/*"),
+    DocumentKind(Fetched, "fetched/*"),
     DocumentKind(AcceptedLoss, "ledger/*/losses/*"),
     DocumentKind(PassedLoss, "ledger/*/losses/*/passed"),
     DocumentKind(Sealed, "increments/*", r"sealed\.json"),

@@ -1,0 +1,60 @@
+"""A pipeline whose files come from a bucket: the table is that of the same files on a disk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.s3 import S3
+from tests.support.pipelines.json_pipeline import JsonPipeline
+from tests.support.pipelines.recompute_requests import ask, days
+from tidemill.contract.connections.airflow import variable
+from tidemill.contract.report import Outcome
+
+CONN_ID = "deliveries"
+ORDERS = "def transform(arrivals):\n    return arrivals\n"
+PLUS_TEN = """
+from pyspark.sql import functions as F
+
+
+def transform(arrivals):
+    return arrivals.withColumn("id", F.col("id") + 10)
+"""
+
+
+def order(number: int, day: int) -> dict[str, Any]:
+    return {"id": number, "at": f"2026-03-{day:02}T00:00:00Z"}
+
+
+def test_objects_are_read_once_and_computed_again_after_they_are_gone(
+    tmp_path: Path, s3: S3, spark: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable(CONN_ID), s3.connection_at(s3.endpoint))
+    bucket = s3.fresh_bucket()
+    spec = {
+        "sources": {"arrivals": {"fetch": {"url": f"s3://{bucket}/orders", "conn_id": CONN_ID}}},
+        "event_time": {"column": "at"},
+        "output": {"partition_by": {"day": "to_date(at)"}},
+    }
+    flow = JsonPipeline(tmp_path, {"arrivals": "id int, at timestamp"}, spec, ORDERS)
+
+    def deliver(name: str, *orders: dict[str, Any]) -> None:
+        s3.put(bucket, f"orders/{name}.json", "\n".join(map(json.dumps, orders)).encode())
+
+    deliver("one", order(1, day=1), order(2, day=2))
+    deliver("two", order(3, day=2))
+    flow.go("1")
+    assert [number for (number,) in flow.published("id")] == [1, 2, 3]
+    assert flow.run("2")["doctor"].outcome is Outcome.SKIPPED
+    deliver("three", order(4, day=3))
+    s3.delete(bucket, "orders/one.json")
+    flow.go("3")
+    assert [number for (number,) in flow.published("id")] == [1, 2, 3, 4]
+    flow.write(PLUS_TEN)
+    reports = ask(flow, "backfill", "again", **days(1, 3))
+    assert {step: one.error for step, one in reports.items()} == dict.fromkeys(reports)
+    assert reports["publish"].outcome is Outcome.DONE
+    assert sorted(number for (number,) in flow.published("id")) == [4, 11, 12, 13]

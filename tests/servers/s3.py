@@ -1,0 +1,103 @@
+"""An S3 server: S3Proxy as a plain Java process, over a folder of the local disk.
+
+It is a server that speaks S3's protocol over HTTP, and checks signatures; no double of one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import tempfile
+from pathlib import Path
+from uuid import uuid4
+
+import obstore
+from obstore.store import S3Store
+
+from tests.servers.ports import free_ports
+from tests.servers.server import Server
+from tidemill.toolchain.jars import resolve
+from tidemill.toolchain.java import java_home
+
+# Without it every request fills pages.
+QUIET = """\
+<configuration>
+  <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%d %-5p %c: %m%n</pattern></encoder>
+  </appender>
+  <root level="WARN"><appender-ref ref="OUT"/></root>
+</configuration>
+"""
+REGION = "eu-central-1"
+LOGIN, PASSWORD = "tidemill", "a secret of the store"
+
+
+class S3(Server):
+    """A server; in a `with` statement it is up.
+
+    Attributes:
+        endpoint: Its address.
+    """
+
+    def __init__(self) -> None:
+        (self._port,) = free_ports(1)
+        self.endpoint = f"http://127.0.0.1:{self._port}"
+        home = Path(tempfile.mkdtemp(prefix="tidemill-s3-"))
+        self._buckets = home / "buckets"
+        self._buckets.mkdir()
+        settings = {
+            "s3proxy.authorization": "aws-v2-or-v4",
+            "s3proxy.endpoint": self.endpoint,
+            "s3proxy.identity": LOGIN,
+            "s3proxy.credential": PASSWORD,
+            "jclouds.provider": "filesystem-nio2",
+            "jclouds.filesystem.basedir": self._buckets,
+        }
+        properties = home / "s3proxy.properties"
+        properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        logging = home / "logback.xml"
+        logging.write_text(QUIET)
+        java = java_home(os.environ) / "bin" / "java"
+        jars = os.pathsep.join(map(str, resolve(["s3"])))
+        options = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        options.append(f"-Dlogback.configurationFile={logging}")
+        main = ["org.gaul.s3proxy.Main", "--properties", properties]
+        super().__init__([java, *options, "-cp", jars, *main], home)
+
+    def answers(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+
+    def connection_at(self, endpoint: str) -> str:
+        """An Airflow connection to it, as JSON.
+
+        Args:
+            endpoint: Its own address, or that of a proxy before it.
+        """
+        extra = {"endpoint_url": endpoint, "region_name": REGION}
+        given = {"conn_type": "aws", "login": LOGIN, "password": PASSWORD}
+        return json.dumps({**given, "extra": json.dumps(extra)})
+
+    def fresh_bucket(self) -> str:
+        """A bucket that was not there before."""
+        name = f"bucket-{uuid4().hex}"
+        (self._buckets / name).mkdir()
+        return name
+
+    def put(self, bucket: str, key: str, content: bytes) -> None:
+        """Put an object, as who delivers it does."""
+        obstore.put(self._store(bucket), key, content)
+
+    def delete(self, bucket: str, key: str) -> None:
+        obstore.delete(self._store(bucket), key)
+
+    def _store(self, bucket: str) -> S3Store:
+        return S3Store(
+            bucket,
+            endpoint=self.endpoint,
+            region=REGION,
+            access_key_id=LOGIN,
+            secret_access_key=PASSWORD,
+            client_options={"allow_http": True},
+        )
