@@ -38,7 +38,7 @@ def store_settings(connection: Connection) -> dict[str, Any]:
     """A connection as settings of the client.
 
     Args:
-        connection: Of Airflow's type `aws`, `google_cloud_platform`, `wasb` or `adls`.
+        connection: One of type `aws`, `google_cloud_platform`, `wasb` or `adls`.
 
     Raises:
         ObjectStoreSettingRefused: it is of another type, or has a setting that is not taken.

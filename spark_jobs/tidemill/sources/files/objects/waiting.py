@@ -15,7 +15,7 @@ from tidemill.sources.files.source_tree import is_hidden
 from tidemill.sources.probe_result import Problem
 from tidemill.spec.sources.file import FileSource
 
-# Of a file's name, in bytes, on every common file system.
+# The most bytes of a name, on every common file system.
 LONGEST_NAME = 255
 
 
