@@ -24,7 +24,7 @@ MICROSOFT = {
     "sas_token": "sas_token",
     "tenant_id": "tenant_id",
 }
-# What is no secret, and without which a log says nothing.
+# Not secret, and without them a log says nothing.
 READABLE = frozenset({"endpoint_url", "region_name", "key_path", "keyfile_path", "tenant_id"})
 # What Airflow's forms add to the name of a setting.
 GOOGLE_FORM = "extra__google_cloud_platform__"

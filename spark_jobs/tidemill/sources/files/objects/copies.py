@@ -25,7 +25,7 @@ def copy_objects(
 
     Raises:
         ObjectStoreUnreachable: the store does not answer; transient.
-        ObjectReplacedMeanwhile: an object is another one by now; transient.
+        ObjectReplacedMeanwhile: an object was replaced since; transient.
         ObjectStoreRefuses: an object is not ours to read.
         DiskFull: there is no space left; transient.
     """

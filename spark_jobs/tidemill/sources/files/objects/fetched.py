@@ -53,7 +53,7 @@ def read_fetched(layout: Layout, source: str) -> Mapping[str, FetchedObject]:
 
 
 def record_fetched(layout: Layout, source: str, epoch: int, objects: Sequence[FoundObject]) -> None:
-    """Write down what was copied; the copies are on the disk by now.
+    """Write down what was copied; the copies are on the disk.
 
     Raises:
         AlreadyWritten: another process has copied something meanwhile; transient.

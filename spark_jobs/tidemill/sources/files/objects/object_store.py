@@ -75,7 +75,7 @@ class ObjectStore:
         """Copy the content that was listed.
 
         Raises:
-            ObjectReplacedMeanwhile: it is another one by now, or gone; transient.
+            ObjectReplacedMeanwhile: it was replaced since, or deleted; transient.
         """
         for start in range(0, found.size, PART_BYTES):
             end = min(start + PART_BYTES, found.size)
