@@ -53,6 +53,8 @@ ELSEWHERE = {
     "make env",
     "tidemill accept-loss",
     "tidemill doctor",
+    "tidemill --version",
+    "tidemill info",
     "tidemill init",
     "tidemill upgrade",
     "tidemill forget",

@@ -109,6 +109,14 @@ def test_a_copied_example_is_a_pipeline_without_mistakes(installed: Installed) -
     assert found["dags_checked"]
 
 
+def test_the_command_knows_its_version_and_paths(installed: Installed) -> None:
+    assert installed.run("tidemill", "--version").split() == ["tidemill", version("tidemill")]
+    paths = json.loads(installed.run("tidemill", "info", "--json"))["paths"]
+    inside = ("package", "dag_file", "json_schema", "jars")
+    assert all(Path(paths[name]).is_relative_to(installed.folder / "env") for name in inside)
+    assert Path(paths["dag_file"]).is_file()
+
+
 def test_samples_are_written_by_the_installed_generators(installed: Installed) -> None:
     installed.run("python", "-m", "tidemill.samples.word_count", "input", "--files", "2")
     assert {path.name for path in (installed.folder / "input").iterdir()} == {"001.txt", "002.txt"}

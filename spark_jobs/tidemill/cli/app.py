@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from traceback import print_exc
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any
 
-from typer import Abort, Exit, Typer
+from typer import Abort, Exit, Option, Typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
@@ -16,6 +16,7 @@ from tidemill.cli import (
     check,
     doctor,
     example,
+    info,
     journal,
     late,
     plan,
@@ -48,6 +49,7 @@ from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_te
 from tidemill.steps.parts.run import foreseen, unforeseen
 from tidemill.storage.lease import leave_on_loss
 from tidemill.toolchain import jvm
+from tidemill.toolchain.extras import installed_version
 
 _TYPED = "tidemill.typed"
 
@@ -110,6 +112,24 @@ app = Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        Screen().line(f"tidemill {installed_version() or '(not installed as a package)'}")
+        raise Exit
+
+
+Version = Annotated[
+    bool, Option("--version", help="Print the version.", callback=_say_version, is_eager=True)
+]
+
+
+@app.callback()
+def _options(version: Version = False) -> None:
+    """What may stand before a command."""
+
+
 for command in (
     run.run,
     check.check,
@@ -135,6 +155,7 @@ for command in (
     flush.flush,
     upgrade.upgrade,
     stream.stream,
+    info.info,
 ):
     app.command()(command)
 app.add_typer(schema.schema, name="schema")
