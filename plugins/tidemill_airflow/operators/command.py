@@ -7,11 +7,15 @@ from pathlib import Path
 
 from tidemill.contract.project import PACKAGE
 from tidemill.contract.report import Step
-from tidemill.spec.pipeline import Pipeline
 from tidemill.storage.processes import LAUNCHER_VARIABLE, this_process
 from tidemill.toolchain.java import java_home
 
 APPLICATION = PACKAGE / "main.py"
+# A driver on another machine finds pipelines, files and packages by these.
+OF_THE_DRIVER = (
+    *("TIDEMILL_ROOT", "TIDEMILL_ROOT_ID", "TIDEMILL_PROJECTS", "TIDEMILL_EXAMPLES"),
+    *("TIDEMILL_JARS", "PYTHONPATH"),
+)
 
 
 def step_arguments(step: Step, pipelines: Sequence[str], run_id: str) -> tuple[str, ...]:
@@ -39,18 +43,14 @@ def launched_by_this_task(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def spark_variables(pipeline: Pipeline, environ: Mapping[str, str]) -> dict[str, str]:
+def spark_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables that a driver needs beyond those of every step.
 
     Raises:
         UnsuitableJava: there is no Java that Spark can start on.
     """
-    declared = {name: environ[name] for name in pipeline.spec.env if name in environ}
-    ours = {
-        name: environ[name] for name in ("TIDEMILL_ROOT", "TIDEMILL_PROJECTS") if name in environ
-    }
+    ours = {name: environ[name] for name in OF_THE_DRIVER if name in environ}
     return {
-        **declared,
         **ours,
         "JAVA_HOME": str(java_home(environ)),
         # Spark's workers start the PATH's `python3` unless they are told.

@@ -8,17 +8,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException
 
-from tidemill.contract.connections.spark import refuse_deploy_mode
+from tidemill.contract.connections.spark import (
+    KUBERNETES,
+    KUBERNETES_SECRET,
+    references,
+    refuse_deploy_mode,
+)
 from tidemill.contract.connections.spark_masters import verify_masters
 from tidemill.toolchain.loopback import loopback_variables
+from tidemill.toolchain.spark_conf import JARS
 from tidemill_airflow.operators.command import spark_binary
 from tidemill_airflow.operators.processes import end_session
 
 
 class SparkStepHook(SparkSubmitHook):
     """spark-submit in its own session, so that a kill reaches JVM and Python workers alike.
+
+    A driver under the task has the environment of spark-submit. One in a pod of Kubernetes (deploy
+    mode `cluster`) is told its variables on the command line, and takes the secret ones from a
+    Kubernetes secret.
 
     Args:
         environ: The environment of spark-submit; the provider would give it all of Airflow's.
@@ -27,7 +37,7 @@ class SparkStepHook(SparkSubmitHook):
 
     Raises:
         DeployModeRefused: the driver would run on a worker of a standalone cluster.
-        AirflowFailException: the driver would not run under this task, and there are secrets.
+        SecretsCannotReachDriver: the driver would not run under this task, and there are secrets.
     """
 
     exit_code: int | None = None
@@ -37,15 +47,17 @@ class SparkStepHook(SparkSubmitHook):
     ) -> None:
         super().__init__(**kwargs)
         own = {**environ, **(self._env_vars or {}), **secrets}
-        self._environ = {**own, **loopback_variables(self._connection["master"] or "", own)}
-        mode = self._connection["deploy_mode"]
-        refuse_deploy_mode(self._connection["master"] or "", mode, self._conn_id)
-        if self._driver_is_elsewhere and secrets:
-            raise AirflowFailException(
-                f"Connection '{self._conn_id}' has deploy-mode cluster: the driver would run on "
-                f"another machine, which {', '.join(secrets)} could only reach on a command line. "
-                "Remove deploy-mode from its extra; the driver then runs under this task."
-            )
+        self._environ = {**own, **loopback_variables(self._master, own)}
+        refuse_deploy_mode(self._master, self._connection["deploy_mode"], self._conn_id)
+        if not self._driver_is_elsewhere:
+            # For Kubernetes and YARN the provider would write them onto the command line.
+            self._env_vars = None
+            return
+        extra = self.get_connection(self._conn_id).extra_dejson
+        secret = extra.get(KUBERNETES_SECRET)
+        self._conf |= references(self._master, secret, secrets, self._conn_id)
+        if self._conf.get(JARS):
+            self._conf[JARS] = ",".join(map(self._in_the_image, self._conf[JARS].split(",")))
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
         """Run it to its end.
@@ -53,30 +65,44 @@ class SparkStepHook(SparkSubmitHook):
         Raises:
             MastersUnreachable: no master of a standalone cluster answers.
         """
-        verify_masters(self._connection["master"] or "", self._conn_id)
+        verify_masters(self._master, self._conn_id)
         kwargs.update(env=self._environ, start_new_session=True, encoding="utf-8", errors="replace")
         try:
             return super().submit(application, **kwargs)
         except BaseException:
             # A timeout interrupts the reading; a driver left running would hold the checkpoint.
-            self._end()
+            self.on_kill()
             raise
         finally:
             self.exit_code = self._submit_sp.returncode if self._submit_sp else None
 
     def on_kill(self) -> None:
-        self._end()
-        super().on_kill()
+        if self._driver_is_elsewhere:
+            # As long as spark-submit lives, the provider ends the driver too.
+            super().on_kill()
+            self._end()
+        else:
+            self._end()
+            super().on_kill()
+
+    @property
+    def _master(self) -> str:
+        return self._connection["master"] or ""
 
     @property
     def _driver_is_elsewhere(self) -> bool:
         return bool(self._connection["deploy_mode"] == "cluster")
 
     def _build_spark_submit_command(self, application: str) -> list[str]:
-        command = list(super()._build_spark_submit_command(application))
+        command = list(super()._build_spark_submit_command(self._in_the_image(application)))
         # What the provider puts here it adds to the whole of the task's environment.
         self._env = None
         return command
+
+    def _in_the_image(self, path: str) -> str:
+        """A file of this machine as Spark names it in a driver's image, which has it too."""
+        in_a_pod = self._driver_is_elsewhere and self._master.startswith(KUBERNETES)
+        return f"local://{path}" if in_a_pod and path.startswith("/") else path
 
     def _end(self) -> None:
         if self._submit_sp is not None and self._submit_sp.poll() is None:

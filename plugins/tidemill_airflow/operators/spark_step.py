@@ -115,10 +115,12 @@ class SparkStepOperator(SparkSubmitOperator):
         # Only live runs share one, and none of them has an id of its own in the books.
         run_id = current_run_id(pipelines[0].layout, context["run_id"])
         settings, secrets = self._open_connection()
-        variables = launched_by_this_task(os.environ)
+        variables = launched_by_this_task(os.environ) | spark_variables(os.environ)
         for pipeline in pipelines:
             secrets |= connection_variables(pipeline.spec)
-            variables |= spark_variables(pipeline, os.environ)
+            # A token of the spec's own is as secret as a connection.
+            named = pipeline.spec.env
+            secrets |= {name: os.environ[name] for name in named if name in os.environ}
             # Before the JVM, so that there is never a second driver beside one left behind.
             if end_outlived(pipeline.layout.lease) is not None:
                 self.log.info(

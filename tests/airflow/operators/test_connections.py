@@ -4,76 +4,30 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.sdk import Connection, Context
-from airflow.sdk._shared.secrets_masker import redact, reset_secrets_masker
+from airflow.sdk._shared.secrets_masker import redact
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from tests.airflow.conftest import NAME
+from tests.airflow.operators.conftest import EXTRA_SECRET, KAFKA, PASSWORD, SPEC, TOKEN
 from tests.servers.ports import free_ports
-from tests.support.airflow.fake_dag_run import context_of
 from tests.support.airflow.fake_spark_submit import FakeSpark
 from tests.support.airflow.fake_step import leaving, report_of
 from tidemill.contract.connections import airflow as contract
 from tidemill.contract.layout import Layout
 from tidemill.contract.report import Outcome, Step
 from tidemill.spec.pipeline import open_pipeline
-from tidemill.toolchain.jars import all_sets
 from tidemill_airflow.operators.connections import connection_variables
 from tidemill_airflow.operators.ingest import IngestOperator
 from tidemill_airflow.operators.steps import DoctorOperator, GateOperator, PublishOperator
 
-PASSWORD = 'pa ss"wo\\rd/ä%40'
-EXTRA_SECRET = "nobody-calls-this-a-secret"
-KAFKA = {
-    "conn_type": "kafka",
-    "login": "mill",
-    "password": PASSWORD,
-    "extra": {
-        "bootstrap.servers": "broker.example:9092",
-        "odd.name": [{"deep": EXTRA_SECRET}, 4711815],
-    },
-}
-POSTGRES = {"conn_type": "postgres", "host": "db.example", "login": "mill", "password": "canary-pg"}
-SPEC = """
-sources:
-  orders:
-    kind: kafka
-    subscribe: orders
-    value: {format: json, schema: "id string, at timestamp"}
-publish: [{kind: delta}, {kind: postgres, conn_id: warehouse, table: orders}]
-"""
 MASTERS = ("local[2]", "spark://m1:7077", "yarn", "k8s://https://cluster.example")
 STEPS = ("doctor", "ingest", "gate", "publish")
-
-
-@pytest.fixture
-def context() -> Context:
-    return context_of(outlet_events=defaultdict(object))
-
-
-@pytest.fixture
-def secret_spec(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The small project's pipeline with a broker and a database, whose connections are there."""
-    jars = tmp_path / "jars"
-    jars.mkdir()
-    for jar in all_sets()["kafka"]:
-        (jars / jar.name).touch()
-    monkeypatch.setenv("TIDEMILL_JARS", str(jars))
-    reset_secrets_masker()
-    # A hook of Airflow's Kubernetes provider, which these tests do without.
-    monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)
-    spec = project / "dags" / "specs" / f"{NAME}.yaml"
-    spec.write_text(SPEC)
-    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps(KAFKA))
-    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(POSTGRES))
-    return spec
 
 
 def recording(step: Step, at: Path, layout: Layout) -> Any:
@@ -129,7 +83,7 @@ def test_every_step_gets_the_connections_in_its_environment_and_not_as_arguments
     assert kafka.password.get_secret_value() == PASSWORD
     assert kafka.settings == KAFKA["extra"]
     assert contract.connection("warehouse", environ).host == "db.example"
-    for secret in (PASSWORD, EXTRA_SECRET, "canary-pg", "AIRFLOW_CONN"):
+    for secret in (PASSWORD, EXTRA_SECRET, "canary-pg", TOKEN, "AIRFLOW_CONN"):
         assert not any(secret in word for word in argv)
 
 
@@ -150,7 +104,9 @@ def test_no_master_brings_them_onto_the_command_line(
     assert spark_submit.call["argv"][:2] == ["--master", master]
     assert "AIRFLOW_CONN_WAREHOUSE" in spark_submit.call["env"]
     assert spark_submit.call["env"]["PYSPARK_PYTHON"] == sys.executable
-    assert not any("AIRFLOW_CONN" in word for word in spark_submit.call["argv"])
+    assert spark_submit.call["env"]["FEED_TOKEN"] == TOKEN
+    for secret in ("AIRFLOW_CONN", TOKEN):
+        assert not any(secret in word for word in spark_submit.call["argv"])
 
 
 @pytest.mark.parametrize("master", MASTERS)

@@ -13,8 +13,10 @@ from tidemill.contract.connections.spark import (
     SECRET_VARIABLE,
     ConnectionNeedsSubmit,
     DeployModeRefused,
+    SecretsCannotReachDriver,
     driver_settings,
     master_of,
+    references,
     secret_settings,
     secrets_of,
 )
@@ -77,6 +79,18 @@ def test_a_driver_on_a_worker_of_a_standalone_cluster_is_refused() -> None:
         driver_settings(with_extra("spark://tide:7077", **mode), "mill")
     assert refused.value.data == {"conn_id": "mill"}
     assert driver_settings(with_extra("yarn", **mode), "mill")[0] == "yarn"
+
+
+def test_a_driver_in_a_pod_needs_a_kubernetes_secret_for_what_is_secret() -> None:
+    master, names = "k8s://https://api:6443", ["FEED_TOKEN", "AIRFLOW_CONN_WAREHOUSE"]
+    assert references(master, "mill", names, "mill") == {
+        f"spark.kubernetes.driver.secretKeyRef.{name}": f"mill:{name}" for name in names
+    }
+    assert references("yarn", None, [], "mill") == {}
+    for place, secret in ((master, None), ("yarn", "mill"), ("yarn", None)):
+        with pytest.raises(SecretsCannotReachDriver) as refused:
+            references(place, secret, names, "mill")
+        assert refused.value.data == {"conn_id": "mill", "variables": sorted(names)}
 
 
 def test_what_only_spark_submit_can_use_is_named() -> None:

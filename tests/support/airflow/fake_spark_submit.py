@@ -17,13 +17,15 @@ import json, os, pathlib, subprocess, sys, urllib.parse
 here = pathlib.Path(__file__).parent
 (here / "call.json").write_text(json.dumps({{"argv": sys.argv[1:], "env": dict(os.environ)}}))
 report = here / "report.json"
-step, pipeline, run = sys.argv[sys.argv.index({application!r}) + 1 :][:3]
+words = [word.removeprefix("local://") for word in sys.argv]
+step, pipeline, run = words[words.index({application!r}) + 1 :][:3]
 if report.exists():
     name = urllib.parse.quote(run.removeprefix("--run-id="), safe="+:")
     folder = pathlib.Path(os.environ["TIDEMILL_ROOT"], pipeline, "runs", name)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / (step + ".json")).write_bytes(report.read_bytes())
-print("a line per batch", flush=True)
+says = here / "says"
+print(says.read_text() if says.exists() else "a line per batch", flush=True)
 if (here / "hang").exists():
     silent = {{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}}
     worker = subprocess.Popen(["sleep", "600"], process_group=0, **silent)
@@ -53,6 +55,9 @@ class FakeSpark:
 
     def exits(self, code: int) -> None:
         (self.folder / "exit").write_text(str(code))
+
+    def says(self, line: str) -> None:
+        (self.folder / "says").write_text(line)
 
     def hangs(self) -> None:
         """Have it start a worker in a process group of its own, and wait for that."""

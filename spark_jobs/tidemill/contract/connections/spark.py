@@ -1,6 +1,6 @@
 """An Airflow connection of Spark: its master, and the secret of a cluster that asks for one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tidemill.contract.connections.airflow import Connection
@@ -11,16 +11,28 @@ SECRET = "spark.authenticate.secret"  # noqa: S105 - a name
 # How it gets into a driver under spark-submit: no command line and no page of Spark shows it.
 SECRET_VARIABLE = "_SPARK_AUTH_SECRET"  # noqa: S105 - a name
 STANDALONE = "spark://"
+KUBERNETES = "k8s://"
+# The extra's name for the Kubernetes secret that a driver in a pod takes its variables from.
+KUBERNETES_SECRET = "kubernetes-secret"  # noqa: S105 - a name
 # With the secret comes encryption of what driver and executors say to each other.
 AUTHENTICATED = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
 # What the extra may say for a driver that no spark-submit starts -> Spark's setting.
 SETTINGS = {"queue": "spark.yarn.queue", "namespace": "spark.kubernetes.namespace"}
 # What the provider of Airflow reads and a driver without spark-submit does not need.
-OF_SUBMIT = frozenset({"deploy-mode", "spark-binary", "rest-scheme", "rest-port"})
+OF_SUBMIT = frozenset(
+    {"deploy-mode", "spark-binary", "rest-scheme", "rest-port", KUBERNETES_SECRET}
+)
 
 
 class DeployModeRefused(UsageError):
     """A connection asks for a driver on a worker of a standalone cluster; carries `conn_id`."""
+
+
+class SecretsCannotReachDriver(UsageError):
+    """A driver on another machine could read its secrets on a command line alone.
+
+    Carries `conn_id` and the names of the variables.
+    """
 
 
 class ConnectionNeedsSubmit(UsageError):
@@ -49,6 +61,34 @@ def refuse_deploy_mode(master: str, deploy_mode: str | None, conn_id: str) -> No
             "task, which Airflow starts again.",
             conn_id=conn_id,
         )
+
+
+def references(
+    master: str, secret: str | None, variables: Iterable[str], conn_id: str
+) -> dict[str, str]:
+    """Spark's settings by which a driver on another machine gets its secret variables.
+
+    Args:
+        master: The URL of the master.
+        secret: The name of the Kubernetes secret, where the connection's extra has one. It has a
+            key for each variable.
+        variables: The names of the variables.
+        conn_id: For the error.
+
+    Raises:
+        SecretsCannotReachDriver: there are variables, and no secret to take them from.
+    """
+    names = sorted(variables)
+    if names and not (master.startswith(KUBERNETES) and secret):
+        raise SecretsCannotReachDriver(
+            f"Connection '{conn_id}' has deploy-mode cluster: the driver would run on another "
+            f"machine, which {', '.join(names)} could reach on a command line alone.",
+            remedy="Remove deploy-mode from the connection's extra; the driver then runs under its "
+            f"task. On Kubernetes you may instead name a secret under {KUBERNETES_SECRET}.",
+            conn_id=conn_id,
+            variables=names,
+        )
+    return {f"spark.kubernetes.driver.secretKeyRef.{name}": f"{secret}:{name}" for name in names}
 
 
 def secret_settings(extra: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
