@@ -15,8 +15,9 @@ from tidemill.contract.errors import LeaseLost
 from tidemill.contract.report import Outcome, Report
 from tidemill.journal.journal import Event
 from tidemill.publish import registry
-from tidemill.publish.database.table_change import TableGone, TableTaken
+from tidemill.publish.database.table_change import TableGone
 from tidemill.publish.fences import all_fences
+from tidemill.publish.head import TableTaken
 from tidemill.publish.target import HeadUnexplained, NotOurTurn
 from tidemill.storage.lease import newest_epoch
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import Refused
 from tidemill.publish.database.storable import Storable
+from tidemill.publish.head import Head
 
 HEADS = "tidemill_heads"
 GENERATION = "_tidemill_generation"
@@ -23,25 +24,6 @@ STAGING = "tidemill_staging"
 
 class KeyRepeated(Refused):
     """A key is there twice, and nothing says which row is the later one; carries `keys`."""
-
-
-@dataclass(frozen=True)
-class Head:
-    """The head of a table.
-
-    Args:
-        last_batch: The last that is in the table, -1 for none.
-        seq: The seq of the last event, in the journal.
-        epoch: The newest that wrote.
-    """
-
-    pipeline: str
-    generation: str = ""
-    last_batch: int = -1
-    seq: int = 0
-    epoch: int = 0
-    files_hash: str = ""
-    run_id: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,9 @@
 
 from tidemill.contract.errors import Refused
 from tidemill.publish.database.incoming_rows import Incoming, KeyUnfit
-from tidemill.publish.database.session import Existing, Head, Session
+from tidemill.publish.database.session import Existing, Session
 from tidemill.publish.delta.table_schema import changed
-
-
-class TableTaken(Refused):
-    """The table holds rows of somebody else; carries `table` and, if known, `pipeline`."""
+from tidemill.publish.head import Head, TableTaken
 
 
 class TableGone(Refused):

@@ -15,12 +15,11 @@ from tidemill.journal.journal import Event
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.takeovers import lineage
 from tidemill.publish.database.incoming_rows import Incoming
-from tidemill.publish.database.session import Head, Session
+from tidemill.publish.database.session import Session
 from tidemill.publish.database.swap_rows import check_apart, leave_later, remove_partitions
-from tidemill.publish.database.table_change import TableTaken, changes
-from tidemill.publish.fence import fenced_out
+from tidemill.publish.database.table_change import changes
+from tidemill.publish.head import Head, Turn
 from tidemill.publish.payload import Payload
-from tidemill.publish.target import HeadUnexplained, NotOurTurn
 from tidemill.spec.targets import DatabaseTarget as Given
 
 # A look, a change of the table's columns, a look, the rows.
@@ -62,9 +61,12 @@ class DatabaseTarget(ABC):
         """A connection; errors of its driver come out as ours, without secrets."""
 
     def find(self, event: Event) -> int | None:
+        head = self.read_head()
+        return event.seq if head is not None and head.shows(event) else None
+
+    def read_head(self) -> Head | None:
         with self.session() as session:
-            head = session.read_head()
-        return event.seq if head is not None and _is_of(head, event) else None
+            return session.read_head()
 
     def apply(self, event: Event, payload: Payload) -> int:
         incoming = Incoming(payload, self.given.mode_for(payload.mode))
@@ -75,7 +77,7 @@ class DatabaseTarget(ABC):
             for _ in range(ATTEMPTS):
                 with session.transaction():
                     head = session.lock_head()
-                    if self._has(head, event):
+                    if self._turn.has(head, event):
                         return event.seq
                     statements = self._changes(session, head, event, incoming)
                     if not statements:
@@ -104,50 +106,9 @@ class DatabaseTarget(ABC):
             f"tidemill target repair {self.pipeline} {self.name}"
         )
 
-    def _has(self, head: Head, event: Event) -> bool:
-        """Whether the table has an event already.
-
-        Raises:
-            LeaseLost: a newer epoch has written.
-            TableTaken: the table is another pipeline's.
-            HeadUnexplained: it counts the event's batches, and these were other files.
-            NotOurTurn: an earlier batch is missing.
-        """
-        if head.last_batch >= 0 and head.pipeline != self.pipeline:
-            raise TableTaken(
-                f"{self.name} holds the rows of pipeline '{head.pipeline}'.",
-                remedy="Name another table under `publish`.",
-                table=self.given.table,
-                pipeline=head.pipeline,
-            )
-        if head.epoch > self.epoch:
-            raise fenced_out(self.layout, self.name, self.epoch, head.epoch)
-        if _is_of(head, event):
-            return True
-        ours = head.generation in ("", *lineage(self.layout, event.generation))
-        last = head.last_batch if ours else -1
-        if event.last <= last if event.in_order else event.seq <= head.seq:
-            raise HeadUnexplained(
-                f"{self.name} counts batch {head.last_batch} of {head.generation} and event "
-                f"{head.seq} as published, of which increment {event.increment:06d} is not the "
-                "last part, or was other files.",
-                remedy=f"If this root is the right one: {self._refill}.",
-                target=self.name,
-                increment=event.increment,
-                head=head.last_batch,
-            )
-        if event.kind == "replace" or (
-            ours and event.first == last + 1 if event.in_order else not ours or event.last <= last
-        ):
-            return False
-        raise NotOurTurn(
-            f"{self.name} ends at batch {last}, so event {event.seq} ({event.kind} of batches "
-            f"{event.first} to {event.last}) is not next.",
-            remedy=f"Nothing was published to it. Where its rows were lost: {self._refill}.",
-            target=self.name,
-            head=last,
-            first=event.first,
-        )
+    @property
+    def _turn(self) -> Turn:
+        return Turn(self.layout, self.epoch, self.name, self.given.table, self._refill)
 
     def _write(self, session: Session, head: Head, event: Event, incoming: Incoming) -> None:
         stored = self._stored(session, event, incoming)
@@ -159,18 +120,7 @@ class DatabaseTarget(ABC):
                 given=incoming.payload.rows,
                 stored=stored,
             )
-        moved = event.kind != "swap"
-        session.write_head(
-            Head(
-                self.pipeline,
-                event.generation if moved else head.generation,
-                event.last if moved else head.last_batch,
-                event.seq,
-                self.epoch,
-                event.files_hash,
-                event.run_id,
-            )
-        )
+        session.write_head(head.after(event, self.pipeline, self.epoch))
         for column, count in session.storable.nulled.items():
             self.log(f"warning: {self.name}: null is stored for {count} values of '{column}'")
 
@@ -214,13 +164,3 @@ class DatabaseTarget(ABC):
 
 def _swapped(event: Event) -> Partitions | None:
     return event.recomputation.partitions if event.recomputation else None
-
-
-def _is_of(head: Head, event: Event) -> bool:
-    """Whether an event is the last that a table has taken."""
-    if (head.seq, head.files_hash) != (event.seq, event.files_hash):
-        return False
-    return event.kind == "swap" or (head.generation, head.last_batch) == (
-        event.generation,
-        event.last,
-    )
