@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
-from tidemill.spec.output import OutputMode
+from tidemill.spec.iceberg_target import IcebergTarget
+from tidemill.spec.model import Disagreement
+from tidemill.spec.output import Output, OutputMode
 from tidemill.spec.targets import KafkaTarget, MariaDbTarget, PostgresTarget
 
 
@@ -42,3 +45,45 @@ def test_a_long_name_fits_into_a_file_name_and_stays_unlike_others() -> None:
 )
 def test_a_table_takes_what_keeps_it_equal_to_the_published_rows(mode: str, taken: str) -> None:
     assert postgres().mode_for(OutputMode(mode)) == taken
+
+
+def iceberg(**given: object) -> IcebergTarget:
+    return IcebergTarget.model_validate(
+        {"kind": "iceberg", "table": "sales.orders", "conn_id": "lake", **given}
+    )
+
+
+def test_another_catalogue_or_table_is_another_target_and_other_properties_are_not() -> None:
+    names = {iceberg(table=table, catalog=name).name for table in ("a.b", "a.c") for name in "xy"}
+    assert len(names) == 4
+    assert iceberg(properties={"warehouse": "s3://bucket"}).name == iceberg().name
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"token": "abc"},
+        {"credential": "id:secret"},
+        {"s3.secret-access-key": "abc"},
+        {"uri": "postgresql+psycopg://tidemill:secret@db/lake"},
+    ],
+)
+def test_a_secret_of_a_catalogue_belongs_into_its_connection(properties: dict[str, str]) -> None:
+    with pytest.raises(ValidationError) as refused:
+        iceberg(properties=properties)
+    (error,) = refused.value.errors()
+    assert isinstance(error["ctx"]["error"], Disagreement)
+
+
+def test_a_catalogue_has_a_type_or_a_connection() -> None:
+    with pytest.raises(ValueError, match="conn_id"):
+        iceberg(conn_id=None, properties={"uri": "https://lake"})
+    assert (
+        iceberg(conn_id=None, properties={"type": "glue"}).name == "iceberg.tidemill.sales.orders"
+    )
+
+
+@pytest.mark.parametrize("mode", [OutputMode.UPDATE, OutputMode.COMPLETE])
+def test_an_iceberg_table_takes_appended_rows_alone(mode: OutputMode) -> None:
+    with pytest.raises(Disagreement):
+        iceberg().agree(Output(mode=mode, keys=("id",)))

@@ -15,6 +15,7 @@ from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 from airflow.sdk.log import mask_secret
 
+from tidemill.contract.connections import iceberg as iceberg_connection
 from tidemill.contract.connections import kafka as kafka_connection
 from tidemill.contract.connections import mariadb as mariadb_connection
 from tidemill.contract.connections import object_stores
@@ -33,6 +34,7 @@ READABLE = (
     | kafka_connection.OF_AIRFLOW
     | {"sasl.mechanism", "sasl.mechanisms", "sasl.username"}
     | {*kafka_connection.TLS_FILES, "ssl.endpoint.identification.algorithm"}
+    | iceberg_connection.PLAIN
     | (postgres_connection.EXTRAS - {"options", "sslpassword"})
     | object_stores.READABLE
     | (mariadb_connection.EXTRAS - {"ssl_key_password"})
@@ -44,6 +46,7 @@ ADD = {
     "kafka": """--conn-type kafka --conn-extra '{"bootstrap.servers": "HOST:9092"}'""",
     "file": '--conn-type aws --conn-login KEY --conn-extra \'{"region_name": "REGION"}\'',
     "postgres": f"--conn-type postgres {SERVER}",
+    "iceberg": """--conn-type generic --conn-extra '{"type": "rest", "uri": "https://HOST"}'""",
     "mariadb": f"--conn-type mysql {SERVER}",
 }
 ANY = "--conn-type TYPE"

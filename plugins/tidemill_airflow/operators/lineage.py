@@ -29,12 +29,13 @@ from tidemill.contract.syntax.ddl import column_types
 from tidemill.increments.increments import Increments
 from tidemill.increments.judgement import ExpectationOutcome, Judgement
 from tidemill.ledger.reprocessed_run import current_run_folder
+from tidemill.spec.base_target import BaseTarget
+from tidemill.spec.iceberg_target import IcebergTarget
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource
 from tidemill.spec.sources.file import FileSource
 from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.targets import (
-    BaseTarget,
     DeltaTarget,
     FilesTarget,
     KafkaTarget,
@@ -193,6 +194,11 @@ def _of_mariadb(target: MariaDbTarget, pipeline: Pipeline) -> tuple[Name, ...]:
 @target_names.register(KafkaTarget)
 def _of_topic(target: KafkaTarget, pipeline: Pipeline) -> tuple[Name, ...]:
     return ((_broker(target.conn_id), target.topic),) if target.topic else ()
+
+
+@target_names.register(IcebergTarget)
+def _of_iceberg(target: IcebergTarget, pipeline: Pipeline) -> tuple[Name, ...]:
+    return ((f"iceberg://{target.catalog}", target.table),)
 
 
 def _broker(conn_id: str) -> str:

@@ -10,10 +10,10 @@ from tidemill.file_formats.delta_log import has_table
 from tidemill.increments.increments import Increment, Increments
 from tidemill.journal.journal import Journal
 from tidemill.journal.published_files import PublishedFiles
-from tidemill.publish.database.target import DatabaseTarget
 from tidemill.publish.delta.commit import LEASE_TRANSACTION
 from tidemill.publish.delta.log_head import read_head
 from tidemill.publish.fence import Fence
+from tidemill.publish.head import KeepsHead
 from tidemill.publish.registry import targets_of
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
@@ -34,10 +34,10 @@ def fences_on_disk(layout: Layout) -> list[Fence]:
 
 
 def all_fences(pipeline: Pipeline) -> list[Fence]:
-    """The fences of a pipeline, those in databases and of all increments too.
+    """The fences of a pipeline, those outside the root and of all increments too.
 
     Raises:
-        TargetUnreachable: a database does not answer.
+        TargetUnreachable: a target does not answer.
     """
     layout = pipeline.layout
     store = Increments(layout.increments)
@@ -45,9 +45,8 @@ def all_fences(pipeline: Pipeline) -> list[Fence]:
     found = {fence.where: fence for fence in fences_on_disk(layout)}
     found |= {} if every is None or not every.epoch else {every.where: every}
     for target in targets_of(pipeline, 0, lambda _: None):
-        if isinstance(target, DatabaseTarget):
-            with target.session() as session:
-                head = session.read_head()
+        if isinstance(target, KeepsHead):
+            head = target.read_head()
             if head is not None and head.pipeline == pipeline.name:
                 found[target.name] = Fence(where=target.name, epoch=head.epoch)
     return list(found.values())

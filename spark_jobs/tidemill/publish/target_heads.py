@@ -3,7 +3,7 @@
 The journal says what a target has applied; a power cut, a restored backup or a deleted log sets the
 target itself back, and a restored journal leaves it ahead. Each kind of target tells by itself how
 far it is: a Delta table by the newest entry of its log, the files target by its lists, a database
-by its head row. Kafka and targets of one's own tell nothing.
+by its head row, an Iceberg table by its snapshots. Kafka and targets of one's own tell nothing.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,9 @@ from tidemill.journal.published_files import PublishedFiles
 from tidemill.publish.delta import commit
 from tidemill.publish.delta.log_head import LogHead, read_head
 from tidemill.publish.delta.position import DeltaPosition
+from tidemill.publish.head import KeepsHead
 from tidemill.spec import targets as given
+from tidemill.spec.base_target import BaseTarget
 from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
@@ -57,7 +59,7 @@ def verify_tables(pipeline: Pipeline) -> None:
     names = [target.name for target in pipeline.spec.publish]
     for name in ([REJECTED] if names else []) + names:
         target = _given(pipeline, name)
-        if target is None or not isinstance(target, given.DatabaseTarget):
+        if target is None or not target.remote_head:
             verify_target(pipeline, name)
 
 
@@ -70,7 +72,7 @@ def verify_target(pipeline: Pipeline, name: str) -> None:
     Raises:
         TargetBehindJournal: it lost what it had.
         TargetAheadOfJournal: it has what the journal does not know.
-        TransientError: a database does not answer.
+        TransientError: a target does not answer.
     """
     layout, journal = pipeline.layout, Journal(pipeline.layout.journal)
     # Read first: while we look, another run may publish more.
@@ -112,8 +114,8 @@ def head_of(pipeline: Pipeline, name: str) -> TargetHead | None:
             return _table_head(layout, layout.table, name)
         case given.FilesTarget():
             return _lists_head(layout, name)
-        case given.DatabaseTarget() as target:
-            return _database_head(pipeline, target)
+        case BaseTarget(remote_head=True) as target:
+            return _remote_head(pipeline, target)
     return None
 
 
@@ -146,15 +148,13 @@ def _lists_head(layout: Layout, name: str) -> TargetHead:
     return TargetHead(seq, newest.files_hash if newest else None)
 
 
-def _database_head(pipeline: Pipeline, target: given.Target) -> TargetHead | None:
-    from tidemill.publish.database.target import DatabaseTarget
+def _remote_head(pipeline: Pipeline, target: given.Target) -> TargetHead | None:
     from tidemill.publish.registry import open_target
 
     opened = open_target(target, pipeline, epoch=0, log=lambda _: None)
-    if not isinstance(opened, DatabaseTarget):
+    if not isinstance(opened, KeepsHead):
         return None
-    with opened.session() as session:
-        head = session.read_head()
+    head = opened.read_head()
     if head is None:
         return TargetHead(0)
     # That it is another pipeline's table is for publish to say.
@@ -192,4 +192,5 @@ def _rows_of(pipeline: Pipeline, name: str) -> str:
         return str(folders[name])
     if name == "files":
         return str(layout.published)
-    return f"the table of {name} and its row in tidemill_heads"
+    target = _given(pipeline, name)
+    return target.held_in if target else name

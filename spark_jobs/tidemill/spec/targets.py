@@ -1,11 +1,11 @@
 """Where a pipeline's passed increments become visible: the targets under `publish:`."""
 
-import hashlib
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from tidemill.spec.base_target import BaseTarget, target_name
 from tidemill.spec.database_names import (
     MARIADB_KEY,
     POSTGRES_WHOLE_KEY,
@@ -13,7 +13,8 @@ from tidemill.spec.database_names import (
     unfit_for_mariadb,
     unfit_for_postgres,
 )
-from tidemill.spec.model import Column, Disagreement, Model, PlainName, Topic
+from tidemill.spec.iceberg_target import IcebergTarget
+from tidemill.spec.model import Column, Disagreement, PlainName, Topic
 from tidemill.spec.output import Output, OutputMode
 from tidemill.spec.sources.base import OptionValue
 
@@ -29,64 +30,6 @@ DATABASE_MODES: dict[OutputMode, tuple[DatabaseMode, ...]] = {
 }
 # What we need for ourselves beside the tables.
 RESERVED = ("tidemill_heads", "tidemill_staging")
-# The longest target's name; it is a part of file names in the journal.
-LONGEST_NAME = 120
-
-
-class BaseTarget(Model):
-    """A place that consumers read: the questions that every kind of target answers."""
-
-    kind: str
-
-    @property
-    def name(self) -> str:
-        """Its name in the journal."""
-        return self.kind
-
-    def upserts(self, mode: OutputMode) -> bool:
-        """Whether rows of this output mode replace rows with the same keys."""
-        return False
-
-    def cannot_swap(self, output: Output) -> str | None:
-        """Why rows cannot be put in the place of others; None where they can."""
-        return None
-
-    def column_refused(self, name: str) -> str | None:
-        """Why a published column cannot have this name here; None where it can."""
-        return None
-
-    def longest_key(self, kind: str) -> int | None:
-        """The most characters of a text, or bytes of a binary, in a key; None where any fit.
-
-        Args:
-            kind: Spark's name of the column's type.
-        """
-        return None
-
-    @property
-    def longest_whole_key(self) -> int | None:
-        """The most bytes of the texts and binaries of a key together; None where any are held."""
-        return None
-
-    def key_refused(self, kinds: Sequence[str]) -> str | None:
-        """Why columns of these types together cannot be the key here; None where they can."""
-        return None
-
-    @property
-    def columns_named(self) -> tuple[tuple[str, str], ...]:
-        """Its fields that name a published column, each with that column."""
-        return ()
-
-    def agree(self, output: Output, *at: str | int) -> None:
-        """Check that this target can equal the published rows.
-
-        Args:
-            output: The output of the spec.
-            *at: The path of this target in the spec.
-
-        Raises:
-            Disagreement: it could not.
-        """
 
 
 class DeltaTarget(BaseTarget):
@@ -119,6 +62,7 @@ class DatabaseTarget(BaseTarget):
             texts; NaN and infinity in MariaDB): `refuse` the increment, or store null (`as_null`).
     """
 
+    remote_head = True
     conn_id: PlainName
     table: Identifier
     schema_: Identifier | None = Field(default=None, alias="schema")
@@ -128,7 +72,13 @@ class DatabaseTarget(BaseTarget):
     @property
     def name(self) -> str:
         # Another server or schema is another target, which gets everything from the beginning.
-        return _name(self.kind, self.conn_id, *([self.schema_] if self.schema_ else []), self.table)
+        return target_name(
+            self.kind, self.conn_id, *([self.schema_] if self.schema_ else []), self.table
+        )
+
+    @property
+    def held_in(self) -> str:
+        return f"the table of {self.name} and its row in tidemill_heads"
 
     @field_validator("table")
     @classmethod
@@ -206,7 +156,7 @@ class KafkaTarget(BaseTarget):
 
     @property
     def name(self) -> str:
-        return _name("kafka", self.conn_id, self.topic or f"by-{self.topic_column}")
+        return target_name("kafka", self.conn_id, self.topic or f"by-{self.topic_column}")
 
     @property
     def columns_named(self) -> tuple[tuple[str, str], ...]:
@@ -240,17 +190,16 @@ class PythonTarget(BaseTarget):
 
     @property
     def name(self) -> str:
-        return _name("python", self.target.replace(":", "."), *filter(None, [self.conn_id]))
+        return target_name("python", self.target.replace(":", "."), *filter(None, [self.conn_id]))
 
 
 Target = Annotated[
-    DeltaTarget | FilesTarget | PostgresTarget | MariaDbTarget | KafkaTarget | PythonTarget,
+    DeltaTarget
+    | FilesTarget
+    | PostgresTarget
+    | MariaDbTarget
+    | KafkaTarget
+    | IcebergTarget
+    | PythonTarget,
     Field(discriminator="kind"),
 ]
-
-
-def _name(*parts: str) -> str:
-    name = ".".join(parts)
-    if len(name) <= LONGEST_NAME:
-        return name
-    return f"{name[: LONGEST_NAME - 13]}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"

@@ -5,8 +5,8 @@ read it (`storage.root_identity`), the tables and lists (`publish.target_heads`)
 (`storage.lease`), a driver that outlived its task, the parts of the generation
 (`generations.verify`), the journal, files that are still to be published, changes of the spec
 (`compatibility.compare`), every source (`sources.probe`), what there is to do
-(`steps.parts.pending_work`), the databases (`steps.parts.database_heads`), and whether a feed is
-overdue (`steps.parts.overdue`).
+(`steps.parts.pending_work`), databases and catalogues (`steps.parts.remote_heads`), and whether a
+feed is overdue (`steps.parts.overdue`).
 """
 
 import os
@@ -38,9 +38,9 @@ from tidemill.sources.probe_result import ProbeResult, refuse_held
 from tidemill.spec.sources.base import Rating
 from tidemill.steps.decisions.check_request import asked
 from tidemill.steps.decisions.repair_lease import refuse_lease_set_back
-from tidemill.steps.parts.database_heads import verify_databases
 from tidemill.steps.parts.overdue import check_overdue, last_arrivals
 from tidemill.steps.parts.pending_work import find_work
+from tidemill.steps.parts.remote_heads import verify_remote_heads
 from tidemill.steps.parts.run import Ended
 from tidemill.storage.lease import end_outlived, settled_epoch
 from tidemill.storage.root_identity import verify_pipeline, verify_root
@@ -104,7 +104,7 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
         targets=[target.name for target in pipeline.spec.publish],
         published=pipeline.spec.published,
     )
-    verify_databases(run, due=bool(work))
+    verify_remote_heads(run, due=bool(work))
     now = now or run.clock()
     arrivals = last_arrivals(run, found, batches, now)
     facts = _facts(found, arrivals)

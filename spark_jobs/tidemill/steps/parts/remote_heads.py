@@ -1,4 +1,4 @@
-"""Checks that the databases are where the journal says: one SELECT each."""
+"""Checks that databases and catalogues are where the journal says: one look each."""
 
 from datetime import datetime
 from pathlib import Path
@@ -6,14 +6,13 @@ from pathlib import Path
 from tidemill.contract.errors import TransientError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.publish.target_heads import verify_target
-from tidemill.spec.targets import DatabaseTarget
 from tidemill.storage.run_context import RunContext
 
 IDLE_SECONDS = 3600.0
 
 
-def verify_databases(run: RunContext, *, due: bool) -> None:
-    """Prove every database target; while there is nothing to do, once an hour.
+def verify_remote_heads(run: RunContext, *, due: bool) -> None:
+    """Prove every target outside the root; while there is nothing to do, once an hour.
 
     One that does not answer stops nothing: ingest and gate need no target, and publish says
     what is wrong with it.
@@ -27,7 +26,7 @@ def verify_databases(run: RunContext, *, due: bool) -> None:
     """
     for target in run.pipeline.spec.publish:
         looked = _looked(run.pipeline.layout, target.name)
-        if not isinstance(target, DatabaseTarget) or not (due or _is_old(looked, run.clock())):
+        if not target.remote_head or not (due or _is_old(looked, run.clock())):
             continue
         try:
             verify_target(run.pipeline, target.name)

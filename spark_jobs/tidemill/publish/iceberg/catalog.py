@@ -1,0 +1,97 @@
+"""Opens an Iceberg catalogue; PyIceberg's errors come out as Tidemill's, without secrets."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import (
+    AuthorizationExpiredError,
+    CommitFailedException,
+    CommitStateUnknownException,
+    NotInstalledError,
+    RESTError,
+    ServerError,
+    ServiceUnavailableError,
+    TableAlreadyExistsError,
+    TooManyRequestsError,
+    ValidationException,
+)
+from requests import RequestException
+from sqlalchemy.exc import DBAPIError
+
+from tidemill.contract.connections.airflow import Connection, connection
+from tidemill.contract.connections.iceberg import catalog_properties
+from tidemill.contract.errors import Refused, UsageError
+from tidemill.publish.target import TargetUnreachable
+from tidemill.spec.iceberg_target import IcebergTarget as Given
+
+# Somebody else committed first: what was to be committed is decided again.
+LOST_RACES = (CommitFailedException, TableAlreadyExistsError, ValidationException)
+# Nothing is known of the last commit, or nothing was done; a later try may go through.
+PASSING = (
+    AuthorizationExpiredError,
+    CommitStateUnknownException,
+    ServerError,
+    ServiceUnavailableError,
+    TooManyRequestsError,
+    RequestException,
+    DBAPIError,
+    OSError,
+)
+
+
+class CatalogRefused(Refused):
+    """The Iceberg catalogue would not do it; carries `target`."""
+
+
+def open_catalog(given: Given) -> Catalog:
+    """The catalogue of a target.
+
+    Raises:
+        UsageError: its connection is missing, or PyIceberg lacks what the catalogue needs.
+        CatalogRefused: it refuses us.
+        TargetUnreachable: it does not answer.
+    """
+    found = connection(given.conn_id) if given.conn_id is not None else None
+    with ours(given, found):
+        own = catalog_properties(found) if found is not None else {}
+        return load_catalog(given.catalog, **{**given.properties, **own})
+
+
+@contextmanager
+def ours(given: Given, found: Connection | None) -> Iterator[None]:
+    """Turn errors of PyIceberg and its clients into ours; a lost race is the caller's."""
+    try:
+        yield
+    except LOST_RACES:
+        raise
+    except PASSING as error:
+        raise TargetUnreachable(
+            f"{given.name} cannot be reached: {_said(error, found)}",
+            remedy="The next run brings it up to date; check catalogue and connection.",
+            target=given.name,
+        ) from None
+    except NotInstalledError as error:
+        raise UsageError(
+            f"{given.name}: {_said(error, found)}",
+            remedy="Install the extra of PyIceberg that it names.",
+        ) from None
+    except (RESTError, ValueError) as error:
+        raise CatalogRefused(
+            f"{given.name}: the catalogue refused: {_said(error, found)}",
+            remedy="Nothing was published to it; correct the target's properties, its connection, "
+            "or its rights in the catalogue.",
+            target=given.name,
+        ) from None
+
+
+def _said(error: Exception, found: Connection | None) -> str:
+    # A database's error quotes statement and values; the driver's own sentence is enough.
+    text = str(error.orig) if isinstance(error, DBAPIError) else str(error)
+    if found is None:
+        return " ".join(text.split())[:300]
+    for setting in found.settings.values():
+        secret = urlsplit(setting).password if isinstance(setting, str) else None
+        text = text.replace(secret, "***") if secret else text
+    return found.scrubbed(text)

@@ -1,0 +1,176 @@
+"""An Iceberg table as a target: each event is one snapshot that names the sink's own files.
+
+No file is copied. A swap removes the files of its partitions in the same snapshot, a replacement
+all of them. The catalogue accepts a commit only on the snapshot that was compared, so a writer that
+lost its lease loses that race, looks again, and finds a newer epoch.
+"""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table, Transaction
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from tidemill.contract.connections.airflow import connection
+from tidemill.contract.errors import TransientError
+from tidemill.contract.layout import Layout
+from tidemill.journal.journal import Event
+from tidemill.journal.partition_set import Partitions
+from tidemill.publish.head import Head, TableTaken, Turn
+from tidemill.publish.iceberg.catalog import LOST_RACES, open_catalog, ours
+from tidemill.publish.iceberg.columns import (
+    add_columns,
+    check_partitions,
+    columns_of,
+    create_columns,
+    nullable,
+    replace_columns,
+)
+from tidemill.publish.iceberg.data_files import data_files, swapped_out
+from tidemill.publish.iceberg.snapshots import SNAPSHOT, of_event, of_head, read_head
+from tidemill.publish.payload import Payload
+from tidemill.spec.iceberg_target import IcebergTarget as Given
+
+ATTEMPTS = 5
+WAIT_SECONDS = 0.1
+# How often PyIceberg repeats a commit that lost its race, on a snapshot that nobody compared.
+RETRIES = "commit.retry.num-retries"
+CREATED = {
+    "format-version": "2",
+    # The files are the Delta table's too, and other engines may not delete them.
+    "gc.enabled": "false",
+    "commit.manifest-merge.enabled": "true",
+}
+
+
+class CatalogContended(TransientError):
+    """Other writers kept committing to the Iceberg table; carries `target`."""
+
+
+@dataclass
+class IcebergTarget:
+    """A table in a catalogue."""
+
+    given: Given
+    layout: Layout
+    epoch: int
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.given.name
+
+    def find(self, event: Event) -> int | None:
+        head = self.read_head()
+        return event.seq if head is not None and head.shows(event) else None
+
+    def read_head(self) -> Head | None:
+        with self._ours():
+            table = self._load()
+            return read_head(table) if table is not None else None
+
+    def apply(self, event: Event, payload: Payload) -> int:
+        retrying = Retrying(
+            retry=retry_if_exception_type(LOST_RACES),
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=wait_random_exponential(multiplier=WAIT_SECONDS, max=2),
+            reraise=True,
+        )
+        try:
+            with self._ours():
+                retrying(self._once, event, payload)
+        except LOST_RACES as error:
+            raise CatalogContended(
+                f"{self.name}: another writer committed first, {ATTEMPTS} times ({error}).",
+                remedy="The next try starts from the new snapshot.",
+                target=self.name,
+            ) from error
+        return event.seq
+
+    def _once(self, event: Event, payload: Payload) -> None:
+        table = self._load()
+        found = read_head(table) if table is not None else None
+        head = found or Head(self.layout.name)
+        if self._turn.has(head, event):
+            return
+        if found is None and table is not None:
+            self._refuse_strange_rows(table)
+        self._commit(table, event, payload, head.after(event, self.layout.name, self.epoch))
+
+    def _commit(self, table: Table | None, event: Event, payload: Payload, head: Head) -> None:
+        offered = nullable(payload.schema)
+        gone: list[DataFile] = []
+        if table is None:
+            transaction = self._create(offered)
+            create_columns(transaction, payload.partition_by)
+        else:
+            known = columns_of(table)
+            gone = self._removed(table, event, known)
+            transaction = table.transaction()
+            if event.kind == "replace":
+                replace_columns(transaction, known, offered, payload.partition_by)
+            elif payload.files:
+                check_partitions(transaction.table_metadata, payload.partition_by)
+                add_columns(transaction, known, offered)
+        update = transaction.update_snapshot(snapshot_properties=of_event(event, head))
+        producer = update.overwrite() if gone else update.merge_append()
+        for file in data_files(transaction.table_metadata, payload, offered):
+            producer.append_data_file(file)
+        for file in gone:
+            producer.delete_data_file(file)
+        producer.commit()
+        snapshot = {SNAPSHOT: str(producer.snapshot_id)}
+        transaction.set_properties({**of_head(head), **snapshot})
+        transaction.commit_transaction()
+
+    def _removed(self, table: Table, event: Event, columns: pa.Schema) -> list[DataFile]:
+        if event.in_order:
+            return []
+        partitions = event.recomputation.partitions if event.recomputation else None
+        return swapped_out(table, Partitions() if event.kind == "replace" else partitions, columns)
+
+    def _create(self, columns: pa.Schema) -> Transaction:
+        self._catalog.create_namespace_if_not_exists(self.given.table.rpartition(".")[0])
+        return self._catalog.create_table_transaction(
+            self.given.table, columns, location=self.given.location, properties=CREATED
+        )
+
+    def _load(self) -> Table | None:
+        try:
+            table = self._catalog.load_table(self.given.table)
+        except NoSuchTableError:
+            return None
+        # For our own commits alone: other engines go on as the table says.
+        table.metadata = table.metadata.model_copy(
+            update={"properties": {**table.metadata.properties, RETRIES: "0"}}
+        )
+        return table
+
+    def _refuse_strange_rows(self, table: Table) -> None:
+        snapshot = table.current_snapshot()
+        if snapshot is not None:
+            raise TableTaken(
+                f"{self.name} has rows, and none of its snapshots says from where.",
+                remedy=f"Name another table under `publish`; or {self._turn.refill}.",
+                table=self.given.table,
+            )
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        return open_catalog(self.given)
+
+    @property
+    def _turn(self) -> Turn:
+        refill = (
+            f"remove {self.given.held_in}; the next run fills it again after: tidemill target "
+            f"repair {self.layout.name} {self.name}"
+        )
+        return Turn(self.layout, self.epoch, self.name, self.given.table, refill)
+
+    def _ours(self) -> AbstractContextManager[None]:
+        found = connection(self.given.conn_id) if self.given.conn_id is not None else None
+        return ours(self.given, found)

@@ -1,0 +1,58 @@
+"""A table in an Apache Iceberg catalogue, as a spec names it."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import StringConstraints, model_validator
+
+from tidemill.spec.base_target import BaseTarget, target_name
+from tidemill.spec.model import Disagreement, PlainName
+from tidemill.spec.output import Output, OutputMode
+from tidemill.spec.secret_setting import is_secret
+
+
+class IcebergTarget(BaseTarget):
+    """A table in an Apache Iceberg catalogue, of the same Parquet files as the Delta table.
+
+    Attributes:
+        table: Namespace and name, such as `sales.orders`; created where it does not exist.
+        catalog: The catalogue's name; a SQL catalogue keeps its tables under it.
+        conn_id: An Airflow connection with properties of the catalogue, secrets among them.
+        properties: Properties of the catalogue that are no secret, as PyIceberg names them
+            (`type`, `uri`, `warehouse`); the connection's own win.
+        location: Where the table keeps its metadata; the catalogue's choice where not given.
+    """
+
+    remote_head = True
+    kind: Literal["iceberg"]
+    table: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")]
+    catalog: PlainName = "tidemill"
+    conn_id: PlainName | None = None
+    properties: dict[str, str] = {}
+    location: Annotated[str, StringConstraints(min_length=1)] | None = None
+
+    @property
+    def name(self) -> str:
+        return target_name("iceberg", self.catalog, self.table)
+
+    @property
+    def held_in(self) -> str:
+        return f"{self.table} from the catalogue (drop it without PURGE)"
+
+    @model_validator(mode="after")
+    def _has_a_catalogue(self) -> Self:
+        if self.conn_id is None and "type" not in self.properties:
+            msg = "give conn_id or properties with a type (sql, rest, glue or hive), or both"
+            raise ValueError(msg)
+        secret = next((n for n, value in self.properties.items() if is_secret(n, value)), None)
+        if secret is not None:
+            msg = f"'{secret}' would put a secret into a file; put it into the connection's extra"
+            raise Disagreement(msg, "properties", secret)
+        return self
+
+    def agree(self, output: Output, *at: str | int) -> None:
+        if output.mode is not OutputMode.APPEND:
+            msg = (
+                f"mode {output.mode} gives rows that replace others, and an Iceberg table takes "
+                "the files of mode append as they are; publish to delta or a database"
+            )
+            raise Disagreement(msg, *at)

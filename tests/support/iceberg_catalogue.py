@@ -1,0 +1,57 @@
+"""An Iceberg catalogue in a SQLite file, and what readers see of a table in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.table import Table
+
+TABLE = "sales.orders"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """A catalogue.
+
+    Args:
+        home: An empty folder, for its database and the tables' metadata.
+    """
+
+    home: Path
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return {
+            "type": "sql",
+            "uri": f"sqlite:///{self.home}/catalogue.db",
+            "warehouse": f"file://{self.home}",
+        }
+
+    @property
+    def target(self) -> str:
+        """The target of a spec."""
+        inside = ", ".join(f'{name}: "{value}"' for name, value in self.properties.items())
+        return f"{{kind: iceberg, table: {TABLE}, properties: {{{inside}}}}}"
+
+    def open(self) -> Catalog:
+        return load_catalog("tidemill", **self.properties)
+
+    def table(self) -> Table:
+        return self.open().load_table(TABLE)
+
+    def rows(self, *columns: str) -> Counter[tuple[Any, ...]]:
+        """The rows that PyIceberg reads."""
+        found = self.table().scan(selected_fields=columns).to_arrow().to_pylist()
+        return Counter(tuple(one[name] for name in columns) for one in found)
+
+    def ids(self) -> list[int]:
+        return sorted(number for (number,) in self.rows("id").elements())
+
+    def files(self) -> set[Path]:
+        """The data files of the current snapshot."""
+        tasks = self.table().scan().plan_files()
+        return {Path(task.file.file_path.removeprefix("file://")) for task in tasks}
