@@ -17,7 +17,7 @@ class IcebergTarget(BaseTarget):
         table: Namespace and name, such as `sales.orders`; created where it does not exist.
         catalog: The catalogue's name; a SQL catalogue keeps its tables under it.
         conn_id: An Airflow connection with properties of the catalogue, secrets among them.
-        properties: Properties of the catalogue that are no secret, as PyIceberg names them
+        properties: Properties of the catalogue without secrets, as PyIceberg names them
             (`type`, `uri`, `warehouse`); the connection's own win.
         location: Where the table keeps its metadata; the catalogue's choice where not given.
     """

@@ -38,7 +38,7 @@ from tidemill.spec.iceberg_target import IcebergTarget as Given
 
 ATTEMPTS = 5
 WAIT_SECONDS = 0.1
-# How often PyIceberg repeats a commit that lost its race, on a snapshot that nobody compared.
+# How often PyIceberg repeats a commit that lost its race, on a snapshot that we have not seen.
 RETRIES = "commit.retry.num-retries"
 CREATED = {
     "format-version": "2",
