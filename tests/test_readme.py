@@ -67,6 +67,9 @@ ELSEWHERE = {
     "tidemill reinstate",
     "tidemill replay",
     "tidemill rebuild",
+    "tidemill explain",
+    "tidemill --help",
+    "tidemill --install-completion",
 }
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"

@@ -117,6 +117,11 @@ def test_the_command_knows_its_version_and_paths(installed: Installed) -> None:
     assert Path(paths["dag_file"]).is_file()
 
 
+def test_an_error_is_explained_by_the_installed_page(installed: Installed) -> None:
+    (found,) = json.loads(installed.run("tidemill", "explain", "DiskFull", "--json"))["errors"]
+    assert (found["code"], found["kind"]) == ("DiskFull", "wait")
+
+
 def test_samples_are_written_by_the_installed_generators(installed: Installed) -> None:
     installed.run("python", "-m", "tidemill.samples.word_count", "input", "--files", "2")
     assert {path.name for path in (installed.folder / "input").iterdir()} == {"001.txt", "002.txt"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -10,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tidemill.cli.screen import Screen
+from tidemill.cli.screen import Quantity, Screen
+from tidemill.contract.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -70,3 +73,46 @@ def test_a_line_is_never_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
     Screen().line("word " * 200)
 
     assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+def test_a_row_in_a_pipe_is_one_line_without_padding(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen().table("", ("name", "n"), [["a" * 300, Quantity(1234)], ["b\tc\nd", None]])
+
+    assert capsys.readouterr().out.split("\n") == [
+        "name\tn",
+        f"{'a' * 300}\t1234",
+        "b\\tc\\nd\t",
+        "",
+    ]
+
+
+def test_in_a_window_columns_are_aligned_and_numbers_have_separators(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    Screen().table("", ("name", "n"), [["long name", Quantity(1234)], ["x", Quantity(5)]])
+
+    _, first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first.index("1,234") == second.index("5")
+
+
+def test_rows_are_csv_on_standard_output_and_nothing_else_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    values = [['a "b", c', Quantity(1234)], ["two\nlines", None]]
+    screen = Screen(as_csv=True)
+    screen.line("said beside")
+    screen.table("a title", ("text", "n"), values)
+
+    written = capsys.readouterr()
+    assert [*csv.reader(io.StringIO(written.out))] == [
+        ["text", "n"],
+        ['a "b", c', "1234"],
+        ["two\nlines", ""],
+    ]
+    assert "said beside" in written.err
+
+
+def test_csv_and_json_at_once_are_refused() -> None:
+    with pytest.raises(UsageError):
+        Screen(as_json=True, as_csv=True)

@@ -186,7 +186,7 @@ def test_people_read_state_and_reasons(tidemill: Tidemill, history: History) -> 
     shown = tidemill("status", "orders").stdout
 
     assert "version 0, 2 rows in 1 file, 1 rejected" in shown
-    assert "000001     0        2     1         published in version 0" in shown
+    assert "000001\t0\t2\t1\tpublished in version 0" in shown
     assert "held since 2026-03-01 12:00 UTC" in shown
     assert "bad" in shown
 

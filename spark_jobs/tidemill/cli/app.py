@@ -12,36 +12,7 @@ from typer import Abort, Exit, Option, Typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from tidemill.cli import (
-    check,
-    doctor,
-    example,
-    info,
-    journal,
-    late,
-    plan,
-    preview,
-    requalify,
-    rows,
-    run,
-    schema,
-    sql,
-    state,
-    status,
-    stream,
-    where,
-)
-from tidemill.cli.decisions import (
-    accept_loss,
-    checkpoint,
-    flush,
-    lease,
-    release,
-    root,
-    target,
-    upgrade,
-)
-from tidemill.cli.decisions import recompute as asked
+from tidemill.cli.command_list import add_commands
 from tidemill.cli.screen import Screen, json_asked_for, keep_output_for_document
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.file_mode import keep_from_others
@@ -109,7 +80,6 @@ app = Typer(
     epilog="Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage or spec, "
     "3 held by the gate, 4 refused by the doctor.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -130,41 +100,7 @@ def _options(version: Version = False) -> None:
     """What may stand before a command."""
 
 
-for command in (
-    run.run,
-    check.check,
-    plan.plan,
-    status.status,
-    doctor.doctor,
-    rows.rows,
-    late.late,
-    sql.sql,
-    where.where,
-    preview.preview,
-    release.release,
-    asked.redo,
-    asked.reject,
-    asked.reinstate,
-    asked.backfill,
-    asked.replay,
-    requalify.requalify,
-    asked.rebuild,
-    accept_loss.accept_loss,
-    root.init,
-    root.forget,
-    flush.flush,
-    upgrade.upgrade,
-    stream.stream,
-    info.info,
-):
-    app.command()(command)
-app.add_typer(schema.schema, name="schema")
-app.add_typer(example.example, name="example")
-app.add_typer(state.state, name="state")
-app.add_typer(target.target, name="target")
-app.add_typer(lease.lease, name="lease")
-app.add_typer(journal.journal, name="journal")
-app.add_typer(checkpoint.checkpoint, name="checkpoint")
+add_commands(app)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit
 
+from tidemill.cli.completion import pipelines
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode
@@ -21,12 +22,18 @@ Names = Annotated[
         metavar="NAME",
         help="The pipelines.",
         show_default="all",
+        autocompletion=pipelines,
     ),
 ]
 
 
 def check(names: Names = None, json: Json = False) -> None:
-    """Look for mistakes in specs, transforms, suites and DAGs; no JVM, no database, no data."""
+    """Find mistakes in specs, transforms, suites and DAGs; no JVM, no database, no data.
+
+    Examples:
+      tidemill check                  # every pipeline
+      tidemill check tides --json
+    """
     from tidemill.steps.read_only.check import check as check_pipelines
     from tidemill.steps.read_only.dag_integrity import airflow_installed, check_dags
     from tidemill.steps.read_only.spec_notes import spec_notes

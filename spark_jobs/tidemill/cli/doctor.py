@@ -4,8 +4,9 @@ from typing import Annotated
 
 from typer import Argument, Exit, Option
 
+from tidemill.cli.completion import pipelines
 from tidemill.cli.fail_on import FailOn, exit_code, states_of
-from tidemill.cli.screen import Json, Screen
+from tidemill.cli.screen import Csv, Json, Screen
 from tidemill.contract.errors import ExitCode, TidemillError, UsageError
 from tidemill.contract.project import find, spec_files
 from tidemill.contract.report import Report
@@ -20,20 +21,33 @@ RUN_ID = "tidemill doctor"
 
 Name = Annotated[
     str | None,
-    Argument(metavar="NAME", help="The pipeline.", show_default="those that status lists"),
+    Argument(
+        metavar="NAME",
+        help="The pipeline.",
+        show_default="those that status lists",
+        autocompletion=pipelines,
+    ),
 ]
 Every = Annotated[bool, Option("--all", help="Also examples of the clone that never ran.")]
 
 
 def doctor(
-    name: Name = None, every: Every = False, fail_on: FailOn = None, json: Json = False
+    name: Name = None,
+    every: Every = False,
+    fail_on: FailOn = None,
+    json: Json = False,
+    csv: Csv = False,
 ) -> None:
-    """Look at all that a run depends on, and at what waits: the first step of a run, and no more.
+    """Look at all that a run depends on and at what waits: a run's first step alone.
 
     Exit code 4 where a run would be refused, 1 where a look fails or a feed is overdue; with
     --fail-on by the states alone. Nothing is taken in; a driver that outlived its task is ended.
+
+    Examples:
+      tidemill doctor
+      tidemill doctor tides --fail-on refused,held
     """
-    screen, failing = Screen(json), states_of(fail_on)
+    screen, failing = Screen(json, csv), states_of(fail_on)
     if name is not None and every:
         raise UsageError("A pipeline and --all were given.", remedy="Give one of them.", name=name)
     found = [_look(one, screen) for one in _names(name, every)]

@@ -5,17 +5,23 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from tidemill.cli.screen import Json, Screen
+from tidemill.cli.completion import examples
+from tidemill.cli.screen import Csv, Json, Screen
 from tidemill.contract.examples import EXAMPLES
 from tidemill.contract.project import SHIPPED, Project
 from tidemill.spec.load import load_spec
 from tidemill.steps.read_only.copy_example import copy_example
 
 example = Typer(
-    help="List the example pipelines, or copy one into your own project.", no_args_is_help=True
+    name="example",
+    help="List the example pipelines, or copy one into your own project.",
+    no_args_is_help=True,
 )
 
-Example = Annotated[str, Argument(metavar="EXAMPLE", help="An example.", show_default=False)]
+Example = Annotated[
+    str,
+    Argument(metavar="EXAMPLE", help="An example.", show_default=False, autocompletion=examples),
+]
 As = Annotated[
     str | None, Option("--as", metavar="NAME", help="The name of the copy; my_EXAMPLE without it.")
 ]
@@ -28,9 +34,13 @@ To = Annotated[
 
 
 @example.command("list")
-def list_examples(json: Json = False) -> None:
-    """List the examples, and what each of them shows."""
-    screen = Screen(json)
+def list_examples(json: Json = False, csv: Csv = False) -> None:
+    """List the examples, and what each of them shows.
+
+    Examples:
+      tidemill example list
+    """
+    screen = Screen(json, csv)
     specs = {name: load_spec(Project(SHIPPED).spec(name)) for name in EXAMPLES}
     about = {name: " ".join(spec.description.split()) for name, spec in specs.items()}
     if json:
@@ -41,7 +51,11 @@ def list_examples(json: Json = False) -> None:
 
 @example.command("copy")
 def copy(name: Example, as_name: As = None, to: To = None, json: Json = False) -> None:
-    """Copy an example's spec, transform and suite into your own project."""
+    """Copy an example's spec, transform and suite into your own project.
+
+    Examples:
+      tidemill example copy windowed_words --as my_words
+    """
     screen = Screen(json)
     own = as_name or f"my_{name}"
     files = copy_example(name, own, to.resolve() if to else None)

@@ -6,7 +6,11 @@ from tidemill.cli.screen import Json, Screen
 
 
 def info(json: Json = False) -> None:
-    """Show versions, paths, Java, and what is missing; asks no server."""
+    """Show versions, paths, Java, and what is missing; asks no server.
+
+    Examples:
+      tidemill info
+    """
     from tidemill.steps.read_only.installation import installation
 
     screen = Screen(json)

@@ -7,7 +7,7 @@ from typer import Argument, Option, Typer
 
 from tidemill.cli.decisions.options import By, decider
 from tidemill.cli.run import manual_run_id
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.journal import Event, Journal, Withdrawal
@@ -16,7 +16,9 @@ from tidemill.steps.decisions.withdraw import withdraw as take_back
 from tidemill.storage.run_context import RunContext
 
 journal = Typer(
-    help="Look at what goes out, and take back what no target can apply.", no_args_is_help=True
+    name="journal",
+    help="Look at what goes out, and take back what no target can apply.",
+    no_args_is_help=True,
 )
 
 Number = Annotated[
@@ -29,9 +31,13 @@ Limit = Annotated[int, Option("--limit", min=1, help="Most events to show.")]
 
 
 @journal.command("show")
-def show(name: PipelineName, limit: Limit = 20, json: Json = False) -> None:
-    """Show the last events: what each stands for, which targets have it, and what was withdrawn."""
-    screen = Screen(json)
+def show(name: PipelineName, limit: Limit = 20, json: Json = False, csv: Csv = False) -> None:
+    """Show the last events, which targets have them, and what was withdrawn.
+
+    Examples:
+      tidemill journal show tides --limit 5
+    """
+    screen = Screen(json, csv)
     find(name)
     events = [*_events(Journal(Layout(root(), name).journal))][-limit:]
     if json:
@@ -51,6 +57,9 @@ def withdraw(
     """Take back an event that no target has applied, and those that wait behind it.
 
     Its increment is held from then on: redo it, reject it, or release it after all.
+
+    Examples:
+      tidemill journal withdraw tides 7 --reason "the database refuses it"
     """
     screen = Screen(json)
     run = RunContext(open_pipeline(name), manual_run_id("withdraw"), screen.line)

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from typer import Option
 
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Csv, Json, PipelineName, Screen
+from tidemill.contract.counted import counted
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.takeovers import current
@@ -14,9 +15,13 @@ from tidemill.spec.pipeline import root
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
 
 
-def late(name: PipelineName, limit: Limit = 20, json: Json = False) -> None:
-    """Show late rows, which no result holds: how many, of which batches, and what they were."""
-    screen = Screen(json)
+def late(name: PipelineName, limit: Limit = 20, json: Json = False, csv: Csv = False) -> None:
+    """Show the rows that came too late for any result, and how many they are.
+
+    Examples:
+      tidemill late windowed_words
+    """
+    screen = Screen(json, csv)
     find(name)
     layout = Layout(root(), name)
     log = LateLog(layout, current(layout))
@@ -34,7 +39,7 @@ def late(name: PipelineName, limit: Limit = 20, json: Json = False) -> None:
         screen.line(f"{name}: no row was late")
         return
     screen.table(
-        f"{name}: {len(rows)} of {total.rows:,} late rows, the newest first",
+        f"{name}: {len(rows):,} of {counted(total.rows, 'late row')}, the newest first",
         ("batch", *COLUMNS),
         ([row[column] for column in ("batch", *COLUMNS)] for row in rows),
     )

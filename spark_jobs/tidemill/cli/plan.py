@@ -2,7 +2,7 @@
 
 from typer import Exit
 
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.compatibility.change import Verdict
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode
@@ -11,9 +11,13 @@ from tidemill.steps.read_only.plan import Compared, Planned
 from tidemill.steps.read_only.plan import plan as compare
 
 
-def plan(name: PipelineName, json: Json = False) -> None:
-    """List what has changed, whether the pipeline may go on with it, and what to do if not."""
-    screen = Screen(json)
+def plan(name: PipelineName, json: Json = False, csv: Csv = False) -> None:
+    """List what has changed in spec and code, and whether the pipeline may go on with it.
+
+    Examples:
+      tidemill plan tides
+    """
+    screen = Screen(json, csv)
     pipeline = open_pipeline(name)
     with screen.busy("comparing …"):
         planned = compare(pipeline)

@@ -22,7 +22,12 @@ Limit = Annotated[int, Option("--limit", min=1, help="Most rows of either kind t
 
 
 def preview(name: PipelineName, input: Input, limit: Limit = 10, json: Json = False) -> None:
-    """Try transform and suite on a sample; no checkpoint, nothing published, nothing kept."""
+    """Try transform and suite on a sample; publishes and keeps nothing.
+
+    Examples:
+      tidemill preview tides --input feed/2026-03-01.csv
+      tidemill preview ad_clicks --input clicks=clicks.json --input impressions=shown.json
+    """
     from tidemill.steps.read_only.preview import preview as make
 
     screen = Screen(json)

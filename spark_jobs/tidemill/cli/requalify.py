@@ -7,7 +7,7 @@ from typer import Exit, Option
 from tidemill.cli.decisions.options import By
 from tidemill.cli.decisions.recompute import ask_for_partitions
 from tidemill.cli.run import manual_run_id
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Json, PipelineName, Quantity, Screen
 from tidemill.contract.errors import ExitCode
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.read_only.requalify import Requalification
@@ -27,7 +27,12 @@ def requalify(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Judge what is published by today's suite; nothing is taken in, nothing is taken back."""
+    """Judge published rows by today's suite; takes in nothing, takes back nothing.
+
+    Examples:
+      tidemill requalify tides
+      tidemill requalify tides --backfill
+    """
     screen, pipeline = Screen(json), open_pipeline(name)
     run = RunContext(pipeline, manual_run_id("requalify"), screen.line)
     with screen.busy("requalify …"):
@@ -46,7 +51,7 @@ def _show(report: Requalification, screen: Screen) -> None:
     lines = (
         (
             "rewritten" if one.increment is None else f"{one.increment:06d}",
-            f"{one.rows:,}",
+            Quantity(one.rows),
             len(one.partitions) or None,
             one.outcome,
             "; ".join(one.reasons),

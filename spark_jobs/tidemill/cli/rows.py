@@ -4,8 +4,10 @@ from typing import Annotated
 
 from typer import Option
 
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.completion import increments
+from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.cli.status import state_of
+from tidemill.cli.zones import Utc, zone_of
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
@@ -29,6 +31,7 @@ Increment = Annotated[
         min=1,
         help="The rows of one increment, such as a held one.",
         show_default="published rows",
+        autocompletion=increments,
     ),
 ]
 
@@ -39,16 +42,24 @@ def rows(
     rejected: Rejected = False,
     version: Version = None,
     increment: Increment = None,
+    utc: Utc = False,
     json: Json = False,
+    csv: Csv = False,
 ) -> None:
-    """Show published rows, or those of one increment; good rows, or rejected ones."""
-    screen = Screen(json)
+    """Show published rows, or those of one increment; good rows, or rejected ones.
+
+    Examples:
+      tidemill rows tides --limit 5
+      tidemill rows tides --rejected
+      tidemill rows tides --increment 3
+    """
+    screen = Screen(json, csv)
     find(name)
     layout = Layout(root(), name)
     if increment is None:
         _published(layout, limit, version, screen, rejected=rejected)
     elif version is None:
-        _of_increment(layout, increment, limit, screen, rejected=rejected)
+        _of_increment(layout, increment, limit, screen, utc=utc, rejected=rejected)
     else:
         raise UsageError(
             "--increment and --version exclude each other.", remedy="Give one of them."
@@ -79,14 +90,14 @@ def _published(
 
 
 def _of_increment(
-    layout: Layout, number: int, limit: int, screen: Screen, *, rejected: bool
+    layout: Layout, number: int, limit: int, screen: Screen, *, utc: bool, rejected: bool
 ) -> None:
     found = read_increment_rows(layout, number, limit, rejected=rejected)
     if screen.as_json:
         screen.document({"pipeline": layout.name, **found.model_dump()})
         return
     one = found.increment
-    screen.line(f"increment {number:06d}, {state_of(one)}")
+    screen.line(f"increment {number:06d}, {state_of(one, zone_of(layout.name, utc))}")
     for reason in one.reasons:
         screen.line(f"held because: {reason}")
     for path in found.inputs:
@@ -94,9 +105,9 @@ def _of_increment(
     screen.line(str(found.books))
     if found.rejected_by_reason:
         screen.line(f"rejected: {reasons_counted(found.rejected_by_reason)}")
-    kind = "rejected rows" if rejected else "rows"
+    total = counted(found.total, "rejected row" if rejected else "row")
     screen.table(
-        f"{len(found.rows)} of {found.total:,} {kind}",
+        f"{len(found.rows):,} of {total}",
         found.columns,
         ([row.get(column) for column in found.columns] for row in found.rows),
     )

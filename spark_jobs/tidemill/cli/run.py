@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args
 
 from typer import Argument, Exit, Option
 
+from tidemill.cli.completion import pipelines, runs
 from tidemill.cli.ingest_bar import IngestBar
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.clock import wall_clock
@@ -21,22 +22,32 @@ from tidemill.steps.parts.run import perform
 from tidemill.storage.run_context import RunContext
 from tidemill.toolchain import jvm
 
-Names = Annotated[list[str], Argument(metavar="NAME...", help="The pipelines.", show_default=False)]
+Names = Annotated[
+    list[str],
+    Argument(
+        metavar="NAME...", help="The pipelines.", show_default=False, autocompletion=pipelines
+    ),
+]
 RunId = Annotated[
     str | None,
     Option(
         "--run-id",
         help="An earlier run: its own increment is judged and published again.",
         show_default="manual__<now>",
+        autocompletion=runs,
     ),
 ]
 
 
 def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
-    """Take in what is available, judge it, publish it: doctor, ingest, gate, publish.
+    """Take in what is there, judge it, publish it: doctor, ingest, gate, publish.
 
     A pipeline with a sink of Spark's own runs doctor and ingest. Several pipelines are ingested in
     one Spark application; one that fails or is held leaves the others alone.
+
+    Examples:
+      tidemill run tides
+      tidemill run tides gauges --json
     """
     screen, run_id = Screen(json), run_id or manual_run_id()
     names = [*dict.fromkeys(names)]

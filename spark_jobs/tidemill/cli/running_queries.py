@@ -1,9 +1,10 @@
 """The queries that run: `tidemill stream --list`, `--status`, `--stop`, `--explain`."""
 
 import time
-from datetime import datetime
 
 from tidemill.cli.screen import Screen
+from tidemill.cli.zones import time_shown, zone_of
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.ledger.running_queries import Running, RunningQuery, running, running_anywhere
 from tidemill.spec.pipeline import Pipeline, root
@@ -26,18 +27,18 @@ class NoRunningQuery(UsageError):
     """No query of the pipeline runs; carries `pipeline`."""
 
 
-def listed(screen: Screen) -> None:
+def listed(screen: Screen, *, utc: bool) -> None:
     """Every running query under the root."""
     found = running_anywhere(root())
     if screen.as_json:
         screen.document([query.model_dump(mode="json", exclude={"plan"}) for query in found])
     elif found:
-        screen.table("", COLUMNS, (_line(query) for query in found))
+        screen.table("", COLUMNS, (_line(query, utc) for query in found))
     else:
         screen.line("no query is running")
 
 
-def status(pipeline: Pipeline, screen: Screen) -> ExitCode:
+def status(pipeline: Pipeline, screen: Screen, *, utc: bool) -> ExitCode:
     """A pipeline's query in Spark's words and ours.
 
     Raises:
@@ -50,19 +51,20 @@ def status(pipeline: Pipeline, screen: Screen) -> ExitCode:
     progress = query.last_progress or {}
     screen.line(f"{query.pipeline}: {query.status.get('message', 'starting')}")
     screen.line(f"query {query.query_id}, run {query.query_run_id}")
+    since = time_shown(query.since, zone_of(query.pipeline, utc))
     screen.line(
-        f"process {query.process.pid} on {query.process.host} since {_time(query.since)}, "
+        f"process {query.process.pid} on {query.process.host} since {since}, "
         f"run id {query.run_id}, trigger {query.trigger}"
     )
     screen.line(
-        f"last batch {_batch(query)}, {query.batches:,} batches and {query.rows:,} rows "
-        f"since then, {_speed(query)} rows/s"
+        f"last batch {_batch(query)}, {counted(query.batches, 'batch', 'batches')} and "
+        f"{counted(query.rows, 'row')} since then, {_speed(query)} rows/s"
     )
     screen.line(query.how_far)
     if progress:
         screen.line(
             f"last progress at {progress['timestamp']}: batch {progress['batchId']}, "
-            f"{progress['numInputRows']:,} rows in {progress['batchDuration']:,} ms"
+            f"{counted(progress['numInputRows'], 'row')} in {progress['batchDuration']:,} ms"
         )
     return ExitCode.DONE
 
@@ -129,13 +131,13 @@ def _the_one(pipeline: Pipeline) -> RunningQuery:
     return found[-1]
 
 
-def _line(query: RunningQuery) -> tuple[object, ...]:
+def _line(query: RunningQuery, utc: bool) -> tuple[object, ...]:
     return (
         query.pipeline,
         query.query_id,
         query.run_id,
         query.process.pid,
-        _time(query.since),
+        time_shown(query.since, zone_of(query.pipeline, utc)),
         query.trigger,
         _batch(query),
         _speed(query),
@@ -148,7 +150,3 @@ def _batch(query: RunningQuery) -> str:
 
 def _speed(query: RunningQuery) -> str:
     return "unknown" if query.rows_per_second is None else f"{query.rows_per_second:,.0f}"
-
-
-def _time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

@@ -4,16 +4,25 @@ from typing import Annotated, get_args
 
 from typer import Argument, BadParameter, Context, Option, Typer
 
+from tidemill.cli.completion import pipelines
 from tidemill.cli.screen import Json, Screen
+from tidemill.contract.counted import counted
 from tidemill.spec import json_schema as specs
 from tidemill.spec.formats.table import FileFormat
 
-schema = Typer(help="Print the JSON Schema of specs, or infer the schema of a source.")
+schema = Typer(
+    name="schema", help="Print the JSON Schema of specs, or infer the schema of a source."
+)
 
 Write = Annotated[bool, Option("--write", help="Write it to where the specs refer to.")]
 What = Annotated[
     list[str],
-    Argument(metavar="NAME|FILE…", help="A pipeline, or files and folders.", show_default=False),
+    Argument(
+        metavar="NAME|FILE…",
+        help="A pipeline, or files and folders.",
+        show_default=False,
+        autocompletion=pipelines,
+    ),
 ]
 Format = Annotated[
     str | None,
@@ -29,7 +38,11 @@ Files = Annotated[int, Option("--files", min=1, help="Most files to look at, the
 
 @schema.callback(invoke_without_command=True)
 def print_schema(context: Context, write: Write = False) -> None:
-    """Print the JSON Schema of specs, from which editors complete them."""
+    """Print the JSON Schema of specs, from which editors complete them.
+
+    Examples:
+      tidemill schema > spec.schema.json
+    """
     if context.invoked_subcommand is not None:
         return
     screen = Screen()
@@ -48,7 +61,12 @@ def infer(
     files: Files = 20,
     json: Json = False,
 ) -> None:
-    """Write a schema from a sample, for a person to look over and put into the spec."""
+    """Write a schema from a sample, for a person to look over and put into the spec.
+
+    Examples:
+      tidemill schema infer feed/2026-03-01.csv --format csv
+      tidemill schema infer tides --source gauges
+    """
     from tidemill.steps.read_only.infer_schema import infer as make
 
     if format is not None and format not in get_args(FileFormat):
@@ -73,7 +91,8 @@ def infer(
         )
         return
     screen.line(
-        f"# Inferred by Spark from {found.rows:,} rows of {len(paths)} files; look it over."
+        f"# Inferred by Spark from {counted(found.rows, 'row')} of "
+        f"{counted(len(paths), 'file')}; look it over."
     )
     for note in found.notes:
         screen.line(f"# {note}")

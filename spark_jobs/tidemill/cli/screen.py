@@ -1,5 +1,6 @@
-"""Where output goes: people read lines and tables, programs read one JSON document."""
+"""Where output goes: people read lines and tables, programs read JSON, CSV or plain columns."""
 
+import csv
 import json
 import os
 import sys
@@ -14,10 +15,13 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Context, Option
 
-from tidemill.contract.errors import TidemillError
+from tidemill.cli.completion import pipelines
+from tidemill.contract.errors import TidemillError, UsageError
 
-# The width of a table that is piped into a file or a log, where no window can be widened.
+# The width of what is drawn into a file or a log, where no window can be widened.
 PLAIN_WIDTH = 160
+# What would end a cell or a row where nothing quotes it.
+ESCAPED = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 _ASKED = "tidemill.json"
 
@@ -49,7 +53,15 @@ def json_asked_for(ctx: Context) -> bool:
 Json = Annotated[
     bool, Option("--json", help="Print one JSON document instead.", callback=_remember)
 ]
-PipelineName = Annotated[str, Argument(metavar="NAME", help="The pipeline.", show_default=False)]
+Csv = Annotated[bool, Option("--csv", help="Print the rows as CSV, all else on standard error.")]
+PipelineName = Annotated[
+    str,
+    Argument(metavar="NAME", help="The pipeline.", show_default=False, autocompletion=pipelines),
+]
+
+
+class Quantity(int):
+    """A number of rows or the like: people read it with separators, programs without."""
 
 
 class Screen:
@@ -57,12 +69,19 @@ class Screen:
 
     Args:
         as_json: Keep standard output for one JSON document; lines go to standard error.
+        as_csv: Keep standard output for the rows of a table; lines go to standard error.
+
+    Raises:
+        UsageError: both are asked for.
     """
 
-    def __init__(self, as_json: bool = False) -> None:
+    def __init__(self, as_json: bool = False, as_csv: bool = False) -> None:
+        if as_json and as_csv:
+            raise UsageError("--json and --csv exclude each other.", remedy="Give one of them.")
         self.as_json = as_json
+        self._as_csv = as_csv
         self._err = _console(stderr=True)
-        self._out = self._err if as_json else _console()
+        self._out = self._err if as_json or as_csv else _console()
 
     def line(self, text: str) -> None:
         """A line of text, never wrapped: logs are searched by line."""
@@ -73,15 +92,28 @@ class Screen:
         self._err.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """A table of values; None is shown as nothing, what is nested as JSON."""
+        """A table of values; None is shown as nothing, what is nested as JSON.
+
+        In a window the columns are aligned. In a pipe a row is a line, with a tab between values.
+        """
         if title:
             # As the table's own title it would be broken at the table's width.
             self._out.print(Text(title, style="bold"), soft_wrap=True)
+        if self._as_csv:
+            lines = csv.writer(sys.stdout, lineterminator="\n")
+            lines.writerows([columns, *([_cell(value) for value in row] for row in rows)])
+            return
+        if not self._out.is_terminal:
+            for row in (columns, *rows):
+                cells = (_cell(value).translate(ESCAPED) for value in row)
+                # The console would put blanks in the place of tabs.
+                self._out.file.write("\t".join(cells) + "\n")
+            return
         table = Table(box=None, pad_edge=False)
         for name in columns:
             table.add_column(name, overflow="fold")
         for row in rows:
-            table.add_row(*(Text(_cell(value)) for value in row))
+            table.add_row(*(Text(_for_people(value)) for value in row))
         self._out.print(table)
 
     def document(self, data: Any) -> None:
@@ -111,6 +143,10 @@ def _console(*, stderr: bool = False) -> Console:
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     return console
+
+
+def _for_people(value: object) -> str:
+    return f"{value:,}" if isinstance(value, Quantity) else _cell(value)
 
 
 def _cell(value: object) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from tidemill.cli.screen import Json, Screen
+from tidemill.cli.screen import Csv, Json, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.project import spec_files
 from tidemill.reporting.sql import answer, tables_of
@@ -21,9 +21,14 @@ Query = Annotated[
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
 
 
-def sql(query: Query, limit: Limit = 100, json: Json = False) -> None:
-    """Query the published tables of all pipelines; nothing is written."""
-    screen = Screen(json)
+def sql(query: Query, limit: Limit = 100, json: Json = False, csv: Csv = False) -> None:
+    """Query the published tables of all pipelines; writes nothing.
+
+    Examples:
+      tidemill sql "SELECT station, max(level_m) FROM tides GROUP BY ALL"
+      tidemill sql "FROM tides_rejected" --limit 5
+    """
+    screen = Screen(json, csv)
     tables = tables_of(root(), (path.stem for _, path in spec_files()))
     found = answer(query, tables, limit)
     if json:

@@ -5,14 +5,16 @@ from typing import Annotated
 
 from typer import Option, Typer
 
-from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.takeovers import current
 from tidemill.spark_logs.state_metadata import state_operators
 from tidemill.spec.pipeline import root
 
-state = Typer(help="Look at what a pipeline keeps between its batches.", no_args_is_help=True)
+state = Typer(
+    name="state", help="Look at what a pipeline keeps between its batches.", no_args_is_help=True
+)
 
 Operator = Annotated[
     int | None, Option("--operator", min=0, help="Its number.", show_default="all")
@@ -21,9 +23,13 @@ Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show of each 
 
 
 @state.command("list")
-def list_operators(name: PipelineName, json: Json = False) -> None:
-    """List the operators that keep state, with their numbers."""
-    screen = Screen(json)
+def list_operators(name: PipelineName, json: Json = False, csv: Csv = False) -> None:
+    """List the operators that keep state, with their numbers.
+
+    Examples:
+      tidemill state list windowed_words
+    """
+    screen = Screen(json, csv)
     find(name)
     layout = Layout(root(), name)
     found = state_operators(layout, current(layout))
@@ -53,7 +59,11 @@ def list_operators(name: PipelineName, json: Json = False) -> None:
 def show(
     name: PipelineName, operator: Operator = None, limit: Limit = 20, json: Json = False
 ) -> None:
-    """Show what the operators keep after the last batch, as Spark's state data source has it."""
+    """Show the keys and values that the operators keep after the last batch.
+
+    Examples:
+      tidemill state show windowed_words --limit 3
+    """
     from tidemill.steps.read_only.state import show_state
 
     screen = Screen(json)

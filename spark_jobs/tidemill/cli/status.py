@@ -1,12 +1,15 @@
 """`tidemill status`: where pipelines stand."""
 
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, tzinfo
 from typing import Annotated
 
 from typer import Argument, Exit
 
+from tidemill.cli.completion import pipelines
 from tidemill.cli.fail_on import FailOn, exit_code, states_of
-from tidemill.cli.screen import Json, Screen
+from tidemill.cli.screen import Csv, Json, Quantity, Screen
+from tidemill.cli.zones import Utc, time_shown, zone_of
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, TidemillError
@@ -26,12 +29,27 @@ from tidemill.reporting.status_document import LastRun
 from tidemill.reporting.words import ago, share
 from tidemill.spec.pipeline import open_pipeline, root
 
-Name = Annotated[str | None, Argument(metavar="NAME", help="The pipeline.", show_default="all")]
+Name = Annotated[
+    str | None,
+    Argument(metavar="NAME", help="The pipeline.", show_default="all", autocompletion=pipelines),
+]
 
 
-def status(name: Name = None, fail_on: FailOn = None, json: Json = False) -> None:
-    """Show where pipelines stand: all, what needs attention first, or one in detail."""
-    screen, failing = Screen(json), states_of(fail_on)
+def status(
+    name: Name = None,
+    fail_on: FailOn = None,
+    utc: Utc = False,
+    json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """Show where pipelines stand: all, what needs attention first, or one in detail.
+
+    Examples:
+      tidemill status
+      tidemill status tides
+      tidemill status --fail-on held,overdue,behind
+    """
+    screen, failing = Screen(json, csv), states_of(fail_on)
     if name is not None:
         try:
             standing = read_standing(root(), find(name).spec(name))
@@ -46,7 +64,7 @@ def status(name: Name = None, fail_on: FailOn = None, json: Json = False) -> Non
             screen.document({"pipelines": [{**one.model_dump(mode="json"), **added}]})
         else:
             screen.line(f"state: {standing.state}")
-            _show(one, screen)
+            _show(one, screen, zone_of(name, utc))
         raise Exit(int(exit_code([standing.state], failing)))
     every = by_attention(read_standing(root(), spec) for spec in listed_pipelines())
     if json:
@@ -65,10 +83,10 @@ def _line(one: PipelineStanding, now: datetime) -> tuple[object, ...]:
         one.state,
         one.waiting,
         published and f"version {published.version}, {ago(published.at, now)}",
-        f"{sum(one.rows_of_days):,}",
+        Quantity(sum(one.rows_of_days)),
         share(one.rejected_share),
         " ".join(one.decisions),
-        _last_run(one.last_run),
+        _last_run(one.last_run, lambda at: ago(at, now)),
     )
 
 
@@ -91,7 +109,7 @@ def _targets(name: str) -> list[str]:
         return []
 
 
-def _show(one: PipelineStatus, screen: Screen) -> None:
+def _show(one: PipelineStatus, screen: Screen, zone: tzinfo) -> None:
     table = one.table
     published = len(one.increments) - len(one.unpublished)
     if table is None and published:
@@ -99,9 +117,9 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
     elif table is None:
         screen.line(f"{one.pipeline}: nothing published yet")
     else:
-        noun = "row" if table.rows == 1 else "rows"
+        rows = "unknown rows" if table.rows is None else counted(table.rows, "row")
         screen.line(
-            f"{one.pipeline}: version {table.version}, {_rows(table)} {noun} in "
+            f"{one.pipeline}: version {table.version}, {rows} in "
             f"{counted(table.files, 'file')}, {_rows(one.rejected)} rejected"
         )
     if one.pipeline_class is not None:
@@ -109,7 +127,7 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
     building = "".join(f", {name} is being built" for name in one.building)
     if building or one.generation != FIRST_GENERATION:
         screen.line(f"generation: {one.generation}{building}")
-    screen.line(f"batches: {one.batches} committed, {one.unsealed} of them not yet at the gate")
+    screen.line(f"batches: {one.batches:,} committed, {one.unsealed:,} of them not yet at the gate")
     if one.late:
         screen.line(f"late: {counted(one.late, 'row')}, shown by: tidemill late {one.pipeline}")
     if one.orphans is not None and one.orphans.files:
@@ -121,19 +139,20 @@ def _show(one: PipelineStatus, screen: Screen) -> None:
     screen.line(f"unpublished: {_unpublished(one) or 'none'}")
     for target, lag in one.lagging.items():
         screen.line(f"{target}: {counted(lag, 'increment')} behind")
-    screen.line(f"last run: {_last_run(one.last_run) or 'none'}")
+    last = _last_run(one.last_run, lambda at: f"at {time_shown(at, zone)}")
+    screen.line(f"last run: {last or 'none'}")
     if one.writer is not None:
         state = "gone" if one.writer.gone else "at work"
         screen.line(
             f"writer: {one.writer.step} of {one.writer.run_id}, process {one.writer.pid} on "
-            f"{one.writer.host}, since {_time(one.writer.since)}, {state}"
+            f"{one.writer.host}, since {time_shown(one.writer.since, zone)}, {state}"
         )
     if one.increments:
         columns = ("increment", "batches", "rows", "rejected", "state", "engine", "reasons")
-        screen.table("", columns, (_increment(one.pipeline, i) for i in one.increments))
+        screen.table("", columns, (_increment(one.pipeline, i, zone) for i in one.increments))
 
 
-def _increment(name: str, i: IncrementStatus) -> tuple[object, ...]:
+def _increment(name: str, i: IncrementStatus, zone: tzinfo) -> tuple[object, ...]:
     batches = f"{i.first}-{i.last}" if i.first != i.last else i.first
     notes = [*i.reasons]
     if i.released_by is not None:
@@ -143,8 +162,16 @@ def _increment(name: str, i: IncrementStatus) -> tuple[object, ...]:
         notes.append(f"{what} by {_person(i)}")
     if i.lost_race is not None:
         notes.append(f"{i.lost_race}: `{_again(name, i)}` computes it again")
-    rows, rejected = f"{i.rows:,}", f"{i.rejected:,}"
-    return f"{i.increment:06d}", batches, rows, rejected, state_of(i), i.engine, "; ".join(notes)
+    rows, rejected = Quantity(i.rows), Quantity(i.rejected)
+    return (
+        f"{i.increment:06d}",
+        batches,
+        rows,
+        rejected,
+        state_of(i, zone),
+        i.engine,
+        "; ".join(notes),
+    )
 
 
 def _again(name: str, i: IncrementStatus) -> str:
@@ -158,12 +185,12 @@ def _person(i: IncrementStatus) -> str:
     return f"{i.decided_by}" if i.os_user is None else f"{i.decided_by}, as {i.os_user}"
 
 
-def state_of(i: IncrementStatus) -> str:
-    """An increment's state in a few words."""
+def state_of(i: IncrementStatus, zone: tzinfo) -> str:
+    """An increment's state in a few words, with times in a zone."""
     if i.version is not None:
         done = "passed over" if i.state == "rejected" else "published"
         return f"{done} in version {i.version}"
-    words = f"{i.state} since {_time(i.since)}"
+    words = f"{i.state} since {time_shown(i.since, zone)}"
     if i.event is not None:
         words = f"{words}, event {i.event} of the journal"
     if i.lost_race is not None:
@@ -178,17 +205,13 @@ def _unpublished(one: PipelineStatus) -> str | None:
     return f"{len(one.unpublished)}{held}"
 
 
-def _last_run(last: LastRun | None) -> str | None:
+def _last_run(last: LastRun | None, when: Callable[[datetime], str]) -> str | None:
     if last is None:
         return None
-    return f"{last.step} {last.outcome} at {_time(last.finished)} ({last.run_id}): {last.reason}"
+    return f"{last.step} {last.outcome} {when(last.finished)} ({last.run_id}): {last.reason}"
 
 
 def _rows(head: Head | None) -> str:
     if head is None:
         return "0"
     return "unknown" if head.rows is None else f"{head.rows:,}"
-
-
-def _time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -9,9 +9,12 @@ from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
+from tidemill.cli.completion import pipelines
 from tidemill.cli.run import keep_spark_log, manual_run_id
 from tidemill.cli.running_queries import explain, listed, status, stop
-from tidemill.cli.screen import Json, Screen
+from tidemill.cli.screen import Csv, Json, Screen
+from tidemill.cli.zones import Utc
+from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.engine.run.options import Rows, RunOptions
 from tidemill.ledger.batch import Batch
@@ -24,7 +27,10 @@ from tidemill.storage.run_context import RunContext
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-Name = Annotated[str | None, Argument(metavar="NAME", help="The pipeline.", show_default=False)]
+Name = Annotated[
+    str | None,
+    Argument(metavar="NAME", help="The pipeline.", show_default=False, autocompletion=pipelines),
+]
 TriggerText = Annotated[
     str,
     Option(
@@ -53,27 +59,35 @@ def stream(
     status_: Status = False,
     stop_: Stop = False,
     explain_: Explain = False,
+    utc: Utc = False,
     json: Json = False,
+    csv: Csv = False,
 ) -> None:
-    """Run a pipeline's query until it is stopped; list, watch, stop and explain running ones.
+    """Run a query until it is stopped; list, watch, stop and explain running ones.
 
     A pipeline that publishes is only ingested: the next run judges and publishes it.
+
+    Examples:
+      tidemill stream tides --trigger processing-time=10s --show
+      tidemill stream --list
+      tidemill stream tides --stop
     """
-    screen = Screen(json)
+    screen = Screen(json, csv)
     asked = [flag for flag in (list_, status_, stop_, explain_) if flag]
     if len(asked) > 1:
         raise UsageError(
             "--list, --status, --stop and --explain exclude each other.", remedy="Give one of them."
         )
     if list_:
-        listed(screen)
+        listed(screen, utc=utc)
         return
     if name is None:
         raise UsageError("Which pipeline?", remedy="Give its name, or --list.")
     pipeline = open_pipeline(name)
     if asked:
-        command = status if status_ else stop if stop_ else explain
-        raise Exit(int(command(pipeline, screen)))
+        if status_:
+            raise Exit(int(status(pipeline, screen, utc=utc)))
+        raise Exit(int(stop(pipeline, screen) if stop_ else explain(pipeline, screen)))
     _run(pipeline, run_id, parse_trigger(trigger), limit if show else 0, screen)
 
 
@@ -129,6 +143,6 @@ def _table(screen: Screen, batch: Batch, rows: Rows) -> None:
         columns += [name for name in row if name not in columns]
     values: list[list[Any]] = [[row.get(name) for name in columns] for row in rows]
     # A table's own title is wrapped to the table's width.
-    screen.line(f"batch {batch.batch}: {len(rows)} of {batch.rows:,} rows")
+    screen.line(f"batch {batch.batch}: {len(rows):,} of {counted(batch.rows, 'row')}")
     if rows:
         screen.table("", columns, values)

@@ -1,11 +1,13 @@
 """`tidemill where`: which batch a file came into or out of, and what became of it."""
 
+from datetime import tzinfo
 from typing import Annotated
 
 from typer import Argument
 
 from tidemill.cli.screen import Json, Screen
 from tidemill.cli.status import state_of
+from tidemill.cli.zones import Utc, zone_of
 from tidemill.reporting.file_origin import Origin, origins
 from tidemill.spec.pipeline import root
 
@@ -19,8 +21,13 @@ File = Annotated[
 ]
 
 
-def where(file: File, json: Json = False) -> None:
-    """Tell of a file the pipeline, batch, run, increment, verdict and version."""
+def where(file: File, utc: Utc = False, json: Json = False) -> None:
+    """Tell the pipeline, batch, run, increment and verdict of an input or table file.
+
+    Examples:
+      tidemill where 2026-03-01.csv
+      tidemill where part-00000-1f2e.snappy.parquet --json
+    """
     screen = Screen(json)
     found = origins(root(), file)
     if json:
@@ -28,11 +35,11 @@ def where(file: File, json: Json = False) -> None:
         return
     for origin in found:
         screen.line(str(origin.file))
-        for label, value in _facts(origin):
+        for label, value in _facts(origin, zone_of(origin.pipeline, utc)):
             screen.line(f"  {label:<10} {value}")
 
 
-def _facts(origin: Origin) -> list[tuple[str, object]]:
+def _facts(origin: Origin, zone: tzinfo) -> list[tuple[str, object]]:
     facts: list[tuple[str, object]] = [
         ("pipeline", origin.pipeline),
         ("batch", f"{origin.batch} of {origin.generation}"),
@@ -46,7 +53,7 @@ def _facts(origin: Origin) -> list[tuple[str, object]]:
     if origin.increment is None:
         return [*facts, ("increment", "none yet: the gate has not sealed this batch")]
     increment = origin.increment
-    facts.append(("increment", f"{increment.increment:06d}, {state_of(increment)}"))
+    facts.append(("increment", f"{increment.increment:06d}, {state_of(increment, zone)}"))
     if increment.version is not None and origin.in_table is False:
         facts.append(("table", "no longer in it: what was published later took its place"))
     facts.append(("verdict", increment.verdict or "none yet"))

@@ -5,13 +5,18 @@ from typer import confirm
 from tidemill.cli.decisions.options import By, PipelineReason, Yes, decider
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.contract.counted import counted
 from tidemill.spec.pipeline import open_pipeline
 
 
 def accept_loss(
     name: PipelineName, reason: PipelineReason, by: By = None, yes: Yes = False, json: Json = False
 ) -> None:
-    """Go on without Kafka records that expired before they were read."""
+    """Go on without Kafka records that expired before they were read.
+
+    Examples:
+      tidemill accept-loss tides_live --reason "the broker was full"
+    """
     # Only this command needs a client of Kafka.
     from tidemill.steps.decisions.accept_loss import accept_losses, find_losses
 
@@ -35,7 +40,9 @@ def accept_loss(
         run_id=manual_run_id("accept-loss"),
     )
     for loss in accepted:
-        screen.line(f"sources.{loss.source}: {loss.records:,} records accepted by {loss.by}")
+        screen.line(
+            f"sources.{loss.source}: {counted(loss.records, 'record')} accepted by {loss.by}"
+        )
     screen.line(f"the next run passes over them; at once: tidemill run {name}")
     if json:
         losses = [loss.model_dump(mode="json") for loss in accepted]

@@ -9,7 +9,9 @@ from tidemill.generations.repairs.plan import planned_repairs
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.repair_checkpoint import repair_checkpoint
 
-checkpoint = Typer(help="Fix Spark's own logs after a power cut.", no_args_is_help=True)
+checkpoint = Typer(
+    name="checkpoint", help="Fix Spark's own logs after a power cut.", no_args_is_help=True
+)
 
 
 @checkpoint.callback()
@@ -19,7 +21,11 @@ def _group() -> None:
 
 @checkpoint.command("repair")
 def repair(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
-    """Write torn or lost entries again that the ledger knows, and let Spark redo the others."""
+    """Write torn or lost entries again that the ledger knows, and let Spark redo the others.
+
+    Examples:
+      tidemill checkpoint repair tides
+    """
     screen, pipeline = Screen(json), open_pipeline(name)
     found = planned_repairs(pipeline)
     if not found:

@@ -21,7 +21,11 @@ To = Annotated[
 def flush(
     name: PipelineName, to: To, reason: PipelineReason, by: By = None, json: Json = False
 ) -> None:
-    """Raise the watermark: what is open before it closes, and rows before it are late."""
+    """Raise the watermark: what is open before that time closes with the next run.
+
+    Examples:
+      tidemill flush windowed_words --to "2026-03-01 13:00" --reason "the feed has ended"
+    """
     screen = Screen(json)
     pipeline = open_pipeline(name)
     there = to if to.tzinfo else to.replace(tzinfo=ZoneInfo(pipeline.spec.timezone))

@@ -1,25 +1,34 @@
 """`tidemill lease`: who writes to a pipeline, and a lease that was lost or set back."""
 
+from datetime import tzinfo
+
 from typer import Typer, confirm
 
 from tidemill.cli.decisions.options import Yes
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.zones import Utc, time_shown, zone_of
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.repair_lease import LeaseState, look_at_lease, repair_lease
 
-lease = Typer(help="Look at who writes to a pipeline, and fix its lease.", no_args_is_help=True)
+lease = Typer(
+    name="lease", help="Look at who writes to a pipeline, and fix its lease.", no_args_is_help=True
+)
 
 
 @lease.command("show")
-def show(name: PipelineName, json: Json = False) -> None:
-    """Show the newest epoch, who holds it, and which epochs have written to the targets."""
+def show(name: PipelineName, utc: Utc = False, json: Json = False) -> None:
+    """Show the newest epoch, who holds it, and which epochs have written to the targets.
+
+    Examples:
+      tidemill lease show tides
+    """
     screen = Screen(json)
     found = look_at_lease(open_pipeline(name))
     if json:
         screen.document(_document(found))
         return
-    screen.line(f"epoch {found.epoch}, {_holder(found)}")
+    screen.line(f"epoch {found.epoch}, {_holder(found, zone_of(name, utc))}")
     for fence in found.fences:
         screen.line(f"  {fence.where} was written under epoch {fence.epoch}")
     if found.set_back is not None:
@@ -28,7 +37,11 @@ def show(name: PipelineName, json: Json = False) -> None:
 
 @lease.command("repair")
 def repair(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
-    """Let a lease that was lost or set back go on after every epoch that has written."""
+    """Let a lease that was lost or set back go on after every epoch that has written.
+
+    Examples:
+      tidemill lease repair tides
+    """
     screen, pipeline = Screen(json), open_pipeline(name)
     found = look_at_lease(pipeline)
     fence = found.set_back
@@ -52,12 +65,12 @@ def _document(found: LeaseState) -> dict[str, object]:
     return {**found.model_dump(mode="json"), "set_back": found.set_back is not None}
 
 
-def _holder(found: LeaseState) -> str:
+def _holder(found: LeaseState, zone: tzinfo) -> str:
     if found.holder is None:
         return "which is free"
     process, since = found.holder.process, found.holder.since
     state = {True: "alive", False: "gone", None: "on another machine"}[found.alive]
     return (
         f"held by {found.holder.step} of run {found.holder.run_id} since "
-        f"{since:%Y-%m-%d %H:%M:%S} UTC (process {process.pid} on {process.host}, {state})"
+        f"{time_shown(since, zone)} (process {process.pid} on {process.host}, {state})"
     )

@@ -5,8 +5,17 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from tidemill.cli.completion import increments
+
 Increment = Annotated[
-    int, Argument(metavar="INCREMENT", min=1, help="Such as 3 or 000003.", show_default=False)
+    int,
+    Argument(
+        metavar="INCREMENT",
+        min=1,
+        help="Such as 3 or 000003.",
+        show_default=False,
+        autocompletion=increments,
+    ),
 ]
 # The second for decisions that add nothing to the table's history.
 HistoryReason = Annotated[

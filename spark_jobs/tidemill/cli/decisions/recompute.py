@@ -44,7 +44,12 @@ def backfill(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Compute the partitions of an interval, or those named, again and swap them in."""
+    """Compute the partitions of some days again, and swap them in.
+
+    Examples:
+      tidemill backfill tides --from 2026-03-01 --to 2026-03-08 --dry-run
+      tidemill backfill tides --partition day=2026-03-01 --reason "rule fixed"
+    """
     pipeline = open_pipeline(name)
     if partition and (start or end):
         raise BadParameter("Give an interval with --from and --to, or partitions, not both.")
@@ -69,7 +74,12 @@ def redo(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Compute the unpublished tail again with today's code: what is held or refused by a target."""
+    """Compute what is not published again with today's code.
+
+    Examples:
+      tidemill redo tides --reason "rule fixed"
+      tidemill redo tides --exclude feed/2026-03-01.csv --reason "a test file"
+    """
     _decide(name, RunRequest(role="redo", exclude=tuple(exclude or ()), reason=reason), by, json)
 
 
@@ -80,9 +90,12 @@ def reject(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Decide that the input of an unpublished increment does not count; those behind it go out.
+    """Leave the input of an unpublished increment out; those behind it go out.
 
     A backfill, replay, reinstatement or rebuild that is not published yet is dropped.
+
+    Examples:
+      tidemill reject tides 3 --reason "sent by the wrong station"
     """
     _decide(name, RunRequest(role="reject", increment=increment, reason=reason), by, json)
 
@@ -94,7 +107,11 @@ def reinstate(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Take a rejection back: the rows of its input are added."""
+    """Take a rejection back: the rows of its input are added.
+
+    Examples:
+      tidemill reinstate tides 3 --reason "it was right after all"
+    """
     _decide(name, RunRequest(role="reinstate", increment=increment, reason=reason), by, json)
 
 
@@ -111,7 +128,12 @@ def rebuild(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Compute everything again into a new generation, and swap the whole table."""
+    """Compute everything again from its input, and swap the whole table.
+
+    Examples:
+      tidemill rebuild tides --dry-run --reason "new key"
+      tidemill rebuild tides --reason "new key"
+    """
     request = RunRequest(
         role="rebuild",
         exclude=tuple(exclude or ()),
@@ -131,7 +153,11 @@ def replay(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Judge rejected rows by today's rules and schema: their partitions are computed again."""
+    """Judge rejected rows by today's rules and schema: computes their partitions again.
+
+    Examples:
+      tidemill replay tides --dry-run
+    """
     _decide(
         name, RunRequest(role="backfill", rejected=True, dry_run=dry_run, reason=reason), by, json
     )

@@ -22,7 +22,11 @@ def release(
     publish: Publish = False,
     json: Json = False,
 ) -> None:
-    """Let a held increment be published in spite of its verdict."""
+    """Let a held increment be published in spite of its verdict.
+
+    Examples:
+      tidemill release tides 3 --reason "the storm was real" --publish
+    """
     screen = Screen(json)
     pipeline, run_id = open_pipeline(name), manual_run_id("release")
     decision = decide(pipeline, increment, by=decider(by), reason=reason, run_id=run_id)

@@ -16,7 +16,11 @@ RootId = Annotated[
 
 
 def init(root_id: RootId = None, json: Json = False) -> None:
-    """Make TIDEMILL_ROOT a root, or accept the disk that is mounted there now."""
+    """Make TIDEMILL_ROOT a root, or accept the disk that is mounted there now.
+
+    Examples:
+      tidemill init
+    """
     screen, root = Screen(json), pipeline.root()
     own = root_identity.initialise(root, root_id)
     screen.line(f"{root} is root {own.id}, created {own.created:%Y-%m-%d %H:%M} UTC")
@@ -25,7 +29,11 @@ def init(root_id: RootId = None, json: Json = False) -> None:
 
 
 def forget(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
-    """Let a pipeline whose folder is gone start over: all its input is read again."""
+    """Let a pipeline whose folder is gone start over, with all its input.
+
+    Examples:
+      tidemill forget tides
+    """
     screen = Screen(json)
     opened = pipeline.open_pipeline(name)
     screen.line(f"the next run of {name} reads all its input again, under a new generation")

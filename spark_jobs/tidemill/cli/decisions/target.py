@@ -19,7 +19,7 @@ TargetName = Annotated[
     ),
 ]
 
-target = Typer(help="Fix a target that was set back.", no_args_is_help=True)
+target = Typer(name="target", help="Fix a target that was set back.", no_args_is_help=True)
 
 
 @target.callback()
@@ -28,7 +28,11 @@ def _group() -> None: ...
 
 @target.command()
 def repair(name: PipelineName, target: TargetName, yes: Yes = False, json: Json = False) -> None:
-    """Apply again what a target had applied and lost; says first what it will do."""
+    """Apply again what a target had applied and lost; says first what it will do.
+
+    Examples:
+      tidemill target repair tides delta
+    """
     screen, pipeline = Screen(json), open_pipeline(name)
     found = plan_repair(pipeline, target)
     screen.line(found.problem or f"{target} is where the journal says it is; nothing is to be done")

@@ -5,9 +5,11 @@ from typing import Annotated
 
 from typer import Argument, confirm
 
+from tidemill.cli.completion import pipelines
 from tidemill.cli.decisions.options import Yes
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, Screen
+from tidemill.contract.counted import counted
 from tidemill.contract.document import FORMAT_VERSION
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find, spec_files
@@ -16,12 +18,20 @@ from tidemill.steps.decisions.upgrade import old_documents
 from tidemill.steps.decisions.upgrade import upgrade as upgrade_documents
 
 Names = Annotated[
-    list[str] | None, Argument(metavar="[NAME]...", help="The pipelines.", show_default="all")
+    list[str] | None,
+    Argument(
+        metavar="[NAME]...", help="The pipelines.", show_default="all", autocompletion=pipelines
+    ),
 ]
 
 
 def upgrade(names: Names = None, yes: Yes = False, json: Json = False) -> None:
-    """Show which documents on disk have an older format, and rewrite them in today's."""
+    """Rewrite documents that an older version wrote in today's format; asks first.
+
+    Examples:
+      tidemill upgrade
+      tidemill upgrade tides --yes
+    """
     screen = Screen(json)
     for name in names or ():
         find(name)
@@ -38,7 +48,7 @@ def upgrade(names: Names = None, yes: Yes = False, json: Json = False) -> None:
     done: Counter[Layout] = Counter()
     for layout in old if yes or not json else ():
         done[layout] = sum(1 for _ in upgrade_documents(layout, manual_run_id("upgrade")))
-        screen.line(f"{layout.name}: {done[layout]:,} documents rewritten")
+        screen.line(f"{layout.name}: {counted(done[layout], 'document')} rewritten")
     if json:
         screen.document(
             {
