@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,17 @@ class Composition:
 
     Args:
         environ: The variables of `.env`.
+        profiles: Those that `--profile` names.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], profiles: Collection[str] = ()) -> None:
         self.environ = environ
-        self.services: dict[str, dict[str, Any]] = self._put_in(read()["services"])
+        services: dict[str, dict[str, Any]] = self._put_in(read()["services"])
+        self.services = {
+            name: service
+            for name, service in services.items()
+            if "profiles" not in service or {*profiles} & {*service["profiles"]}
+        }
 
     def environment(self, service: str) -> dict[str, str]:
         """What its service sees beside the variables of its image."""

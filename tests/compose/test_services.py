@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,10 @@ import yaml
 from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable
 
+from tests.cluster.shell import tidemill
 from tests.compose.composition import Composition, written_env
 from tests.compose.stage import Stage
+from tests.support.airflow.statsd_receiver import StatsdReceiver
 from tests.support.processes import wait_for
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.project import REPOSITORY
@@ -24,6 +28,7 @@ from tidemill_airflow.task_names import resolve_id
 # Seconds; a run starts several Pythons with Airflow in them, and a driver with an executor.
 PATIENCE = 600.0
 ENDED = {"success", "failed"}
+ACTIONS = ("open", "close", "Open")
 SPECS = {path.stem: path for path in (REPOSITORY / "dags" / "specs").glob("*.yaml")}
 
 
@@ -73,11 +78,7 @@ def test_the_metadata_has_our_pool_and_the_pipelines(api: httpx.Client) -> None:
 
 def test_a_run_goes_through_all_of_it_and_publishes(stage: Stage, api: httpx.Client) -> None:
     write_day(stage.home / "input" / "shop_orders", 1)
-    wait_for(lambda: "shop_orders" in dags(api), PATIENCE)
-    dag = "/api/v2/dags/shop_orders"
-    assert api.patch(dag, json={"is_paused": False}).status_code == 200
-    wait_for(lambda: states(api, f"{dag}/dagRuns", "dag_runs") & ENDED, PATIENCE)
-    assert states(api, f"{dag}/dagRuns/~/taskInstances", "task_instances") == {"success"}
+    assert run(api, "shop_orders") == {"success"}
     (done,) = masters_view(stage)["completedapps"]
     assert (done["name"], done["state"]) == ("tidemill ingest shop_orders", "FINISHED")
     table = stage.home / "root" / "shop_orders" / "table"
@@ -103,13 +104,7 @@ def test_kafka_serves_containers_and_this_machine_each_at_its_own_address(stage:
 def test_the_warehouse_is_a_database_of_its_own(stage: Stage) -> None:
     found = connection("warehouse", stage.environment("airflow-scheduler"))
     assert found.password is not None
-    with psycopg.connect(
-        host=found.host,
-        port=found.port,
-        user=found.login,
-        password=found.password.get_secret_value(),
-        dbname=found.schema_,
-    ) as connected:
+    with warehouse(stage, str(found.schema_)) as connected:
         connected.execute("CREATE TABLE made (id int)")
         assert connected.execute("SELECT current_user, current_database()").fetchone() == (
             "warehouse",
@@ -117,6 +112,75 @@ def test_the_warehouse_is_a_database_of_its_own(stage: Stage) -> None:
         )
     given = stage.environment("airflow-scheduler")["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"]
     assert found.password.get_secret_value() not in given
+
+
+def test_with_celery_a_run_publishes_to_the_warehouse_what_an_embedded_one_does(
+    stage: Stage, api: httpx.Client, tmp_path: Path
+) -> None:
+    changed = {"AIRFLOW_EXECUTOR": "CeleryExecutor", "STATSD_ON": "True"}
+    composition = Composition({**stage.composition.environ, **changed}, ["celery", "monitoring"])
+    actions = stage.home / "input" / "actions"
+    actions.mkdir()
+    lines = [
+        {"time": f"2026-03-01T{at % 7:02}:30:00Z", "action": ACTIONS[at % 3]} for at in range(99)
+    ]
+    (actions / "001.json").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    with StatsdReceiver(stage.port("statsd-exporter", 9125)) as metrics:
+        stage.change(composition, again=["airflow-scheduler"])
+        assert run(api, "actions_per_hour") == {"success"}
+    assert "airflow-worker" in stage.healthy
+    assert "tidemill ingest actions_per_hour" in {
+        app["name"] for app in masters_view(stage)["completedapps"]
+    }
+    found = [line for line in metrics.lines if line.startswith("airflow.tidemill.rows_in,")]
+    assert [line for line in found if "pipeline=actions_per_hour" in line]
+
+    given = stage.environment("airflow-worker")
+    with warehouse(stage, "warehouse") as connected:
+        connected.execute("CREATE DATABASE embedded")
+    (tmp_path / "root").mkdir()
+    server = given["AIRFLOW_CONN_WAREHOUSE"].removesuffix("/warehouse")
+    variables = {
+        "TIDEMILL_ROOT": str(tmp_path / "root"),
+        "TIDEMILL_MASTER": "local[2]",
+        "TIDEMILL_ACTIONS": given["TIDEMILL_ACTIONS"],
+        "AIRFLOW_CONN_WAREHOUSE": f"{server}/embedded",
+    }
+    tidemill("run", "actions_per_hour", environ={**os.environ, **variables})
+    published = {}
+    for database in ("warehouse", "embedded"):
+        with warehouse(stage, database) as connected:
+            rows = connected.execute(
+                "SELECT action, hour, count FROM actions_per_hour ORDER BY 1, 2"
+            )
+            published[database] = rows.fetchall()
+    assert published["warehouse"] == published["embedded"]
+    assert sum(count for _, _, count in published["warehouse"]) == len(lines)
+
+
+def run(api: httpx.Client, name: str) -> set[str]:
+    """Let a pipeline's DAG run, and give how its tasks ended."""
+    wait_for(lambda: name in dags(api), PATIENCE)
+    dag = f"/api/v2/dags/{name}"
+    assert api.patch(dag, json={"is_paused": False}).status_code == 200
+    wait_for(lambda: states(api, f"{dag}/dagRuns", "dag_runs") & ENDED, PATIENCE)
+    ended = states(api, f"{dag}/dagRuns/~/taskInstances", "task_instances")
+    assert api.patch(dag, json={"is_paused": True}).status_code == 200
+    return ended
+
+
+def warehouse(stage: Stage, database: str) -> psycopg.Connection[Any]:
+    """A session with a database of the warehouse's server, as the connection of the name says."""
+    found = connection("warehouse", stage.environment("airflow-scheduler"))
+    assert found.password is not None
+    return psycopg.connect(
+        host=found.host,
+        port=found.port,
+        user=found.login,
+        password=found.password.get_secret_value(),
+        dbname=database,
+        autocommit=True,
+    )
 
 
 def dags(api: httpx.Client) -> set[str]:

@@ -28,9 +28,15 @@ def variables() -> dict[str, str]:
         "SPARK_PORT": "8081",
         "KAFKA_PORT": "9092",
         "POSTGRES_PORT": "5432",
+        "GRAFANA_PORT": "3000",
+        # CeleryExecutor with `--profile celery`.
+        "AIRFLOW_EXECUTOR": "LocalExecutor",
+        # True with `--profile monitoring`: without its receiver Airflow logs that there is none.
+        "STATSD_ON": "False",
         "ADMIN_PASSWORD": secrets.token_urlsafe(18),
         "POSTGRES_PASSWORD": secrets.token_urlsafe(32),
         "WAREHOUSE_PASSWORD": secrets.token_urlsafe(32),
+        "VALKEY_PASSWORD": secrets.token_urlsafe(32),
         "FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
         "API_SECRET_KEY": secrets.token_hex(32),
         # HS512 wants a key of 64 bytes.

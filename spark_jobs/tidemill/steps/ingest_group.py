@@ -27,6 +27,13 @@ def at_once(cores: int | None) -> int:
 
     Spark gives a new Python worker ten seconds to start, and no setting changes that. Where more
     start together than the machine has cores for, some need longer and their pipelines fail.
+
+    On a cluster too the driver's machine counts, not the executors: Spark gives those no more tasks
+    than they have cores, however many pipelines wait, while each pipeline's plan, callbacks and
+    memory are the driver's. A large cluster would let more of them in than a small driver bears.
+
+    Args:
+        cores: The cores of the driver's machine; None where they are unknown.
     """
     return max(4, 2 * (cores or 1))
 

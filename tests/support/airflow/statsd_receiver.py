@@ -11,14 +11,17 @@ from typing import Self
 class StatsdReceiver:
     """Listens as long as its `with` block runs.
 
+    Args:
+        port: A free one where not given.
+
     Attributes:
         lines: Lines such as `airflow.tidemill.refusals.feed.FeedOverdue:1|c`, in order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.lines: list[str] = []
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", 0))
+        self._socket.bind(("127.0.0.1", port))
 
     @property
     def settings(self) -> dict[str, str]:
