@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from typer import Argument, Exit
+from typer import Argument, Exit, Option
 
 from tidemill.cli.completion import pipelines
+from tidemill.cli.problem_formats import github_lines, junit_report
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.counted import counted
-from tidemill.contract.errors import ExitCode
+from tidemill.contract.errors import ExitCode, UsageError
+from tidemill.contract.project import spec_files
 
 if TYPE_CHECKING:
     from tidemill.steps.read_only.check import Problem
@@ -26,19 +30,29 @@ Names = Annotated[
     ),
 ]
 
+Format = Annotated[
+    Literal["text", "github", "junit"],
+    Option("--format", help="For people, as annotations of GitHub Actions, or as a JUnit report."),
+]
 
-def check(names: Names = None, json: Json = False) -> None:
+
+def check(names: Names = None, format: Format = "text", json: Json = False) -> None:
     """Find mistakes in specs, transforms, suites and DAGs; no JVM, no database, no data.
 
     Examples:
       tidemill check                  # every pipeline
-      tidemill check tides --json
+      tidemill check --format github
+      tidemill check --format junit > check.xml
     """
     from tidemill.steps.read_only.check import check as check_pipelines
     from tidemill.steps.read_only.dag_integrity import airflow_installed, check_dags
     from tidemill.steps.read_only.spec_notes import spec_notes
 
     screen = Screen(json)
+    if json and format != "text":
+        raise UsageError(
+            "--json and --format exclude each other.", remedy="Give one of them.", format=format
+        )
     problems = check_pipelines(names or ())
     with_dags = airflow_installed()
     if with_dags:
@@ -49,19 +63,36 @@ def check(names: Names = None, json: Json = False) -> None:
         found = [asdict(problem) for problem in problems]
         screen.document({"problems": found, "notes": notes, "dags_checked": with_dags})
     else:
-        if not with_dags:
-            screen.line("Airflow is not installed: the DAGs were not checked.")
-        if problems:
-            rows = ((_shown(p.file), p.line, _what(p), p.remedy) for p in problems)
-            screen.table(
-                counted(len(problems), "problem"), ("file", "line", "what", "remedy"), rows
-            )
+        left_out = [] if with_dags else ["Airflow is not installed: the DAGs were not checked."]
+        if format == "text":
+            _show(problems, left_out, notes, screen)
+        elif format == "github":
+            for line in github_lines(problems, [*left_out, *notes], _checkout()):
+                screen.line(line)
         else:
-            screen.line("No problems.")
-        for note in notes:
-            screen.line(note)
+            checked = (path for _, path in spec_files() if not names or path.stem in names)
+            screen.line(junit_report(problems, checked, Path.cwd()))
     certain = [problem for problem in problems if not problem.warning]
     raise Exit(int(ExitCode.USAGE if certain else ExitCode.DONE))
+
+
+def _show(
+    problems: Sequence[Problem], left_out: Sequence[str], notes: Sequence[str], screen: Screen
+) -> None:
+    for line in left_out:
+        screen.line(line)
+    if problems:
+        rows = ((_shown(p.file), p.line, _what(p), p.remedy) for p in problems)
+        screen.table(counted(len(problems), "problem"), ("file", "line", "what", "remedy"), rows)
+    else:
+        screen.line("No problems.")
+    for note in notes:
+        screen.line(note)
+
+
+def _checkout() -> Path:
+    """The folder that GitHub's annotations name files relative to."""
+    return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
 
 
 def _what(problem: Problem) -> str:
