@@ -68,6 +68,7 @@ ELSEWHERE = {
     "tidemill replay",
     "tidemill rebuild",
     "tidemill explain",
+    "tidemill resolve",
     "tidemill history",
     "tidemill --help",
     "tidemill --install-completion",

@@ -34,6 +34,7 @@ from tidemill.cli.decisions import (
     lease,
     recompute,
     release,
+    resolve,
     root,
     target,
     upgrade,
@@ -69,6 +70,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         state.state,
     ),
     "Decide and compute again": (
+        resolve.resolve,
         release.release,
         recompute.reject,
         recompute.reinstate,
