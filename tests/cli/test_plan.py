@@ -56,6 +56,7 @@ def test_nothing_has_changed(tidemill: Tidemill, ran: History) -> None:
         "compared": "fingerprint",
         "verdict": "allowed",
         "changes": [],
+        "due": [],
     }
     assert len(tidemill("plan", NAME).stdout.splitlines()) == 1
 

@@ -10,6 +10,9 @@ import pytest
 from tests.support.pipelines.json_pipeline import SUITE, JsonPipeline
 from tests.support.pipelines.recompute_requests import ask, days
 from tidemill.contract.report import Outcome
+from tidemill.increments.snapshot import Snapshot
+from tidemill.sources.probe import due_of
+from tidemill.steps.decisions.follow import due_now, named
 
 COLUMNS = "id int, shop string, at timestamp"
 ORDERS = """
@@ -21,6 +24,14 @@ def transform(arrivals):
 """
 TEN_MORE = ORDERS.replace("return arrivals", "return arrivals.withColumn('id', F.col('id') + 10)")
 DOUBLED = "def transform(orders):\n    return orders.selectExpr('id * 2 AS double', 'on_day')\n"
+SUMS = """
+from pyspark.sql import functions as F
+
+
+def transform(orders):
+    windows = orders.groupBy(F.window("at", "6 hours"))
+    return windows.agg(F.sum("id").cast("int").alias("total"))
+"""
 BY_DAY = {"partition_by": {"day": "to_date(at)"}}
 SOURCE = {
     "kind": "table",
@@ -81,30 +92,71 @@ def test_each_published_row_comes_once_and_no_held_row(
     assert doubles.run("3")["doctor"].outcome is Outcome.SKIPPED
 
 
-def test_what_was_computed_again_upstream_is_said_and_one_backfill_follows_it(
+def test_what_was_computed_again_upstream_is_due_until_it_is_computed_here(
     orders: JsonPipeline, doubles: JsonPipeline
 ) -> None:
     orders.arrive("arrivals", "one", [order(1), order(2, day=2)])
     orders.go("1")
     doubles.go("1")
-    orders.write(
-        ORDERS.replace("return arrivals", "return arrivals.withColumn('id', F.col('id') + 10)")
-    )
+    orders.write(TEN_MORE)
     assert ask(orders, "backfill", "again", **days(1, 2))["publish"].outcome is Outcome.DONE
     refused = doubles.run("2")["doctor"]
     assert refused.error is not None
     assert refused.error["code"] == "UpstreamSwapped"
-    assert "day=2026-03-01" in refused.error["what"]
+    assert refused.error["due"]["partitions"]["values"] == [["2026-03-01"]]
     doubles.write(sources={"orders": {**SOURCE, "swapped": "warn"}})
     orders.arrive("arrivals", "two", [order(3, day=3)])
     orders.go("3")
     doubles.go("3")
     assert ids(doubles, "double") == [2, 4, 26]
-    assert ask(doubles, "backfill", "follow", **days(1, 2))["publish"].outcome is Outcome.DONE
+    _, partitions = due_now(doubles.pipeline)
+    assert partitions is not None
+    asked = ask(doubles, "backfill", "follow", partitions=named(partitions))
+    assert asked["publish"].outcome is Outcome.DONE
+    assert due_now(doubles.pipeline) == ([], None)
     assert ids(doubles, "double") == [4, 22, 26] == sorted(2 * one for one in ids(orders, "id"))
     orders.write(TEN_MORE.replace("10", "20"))
     assert ask(orders, "backfill", "once more", **days(1, 3))["publish"].outcome is Outcome.DONE
-    assert ask(doubles, "backfill", "follow too", **days(1, 2))["publish"].outcome is Outcome.DONE
+    assert ask(doubles, "backfill", "a day of two", **days(1, 2))["publish"].outcome is Outcome.DONE
     assert ids(doubles, "double") == [4, 26, 42]
-    assert ask(doubles, "rebuild", "all")["publish"].outcome is Outcome.DONE
+    doubles.write(sources={"orders": {**SOURCE, "swapped": "follow"}})
+    assert doubles.run("4")["publish"].outcome is Outcome.DONE
     assert ids(doubles, "double") == [26, 42, 44] == sorted(2 * one for one in ids(orders, "id"))
+    assert doubles.run("5")["doctor"].outcome is Outcome.SKIPPED
+
+
+def test_windows_follow_once_they_are_closed(orders: JsonPipeline) -> None:
+    hours = JsonPipeline(
+        orders.home,
+        {},
+        {
+            "sources": {"orders": {**SOURCE, "swapped": "follow"}},
+            "event_time": {"column": "at", "watermark": "1 hour"},
+            "output": {"partition_by": {"on_day": "to_date(window.start)"}},
+        },
+        SUMS,
+        name="hours",
+    )
+    orders.arrive("arrivals", "one", [order(1), order(2, day=2)])
+    orders.go("1")
+    hours.go("1")
+    orders.arrive("arrivals", "two", [order(3, day=3)])
+    orders.go("2")
+    hours.go("2")
+    assert ids(hours, "total") == [1, 2]
+    orders.write(TEN_MORE)
+    assert ask(orders, "backfill", "again", **days(1, 4))["publish"].outcome is Outcome.DONE
+    (due,) = due_of(hours.pipeline, Snapshot(hours.layout))
+    assert due.partitions is not None
+    assert due.waiting is not None
+    assert due.partitions.values == (("2026-03-01",),)
+    assert hours.run("3")["publish"].outcome is Outcome.DONE
+    assert ids(hours, "total") == [2, 11]
+    assert hours.run("4")["doctor"].outcome is Outcome.SKIPPED
+    for day in (5, 6):
+        orders.arrive("arrivals", f"day {day}", [order(day, day=day)])
+        orders.go(f"day {day}")
+        hours.go(f"day {day}")
+    while hours.run("rest")["doctor"].outcome is Outcome.DONE:
+        hours.run(f"rest {len(hours.batches)}")
+    assert ids(hours, "total") == [11, 12, 13]

@@ -14,12 +14,13 @@ from tidemill.contract.errors import ExitCode
 from tidemill.contract.report import Outcome
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import Pipeline
+from tidemill.steps.decisions.follow import due_now, named
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
 from tidemill.storage.run_context import RunContext
 
 # Commands that compute with Spark. Their run's doctor decides whether they can.
-COMPUTES = ("run", "backfill", "rebuild", "redo", "replay")
+COMPUTES = ("run", "backfill", "rebuild", "redo", "replay", "follow")
 DAY = {"from": datetime(2024, 1, 1, tzinfo=UTC), "to": datetime(2024, 1, 2, tzinfo=UTC)}
 VALUES = {"TEXT": "as the message says"}
 
@@ -64,6 +65,10 @@ def can_begin(pipeline: Pipeline, words: list[str]) -> None:
     run_id = f"{words[0]}-{datetime.now(UTC):%H%M%S%f}"
     if words[0] != "run":
         asked: dict[str, Any] = {"role": words[0], "by": "ada", "reason": "as the message says"}
+        if words[0] == "follow":
+            _, due = due_now(pipeline)
+            assert due is not None
+            asked |= {"role": "backfill", "partitions": named(due)}
         if words[0] == "backfill":
             asked |= {"start": DAY["from"], "end": DAY["to"]}
         if "--accept-loss" in words:

@@ -92,16 +92,18 @@ class Seen:
         new: Source -> how much of it is new, in files or records; None where only a query can
             tell, which therefore has to run.
         committed: How many batches the pipeline has committed.
+        due: Whether a run would compute something again of its own accord.
         trouble: Why a run would fail, which it should do and say.
     """
 
     new: Mapping[str, int | None] = field(default_factory=dict)
     committed: int = -1
+    due: bool = False
     trouble: str | None = None
 
     @property
     def wakes(self) -> bool:
-        return bool(self.new or self.trouble)
+        return bool(self.new or self.due or self.trouble)
 
 
 class ArrivalTrigger(BaseEventTrigger):
@@ -158,6 +160,7 @@ class ArrivalTrigger(BaseEventTrigger):
         # Imported here, because they cost what a DAG file must not.
         from tidemill.journal.takeovers import current
         from tidemill.ledger.ledger import Ledger
+        from tidemill.sources.due import all_partitions
         from tidemill.sources.kinds import open_source
 
         spec = pipeline.spec
@@ -173,6 +176,7 @@ class ArrivalTrigger(BaseEventTrigger):
         return Seen(
             new={look.source: look.new for look in probes if look.new != 0},
             committed=len(self._batches),
+            due=all_partitions([one.follows for one in probes if one.follows]) is not None,
             # What the doctor would refuse a run for: there has to be a run for it to be said.
             trouble=next((str(look.held) for look in probes if look.held), None),
         )

@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
+from tidemill.reporting.due import due_in_words, read_due
 from tidemill.reporting.effective_spec import Setting, effective_spec
 from tidemill.reporting.pipeline_history import PipelineHistory, read_history
 from tidemill.reporting.standing import PipelineStanding, read_standing
@@ -55,6 +56,7 @@ def _page(name: str, session: SessionDep) -> HTMLResponse:
         problem=problem or unread,
         newest_rows=_rows(history),
         standing=_standing(name),
+        due=[due_in_words(name, one) for one in read_due(name)],
         dag_id=(dag := dag_of(name)),
         queued=len(queued_while_paused(dag, session)),
     )

@@ -1,5 +1,6 @@
 """`tidemill doctor`: what the first step of a run would say now, of one pipeline or of all."""
 
+from functools import partial
 from typing import Annotated
 
 from typer import Argument, Exit, Option
@@ -89,8 +90,9 @@ def _look(name: str, screen: Screen) -> tuple[Report | None, PipelineStanding, E
     def log(line: str) -> None:
         screen.problem(f"{name}: {line}")
 
+    look = partial(doctor_step, follow=False)
     try:
-        report = perform("doctor", doctor_step, RunContext(open_pipeline(name), RUN_ID, log))
+        report = perform("doctor", look, RunContext(open_pipeline(name), RUN_ID, log))
     except TidemillError as error:
         return None, read_standing(root(), spec), error.exit_code
     return report, read_standing(root(), spec), report.exit_code

@@ -6,6 +6,7 @@ from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.compatibility.change import Verdict
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode
+from tidemill.reporting.due import due_in_words
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.read_only.plan import Compared, Planned
 from tidemill.steps.read_only.plan import plan as compare
@@ -29,10 +30,13 @@ def plan(name: PipelineName, json: Json = False, csv: Csv = False) -> None:
                 "compared": planned.compared,
                 "verdict": planned.verdict,
                 "changes": [change.model_dump(mode="json") for change in planned.changes],
+                "due": [due.model_dump(mode="json") for due in planned.due],
             }
         )
     else:
         _show(screen, planned)
+        for due in planned.due:
+            screen.line(f"{name}: {due_in_words(name, due)}")
     refused = planned.verdict is Verdict.NOT_ALLOWED
     raise Exit(int(ExitCode.REFUSED if refused else ExitCode.DONE))
 

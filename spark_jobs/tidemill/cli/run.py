@@ -58,11 +58,13 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
             screen.problem(f"{part.prefix}{part.error.code}: {part.error}")
     for step in get_args(Step):
         due = [part for part in parts if part.due(step)]
-        if step == "ingest" and len(due) > 1:
-            _ingest_together(due, screen)
-        else:
-            for part in due:
-                part.reports.append(perform_shown(step, part.run, screen, part.prefix))
+        # What is computed again is so alone.
+        live = [part for part in due if step == "ingest" and part.live]
+        if len(live) > 1:
+            _ingest_together(live, screen)
+            due = [part for part in due if part not in live]
+        for part in due:
+            part.reports.append(perform_shown(step, part.run, screen, part.prefix))
     code = max(part.exit_code for part in parts)
     if json:
         documents = [part.document(run_id) for part in parts]
@@ -97,6 +99,10 @@ class _Part:
     def due(self, step: Step) -> bool:
         well = all(report.outcome is Outcome.DONE for report in self.reports)
         return self.error is None and well and step in steps_of(self.run)
+
+    @property
+    def live(self) -> bool:
+        return read_request(self.run.layout.run(self.run.run_id)).role == "live"
 
     @property
     def exit_code(self) -> int:

@@ -18,6 +18,7 @@ from tidemill.contract.project import find
 from tidemill.file_formats.delta import Head
 from tidemill.increments.status import IncrementStatus
 from tidemill.ledger.orphans import read_orphans
+from tidemill.reporting.due import due_in_words, read_due
 from tidemill.reporting.pipeline_status import PipelineStatus, read_status
 from tidemill.reporting.standing import (
     PipelineStanding,
@@ -60,11 +61,14 @@ def status(
             screen.document({"pipelines": [{"pipeline": name, "error": error.as_dict()}]})
             raise Exit(int(error.exit_code)) from error
         if json:
-            added = {"error": None, "standing": standing.model_dump(mode="json")}
+            found = [due.model_dump(mode="json") for due in read_due(name)]
+            added = {"error": None, "due": found, "standing": standing.model_dump(mode="json")}
             screen.document({"pipelines": [{**one.model_dump(mode="json"), **added}]})
         else:
             screen.line(f"state: {standing.state}")
             _show(one, screen, zone_of(name, utc))
+            for due in read_due(name):
+                screen.line(due_in_words(name, due))
         raise Exit(int(exit_code([standing.state], failing)))
     every = by_attention(read_standing(root(), spec) for spec in listed_pipelines())
     if json:

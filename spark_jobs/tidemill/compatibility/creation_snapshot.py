@@ -30,6 +30,7 @@ from tidemill.spec.formats.rules import FALLS_BACK
 from tidemill.spec.output import NullPartition, OutputMode
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.sources.base import BaseSource, Rating
+from tidemill.spec.sources.table import Swapped
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 
@@ -199,7 +200,7 @@ def _source(spec: Spec, name: str, source: BaseSource) -> SourcePrint:
     time = spec.event_time_of(name)
     watermark = time.watermark if time else None
     # What is only watched for makes no difference to what is read.
-    watched = {n for n, value in source if isinstance(value, Rating)}
+    watched = {n for n, value in source if isinstance(value, (Rating, Swapped))}
     said = source.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return SourcePrint(
         kind=spec.sources[name].kind,

@@ -6,7 +6,7 @@ from typing import Any
 
 # What Airflow's form of a pipeline's resolve DAG does too.
 _DECISION = re.compile(r"\btidemill (release|reject|reinstate|redo|rebuild) ([a-z][a-z0-9_]*)")
-_BACKFILL = re.compile(r"\btidemill backfill ([a-z][a-z0-9_]*)")
+_BACKFILL = re.compile(r"\btidemill (?:backfill|follow) ([a-z][a-z0-9_]*)")
 
 
 def for_airflow(error: Mapping[str, Any]) -> str:

@@ -46,11 +46,13 @@ class Version:
     Args:
         added: The files with new rows; none where rows were taken away too.
         swapped: The partitions of the files that were taken away or put in their place.
+        touched: The paths of these files; one that was taken away may be gone.
     """
 
     number: int
     added: tuple[AddedFile, ...]
     swapped: tuple[Mapping[str, str | None], ...]
+    touched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -153,9 +155,10 @@ def _version(table: Path, number: int, actions: list[dict[str, Any]]) -> Version
     added = tuple(_file(table, one["add"]) for one in actions if "add" in one)
     if not any("remove" in one for one in actions):
         return Version(number, added, ())
-    both = (one.get("add") or one["remove"] for one in actions)
+    both = [one.get("add") or one["remove"] for one in actions]
     partitions = {json.dumps(p, sort_keys=True): p for p in (_partition(one) for one in both)}
-    return Version(number, (), tuple(partitions.values()))
+    touched = tuple(_path(table, one) for one in both)
+    return Version(number, (), tuple(partitions.values()), touched)
 
 
 def _file_actions(table: Path, number: int) -> list[dict[str, Any]]:

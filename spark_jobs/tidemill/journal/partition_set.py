@@ -39,6 +39,22 @@ class Partitions(FrozenModel):
             return True
         return self.everything or not self._known.isdisjoint(other.values)
 
+    def joined(self, other: Partitions) -> Partitions:
+        """Those of both; the whole table where they are told by different columns."""
+        if self.columns != other.columns:
+            return Partitions()
+        values = sorted(self._known | other._known)
+        return Partitions(columns=self.columns, values=tuple(values))
+
+    def without(self, other: Partitions) -> Partitions | None:
+        """Those that are certainly not among others; None where none remains."""
+        if other.everything:
+            return None
+        if self.columns != other.columns:
+            return self
+        values = tuple(value for value in self.values if value not in other._known)
+        return Partitions(columns=self.columns, values=values) if values else None
+
     @property
     def _known(self) -> frozenset[tuple[str, ...]]:
         return frozenset(self.values)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from tidemill.contract.document import Document
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.ledger.windows import Windows
 from tidemill.spec.formats.table import FileFormat
 from tidemill.spec.output import NullPartition, OutputMode
 from tidemill.spec.spec import Spec
@@ -35,6 +36,7 @@ class GenerationNote(Document):
         shuffle_partitions: The number of partitions of a query's state. Offset logs of version 2
             that Spark 4.2.0 wrote do not hold it, and with another number state would be lost.
         pipeline_class: How its rows depend on its batches.
+        windows: The windows of its result; None where they are not known.
         table_schema: The published columns with partitions last, as Spark's JSON schema.
         partition_by: Partition column -> expression over the source row.
         null_partition: What becomes of rows whose partition value is null.
@@ -54,6 +56,7 @@ class GenerationNote(Document):
     continuous: bool = False
     shuffle_partitions: int | None = None
     pipeline_class: PipelineClass = PipelineClass.MAP
+    windows: tuple[Windows, ...] | None = None
     table_schema: dict[str, Any]
     partition_by: dict[str, str]
     null_partition: NullPartition = "reject"

@@ -6,8 +6,10 @@ from typing import Generic, TypeVar
 
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.log import Log
+from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
+from tidemill.sources.due import Due
 from tidemill.sources.input_part import InputPart
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spark_logs.offset_ranges import Range
@@ -95,6 +97,28 @@ class OpenSource(Generic[SourceSpec]):
             None where the rows stay as they were read.
         """
         return None
+
+    def due(self, snapshot: Snapshot) -> Due | None:
+        """The partitions that are due since what was read has changed; None where none are.
+
+        Args:
+            snapshot: The history of the pipeline that reads the source.
+
+        Raises:
+            Refused: nothing says any more what has changed.
+        """
+        return None
+
+    def refuse_replay(self, ranges: Sequence[Range], version: int) -> None:
+        """Refuse to replay batches in their order where what they read was swapped since.
+
+        Args:
+            ranges: What the batches read, in their order.
+            version: The version of the table that is read.
+
+        Raises:
+            Refused: it was.
+        """
 
     def count(self, file: InputFile) -> int | None:
         """The rows of a file, counted without Spark; None where only Spark can tell.

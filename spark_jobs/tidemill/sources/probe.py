@@ -3,9 +3,11 @@
 import os
 from collections.abc import Mapping, Sequence
 
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.recomputation import BatchRange
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.ledger import Ledger
+from tidemill.sources.due import Due
 from tidemill.sources.kinds import open_sources
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.pipeline import Pipeline
@@ -30,6 +32,16 @@ def versions_read_again(pipeline: Pipeline, batches: BatchRange) -> dict[str, in
     last = ledger.batches(batches.last, batches.last)
     versions = {s.name: s.version_read_again(last[-1]) for s in open_sources(pipeline) if last}
     return {name: version for name, version in versions.items() if version is not None}
+
+
+def due_of(pipeline: Pipeline, snapshot: Snapshot) -> list[Due]:
+    """What is due in a pipeline since tables that it reads have changed, source by source.
+
+    Raises:
+        Refused: nothing says any more what has changed.
+    """
+    found = (source.due(snapshot) for source in open_sources(pipeline))
+    return [one for one in found if one is not None]
 
 
 def inspect(pipeline: Pipeline, batch: Batch) -> Batch:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
+from tidemill.sources.due import Due
 from tidemill.spec.sources.base import Rating
 
 
@@ -34,6 +35,7 @@ class ProbeResult:
         last_arrival: When the newest of it arrived; None where nothing ever did.
         oldest_new: When the oldest of what is new arrived; None where nothing is, or unknown.
         problems: In the order of their weight.
+        follows: What is due because of it, and a run computes again of its own accord.
     """
 
     source: str
@@ -43,6 +45,7 @@ class ProbeResult:
     last_arrival: datetime | None = None
     oldest_new: datetime | None = None
     problems: tuple[Problem, ...] = ()
+    follows: Due | None = None
     facts: dict[str, Any] = field(default_factory=dict)
 
     def units(self, number: int, kind: str = "") -> str:

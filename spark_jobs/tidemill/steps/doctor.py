@@ -1,7 +1,9 @@
 """Doctor: decides whether a run may continue and has anything to do. No JVM, about a second.
 
-It writes its report, and once the root's identity. In this order it looks at: the root and who may
-read it (`storage.root_identity`), the tables and lists (`publish.target_heads`), the lease
+It writes its report, once the root's identity, and the request of a live run that is to compute
+again what is due since a table upstream changed (`steps.decisions.follow`). In this order it looks
+at: the root and who may read it (`storage.root_identity`), the tables and lists
+(`publish.target_heads`), the lease
 (`storage.lease`), a driver that outlived its task, the parts of the generation
 (`generations.verify`), the journal, files that are still to be published, changes of the spec
 (`compatibility.compare`), every source (`sources.probe`), what there is to do
@@ -25,7 +27,6 @@ from tidemill.contract.user_code import clock_or_chance
 from tidemill.generations.execution import verify_execution
 from tidemill.generations.generation import Generation
 from tidemill.generations.verify import open_generation
-from tidemill.increments.increment import Increment, State
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill.ledger.ledger import Batch
@@ -37,7 +38,9 @@ from tidemill.sources.probe import probe_sources
 from tidemill.sources.probe_result import ProbeResult, refuse_held
 from tidemill.spec.sources.base import Rating
 from tidemill.steps.decisions.check_request import asked
+from tidemill.steps.decisions.follow import fix_follow, follow_of
 from tidemill.steps.decisions.repair_lease import refuse_lease_set_back
+from tidemill.steps.parts.idle import idle
 from tidemill.steps.parts.overdue import check_overdue, last_arrivals
 from tidemill.steps.parts.pending_work import find_work
 from tidemill.steps.parts.remote_heads import verify_remote_heads
@@ -55,12 +58,19 @@ class FilesMissing(Refused):
     """Committed files that are not published yet are gone; carries `missing`."""
 
 
-def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = False) -> Ended:
+def doctor(
+    run: RunContext,
+    now: datetime | None = None,
+    *,
+    continuous: bool = False,
+    follow: bool = True,
+) -> Ended:
     """Look at everything a run depends on.
 
     Args:
         now: The time to judge `expect` by; the clock's where not given.
         continuous: Whether a continuous query is to follow.
+        follow: Whether the run may compute again what is due, in place of taking in more.
 
     Returns:
         `done` with what there is to do, or `skipped` with the reason.
@@ -108,12 +118,17 @@ def doctor(run: RunContext, now: datetime | None = None, *, continuous: bool = F
     now = now or run.clock()
     arrivals = last_arrivals(run, found, batches, now)
     facts = _facts(found, arrivals)
+    asked_for = follow_of(found, work, run.clock) if follow else None
+    if asked_for is not None:
+        ended = asked(run, asked_for, generation)
+        if fix_follow(run, asked_for):
+            return replace(ended, facts={**facts, **ended.facts}, read=read)
     if work:
         reason = "; ".join(one.reason for one in work)
         facts["work"] = [one.as_dict() for one in work]
         return Ended(Outcome.DONE, reason, facts, read)
     check_overdue(run, arrivals, now)
-    return replace(_idle(snapshot, facts, ran=bool(batches)), read=read)
+    return replace(idle(snapshot, facts, ran=bool(batches)), read=read)
 
 
 def _facts(found: Sequence[ProbeResult], arrivals: Mapping[str, datetime | None]) -> dict[str, Any]:
@@ -123,39 +138,6 @@ def _facts(found: Sequence[ProbeResult], arrivals: Mapping[str, datetime | None]
         "arrived": {name: at and at.isoformat() for name, at in arrivals.items()},
         "sources": {look.source: look.as_dict() for look in found},
     }
-
-
-def _idle(snapshot: Snapshot, facts: dict[str, Any], *, ran: bool) -> Ended:
-    """Skip a run without work; a held increment is named, first one that others wait behind."""
-    visible = snapshot.visible
-    held = [
-        one for one in snapshot.increments if one.state is State.HELD and one.number not in visible
-    ]
-    held.sort(key=lambda one: not one.sealed.in_order)
-    if not held:
-        reason = "nothing new since the last run" if ran else "nothing has arrived yet"
-        return Ended(Outcome.SKIPPED, reason, facts)
-    first = held[0]
-    since = first.verdict.judged if first.verdict else first.sealed.sealed
-    recomputation = first.sealed.recomputation
-    what = "" if recomputation is None else f", of a {recomputation.kind},"
-    reason = (
-        f"nothing new; increment {first.number:06d}{what} is held since {since:%Y-%m-%d %H:%M}: "
-        f"{_decided_by(snapshot.layout.name, first)}"
-    )
-    held_facts = {"held": first.number, "held_since": since.isoformat()}
-    return Ended(Outcome.SKIPPED, reason, {**facts, **held_facts})
-
-
-def _decided_by(name: str, held: Increment) -> str:
-    """How a held increment stops being held."""
-    if held.sealed.in_order:
-        return f"tidemill status {name} shows why; release, reject or redo it"
-    number = held.number
-    return (
-        f"tidemill release {name} {number} --reason TEXT lets it out, tidemill reject {name} "
-        f"{number} --reason TEXT drops it; nothing waits behind it"
-    )
 
 
 def _end_outlived(run: RunContext) -> None:

@@ -83,7 +83,7 @@ def explain(pipeline: Pipeline) -> str:
 def _look(run: RunContext, trigger: StreamTrigger) -> None:
     """The doctor's proofs; that there is nothing to do is not a reason for a stream not to wait."""
     try:
-        doctor(run, continuous=trigger.continuous)
+        doctor(run, continuous=trigger.continuous, follow=False)
     except FeedOverdue as overdue:
         run.log(f"warning: {overdue}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
@@ -39,7 +40,8 @@ def grow(table: DeltaOrders, number: int) -> None:
 
 def subject(table: DeltaOrders, *, holds_swaps: bool = True) -> Subject:
     numbers = count(100)
-    options = {"path": str(table.path), "holds_swaps": str(holds_swaps).lower()}
+    held = json.dumps({"versions": [], "after": -1} if holds_swaps else None)
+    options = {"path": str(table.path), "held_swaps": held}
     return Subject(PublishedTable, options, DDL, lambda: grow(table, next(numbers)))
 
 
@@ -63,6 +65,19 @@ def test_a_swap_stops_it_or_is_passed_over(table: DeltaOrders, holds_swaps: bool
     end = Reading(tried).latest(start)
     rows = Reading(tried).rows(start, end)
     assert [row[0] for row in rows] == ([] if holds_swaps else [2])
+
+
+def test_swaps_that_were_accounted_for_stop_it_no_more(table: DeltaOrders) -> None:
+    table.add(1)
+    start = Reading(subject(table)).latest({})
+    swap = table.swap(10)
+    table.add(2)
+    options = {"path": str(table.path)}
+    for held, read in (([], [2]), ([swap], [])):
+        told = json.dumps({"versions": held, "after": swap})
+        reading = Reading(Subject(PublishedTable, {**options, "held_swaps": told}, DDL))
+        rows = reading.rows(start, reading.latest(start))
+        assert [row[0] for row in rows] == read
 
 
 def ids(files: Iterable[AddedFile]) -> Counter[int]:

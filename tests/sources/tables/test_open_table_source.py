@@ -11,13 +11,15 @@ import pytest
 
 from tests.support.delta_orders import DDL, DeltaOrders
 from tests.support.pipelines.json_pipeline import JsonPipeline
+from tests.support.remedies import carry_out
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.file_formats.delta_changes import HistoryExpired
 from tidemill.ledger.batch import Batch
 from tidemill.sources.kinds import open_source
 from tidemill.sources.open_source import OpenSource
 from tidemill.sources.probe_result import ProbeResult
-from tidemill.spec.sources.base import Rating
+from tidemill.sources.tables.open_table_source import SwapNotReplayed
+from tidemill.spark_logs.offset_ranges import Range
 
 SOURCE = {"kind": "table", "pipeline": "orders", "schema": DDL}
 
@@ -27,11 +29,14 @@ def table(tmp_path: Path) -> DeltaOrders:
     return DeltaOrders(Layout(tmp_path / "root", "orders").table)
 
 
-def source(home: Path, **more: Any) -> OpenSource[Any]:
+def pipeline_of(home: Path, **more: Any) -> JsonPipeline:
     spec = {"sources": {"orders": {**SOURCE, **more}}}
     transform = "def transform(orders):\n    return orders\n"
-    flow = JsonPipeline(home, {}, spec, transform, name="reports")
-    return open_source(flow.pipeline, "orders")
+    return JsonPipeline(home, {}, spec, transform, name="reports")
+
+
+def source(home: Path, **more: Any) -> OpenSource[Any]:
+    return open_source(pipeline_of(home, **more).pipeline, "orders")
 
 
 def read_until(table: DeltaOrders, version: int) -> Batch:
@@ -86,17 +91,18 @@ def test_files_that_were_only_rewritten_are_not_new(tmp_path: Path, table: Delta
     assert (found.new, held(found)) == (0, None)
 
 
-@pytest.mark.parametrize("rating", ["hold", "warn", "ignore"])
-def test_rows_that_were_computed_again_are_told_as_the_spec_rates_them(
-    tmp_path: Path, table: DeltaOrders, rating: str
-) -> None:
-    read = read_until(table, table.add(1))
-    table.swap(10)
-    found = source(tmp_path, swapped=rating).probe([read])
-    told = [(p.rating, p.error.code, p.error.data["partitions"]) for p in found.problems]
-    problem = (Rating(rating), "UpstreamSwapped", [{"day": "2026-03-01"}])
-    assert told == ([] if rating == "ignore" else [problem])
-    assert found.new == 0
+@pytest.mark.remedy("SwapNotReplayed")
+def test_batches_are_not_replayed_past_a_swap(tmp_path: Path, table: DeltaOrders) -> None:
+    first = table.add(1)
+    last = table.add(2)
+    ranges = [Range(topic=table.id, partition=0, first=0, until=first + 1)]
+    opened = source(tmp_path)
+    opened.refuse_replay(ranges, last)
+    swap = table.swap(10)
+    with pytest.raises(SwapNotReplayed) as refused:
+        opened.refuse_replay(ranges, swap)
+    assert refused.value.data["version"] == swap
+    carry_out(pipeline_of(tmp_path), refused.value.remedy, "rebuild")
 
 
 def test_what_was_swapped_before_the_first_read_is_no_problem(

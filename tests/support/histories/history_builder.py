@@ -136,7 +136,9 @@ class History(PipelineFolder, Seen):
 
     @property
     def pipeline(self) -> Pipeline:
-        return Pipeline(NAME, load_spec(self.project.spec(NAME), {}), self.project, self.layout)
+        return Pipeline(
+            self.name, load_spec(self.project.spec(self.name), {}), self.project, self.layout
+        )
 
     def write_spec(self, **changes: str) -> None:
         """Write the spec, with other texts for the names in `SPEC`."""
@@ -148,7 +150,7 @@ class History(PipelineFolder, Seen):
             "more": self.more,
             **changes,
         }
-        self.project.spec(NAME).write_text(SPEC.format(**given))
+        self.project.spec(self.name).write_text(SPEC.format(**given))
 
     # -- what Spark did -----------------------------------------------------------------------
 

@@ -55,6 +55,13 @@ def write_named_offsets(checkpoint: Path, batch: int, **offsets: int | None) -> 
     return _write(checkpoint / "offsets" / str(batch), "v2", [json.dumps(metadata), *lines])
 
 
+def write_json_offsets(checkpoint: Path, batch: int, **offsets: Mapping[str, Any]) -> Path:
+    """An entry of `offsets/` for sources by name whose offsets are JSON."""
+    lines = [f"{name}:{json.dumps(offset)}" for name, offset in offsets.items()]
+    metadata = {"batchWatermarkMs": 0, "batchTimestampMs": 1, "conf": {"k": "v"}}
+    return _write(checkpoint / "offsets" / str(batch), "v2", [json.dumps(metadata), *lines])
+
+
 def write_commit(checkpoint: Path, batch: int, next_watermark_ms: int = 0) -> Path:
     lines = [json.dumps({"nextBatchWatermarkMs": next_watermark_ms})]
     return _write(checkpoint / "commits" / str(batch), "v1", lines)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, NoReturn
 from zoneinfo import ZoneInfo
 
 from typer import BadParameter, Exit, Option
@@ -170,17 +170,20 @@ def ask_for_partitions(
     by: str | None,
     reason: str,
     json: bool,
-) -> None:
+    dry_run: bool = False,
+) -> NoReturn:
     """Have some partitions computed again, and leave with the exit code of that.
 
     Args:
         partitions: Column -> value; none of a table without partitions, which is done whole.
         by: The person; whoever runs this where not given.
         json: Whether the report goes to the screen as JSON.
+        dry_run: Whether to say what would come of it, and change nothing.
     """
     request = RunRequest(
         role="backfill",
         partitions=tuple(partitions) or ({},),
+        dry_run=dry_run,
         by=decider(by),
         reason=reason,
         asked=wall_clock(),
@@ -193,7 +196,7 @@ def _decide(name: str, request: RunRequest, by: str | None, json: bool) -> None:
     _perform(open_pipeline(name), asked, json)
 
 
-def _perform(pipeline: Pipeline, request: RunRequest, json: bool) -> None:
+def _perform(pipeline: Pipeline, request: RunRequest, json: bool) -> NoReturn:
     """The steps of a run that does what was asked, up to the first that does not end well."""
     screen, run_id = Screen(json), manual_run_id(request.role)
     fix_request(pipeline.layout.run(run_id), request)

@@ -5,24 +5,15 @@ Data and Watermarking"). A batch job computes all windows; windows that the stre
 yet may still change and are left out.
 """
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from pyspark.sql import DataFrame
 
 from tidemill.contract.errors import Refused
 from tidemill.engine.recompute.intervals import Extent
-from tidemill.engine.spark_internals.plan import analysed, items, kind, nodes
+from tidemill.engine.spark_internals.plan import analysed, kind, nodes
+from tidemill.ledger.windows import Windows
 from tidemill.spec.pipeline import Pipeline
-
-# How `window` looks once it is analysed (`TimeWindowResolution`): the start of the last window is
-# `at - (at - offset) % slide`, its end is that plus the length.
-_STEP = re.compile(r"- (-?\d+)\) % (\d+)\)")
-_LENGTH = re.compile(r"- 0\) \+ (\d+)\), LongType, Timestamp")
-_WINDOW = "named_struct(start, knownnullable(precisetimestampconversion("
 
 
 class NotFinal(Refused):
@@ -31,49 +22,6 @@ class NotFinal(Refused):
     Carries `watermark`, that of the last batch, and `final_at`, the one from which they are final;
     None where they never are.
     """
-
-
-class WindowsUnknown(Refused):
-    """A plan has windows of unknown length; carries `expression`."""
-
-
-@dataclass(frozen=True)
-class Windows:
-    """Windows in microseconds since the epoch.
-
-    Args:
-        slide: From the start of one to that of the next.
-    """
-
-    length: int
-    slide: int
-    offset: int
-
-    def end_of_last(self, until: int) -> int:
-        """The end of the last window that begins before a time."""
-        return (until - 1 - self.offset) // self.slide * self.slide + self.offset + self.length
-
-
-def windows_of(transformed: DataFrame) -> list[Windows]:
-    """The windows of a transform's result, from the source on.
-
-    Raises:
-        WindowsUnknown: Spark prints them otherwise than the version that this was written for.
-    """
-    windows = []
-    for node in nodes(analysed(transformed)):
-        for expression in _columns(node):
-            if not expression.startswith(_WINDOW):
-                continue
-            length, step = _LENGTH.search(expression), _STEP.search(expression)
-            if length is None or step is None:
-                raise WindowsUnknown(
-                    f"The length of these windows is unknown: {expression[:200]}",
-                    remedy="Report it with your version of Spark.",
-                    expression=expression,
-                )
-            windows.append(Windows(int(length[1]), int(step[2]), int(step[1])))
-    return windows[::-1]
 
 
 def times_of_rows(extent: Extent, windows: list[Windows]) -> tuple[datetime, datetime] | None:
@@ -140,16 +88,3 @@ def _end(until: datetime, windows: list[Windows]) -> datetime:
     for window in windows:
         end = max(end, window.end_of_last(end))
     return epoch + timedelta(microseconds=end)
-
-
-def _columns(node: Any) -> Iterator[str]:
-    """The computed columns of a plan's node, as Spark prints them."""
-    columns: list[Any] = []
-    if kind(node) == "Project":
-        columns = [
-            expression for expression in items(node.projectList()) if kind(expression) == "Alias"
-        ]
-    elif kind(node) == "Expand":
-        # Overlapping windows have a projection each; all have the same length.
-        columns = items(node.projections().apply(0))
-    yield from (str(column.toString()) for column in columns)

@@ -16,7 +16,8 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.build import plan, plan_rows
 from tidemill.engine.query.planned_query import Plan
-from tidemill.engine.recompute.finality import times_of_rows, windows_of
+from tidemill.engine.query.windows import windows_of
+from tidemill.engine.recompute.finality import times_of_rows
 from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.lateness_bound import bounded_reads
 from tidemill.engine.recompute.moved_rows import origins_to_replace
@@ -172,11 +173,16 @@ def _compute(
             write_rows(keep(rows.rows), rows, pipeline, place)
         inputs.prove()
     else:
+        for source in open_sources(pipeline):
+            version = recomputation.tables.get(source.name, -1)
+            source.refuse_replay(inputs.ranges_of(source.name), version)
         from tidemill.engine.recompute.replay import replay
 
         replay(session, run, recomputation, place, keep)
     done = Computed(place, planned, inputs, skipped, origins, files_in(pipeline, place))
-    if extent is not None and not done.rows and not done.rejected:
+    # What is due and empty has to be known as computed, so that it is not due for ever.
+    empty = not done.rows and not done.rejected and not recomputation.tables
+    if extent is not None and empty:
         _refuse_outside(pipeline, extent)
     return done
 

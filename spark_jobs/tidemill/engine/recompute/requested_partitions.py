@@ -54,7 +54,8 @@ def extent_of_partitions(
 
     Args:
         requested: Column -> value as it is in directories' names, where null is `NULL_PARTITION`;
-            where time decides some of the columns, the others are of no account.
+            where time decides some of the columns, the others are of no account. One without
+            columns stands for the whole table.
 
     Returns:
         Without times where nothing but its values tells a partition.
@@ -67,7 +68,7 @@ def extent_of_partitions(
         partitions = [
             {n: NULL_PARTITION if v is None else v for n, v in one.items()} for one in partitions
         ]
-    if not spec.output.partition_by:
+    if not spec.output.partition_by or not all(partitions):
         return Extent(Partitions())
     zone = ZoneInfo(spec.timezone)
     column = next(iter(spec.output.partition_by))
@@ -87,7 +88,7 @@ def extent_of_partitions(
             raise
         return by_value
     columns = whole.partitions.columns
-    if not columns:
+    if not columns or any(one.get(name) is None for one in partitions for name in columns):
         return by_value or whole
     named = {tuple(one.get(name) for name in columns) for one in partitions}
     kept = tuple(value for value in whole.partitions.values if value in named)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from tidemill.contract.errors import Refused
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.planned_query import Plan
-from tidemill.engine.recompute.finality import joins_streams, refuse_not_final, windows_of
+from tidemill.engine.query.windows import windows_of
+from tidemill.engine.recompute.finality import joins_streams, refuse_not_final
 from tidemill.engine.recompute.intervals import Extent
 from tidemill.engine.recompute.published_input import Read
 from tidemill.spec.output import OutputMode

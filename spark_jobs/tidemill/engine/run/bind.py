@@ -8,7 +8,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tidemill.compatibility.creation_snapshot import put_fingerprint
+from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.engine.query.planned_query import Plan
+from tidemill.engine.query.windows import WindowsUnknown, windows_of
 from tidemill.engine.run.cores import cluster_cores
 from tidemill.engine.sources.static_inputs import Pins
 from tidemill.file_formats.written_format import written_by
@@ -25,6 +27,7 @@ from tidemill.ledger.generation_note import (
 from tidemill.ledger.input_file import hashed_sources
 from tidemill.ledger.ledger import Start
 from tidemill.ledger.source_reading import readings_of
+from tidemill.ledger.windows import Windows
 from tidemill.sources.files.clean_source import cleaned_sources
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
@@ -63,6 +66,7 @@ def bind(
             continuous=continuous,
             shuffle_partitions=_shuffle_partitions(planned.rows.sparkSession, spec),
             pipeline_class=planned.pipeline_class,
+            windows=_windows(planned),
             table_schema=planned.table_schema.jsonValue(),
             partition_by=spec.output.partition_by,
             null_partition=spec.output.null_partition,
@@ -83,6 +87,15 @@ def bind(
         make_folder(note.checkpoint)
         put_whole(note.checkpoint / "metadata", json.dumps({"id": note.query_id}))
     return note
+
+
+def _windows(planned: Plan) -> tuple[Windows, ...] | None:
+    if planned.pipeline_class is not PipelineClass.WINDOW:
+        return None
+    try:
+        return tuple(windows_of(planned.rows))
+    except WindowsUnknown:
+        return None
 
 
 def _shuffle_partitions(session: SparkSession, spec: Spec) -> int:

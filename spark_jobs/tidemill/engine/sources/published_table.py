@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -55,7 +55,7 @@ class Files(InputPartition):
 
 
 class PublishedTable(DataSource):
-    """Options: `path` of the table, `holds_swaps`, and for a batch `files` as JSON."""
+    """Options: `path` of the table, `held_swaps`, and for a batch `files`, both as JSON."""
 
     @classmethod
     def name(cls) -> str:
@@ -63,7 +63,7 @@ class PublishedTable(DataSource):
 
     def streamReader(self, schema: StructType) -> PublishedTableStream:
         options = dict(self.options)
-        return PublishedTableStream(schema, options["path"], options["holds_swaps"] == "true")
+        return PublishedTableStream(schema, options["path"], json.loads(options["held_swaps"]))
 
     def reader(self, schema: StructType) -> PublishedFiles:
         return PublishedFiles(schema, json.loads(dict(self.options)["files"]))
@@ -88,12 +88,17 @@ class PublishedFiles(DataSourceReader):
 
 
 class PublishedTableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads what versions add; swaps are passed over, or stop it where they are to be held."""
+    """Reads what versions add; swaps are passed over, or stop it where they are to be held.
 
-    def __init__(self, schema: StructType, path: str, holds_swaps: bool) -> None:
+    Args:
+        held: The `versions` of swaps that stop it, and the version `after` which all do; None
+            where none does.
+    """
+
+    def __init__(self, schema: StructType, path: str, held: dict[str, Any] | None) -> None:
         self._schema = to_arrow_schema(schema, timezone="UTC")
         self._path = path
-        self._holds_swaps = holds_swaps
+        self._held = held
         self._target: TableHead | None = None
 
     def initialOffset(self) -> Offset:
@@ -113,11 +118,16 @@ class PublishedTableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         first = start.get(head.id, {}).get(PARTITION, 0)
         until = max(first, head.version + 1)
-        if first and self._holds_swaps:
+        if first and self._held is not None:
             swaps = (v.number for v in changes(table, first, until) if v.swapped)
-            until = next(swaps, until)
+            until = next((number for number in swaps if self._holds(number)), until)
         # The position stays before swaps, which a recomputation reads with what came before them.
         return {head.id: {PARTITION: until}} if files_between(table, first, until) else start
+
+    def _holds(self, swap: int) -> bool:
+        """Whether a swap is one of those known to be held, or came after they were told."""
+        held = self._held
+        return held is not None and (swap in held["versions"] or swap > held["after"])
 
     def partitions(self, start: Offset, end: Offset) -> list[Files]:
         table = Path(self._path)

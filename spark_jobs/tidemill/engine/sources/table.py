@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
@@ -21,13 +22,14 @@ from tidemill.file_formats.delta_changes import (
     files_standing,
     table_head,
 )
+from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.kafka_records import KafkaRecords
 from tidemill.ledger.ledger import Ledger
+from tidemill.sources.kinds import open_source
 from tidemill.spark_logs.offset_ranges import Range, joined
-from tidemill.spec.sources.base import Rating
-from tidemill.spec.sources.table import TableSource
+from tidemill.spec.sources.table import Swapped, TableSource
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,8 @@ class SparkTableSource(SparkSource[TableSource]):
     def stream(self, *, continuous: bool = False) -> DataFrame:
         kind = self._register()
         reader = self.session.readStream.name(self.name).format(kind).schema(self.schema())
-        holds = str(self.spec.swapped is Rating.HOLD).lower()
-        return self._rows(
-            reader.option("path", str(self._table)).option("holds_swaps", holds).load()
-        )
+        held = json.dumps(self._held_swaps())
+        return self._rows(reader.option("path", str(self._table)).option("held_swaps", held).load())
 
     def read_again(self, ledger: Ledger, batch: Batch, before: Batch | None) -> DataFrame:
         """The rows as they were added, whatever was swapped since."""
@@ -60,6 +60,20 @@ class SparkTableSource(SparkSource[TableSource]):
     @property
     def _table(self) -> Path:
         return Layout(self.pipeline.layout.root, self.spec.pipeline).table
+
+    def _held_swaps(self) -> dict[str, Any] | None:
+        """The swaps that a query must not read past; None where it may read past all.
+
+        In a generation that is being built they are due once it is live.
+        """
+        if self.spec.swapped is not Swapped.HOLD or self.pipeline.generation is not None:
+            return None
+        head = table_head(self._table)
+        due = open_source(self.pipeline, self.name).due(Snapshot(self.pipeline.layout))
+        return {
+            "versions": [] if due is None else list(due.open_versions),
+            "after": -1 if head is None else head.version,
+        }
 
     def _register(self) -> str:
         # The workers of a cluster have pyarrow, and nothing of Tidemill.

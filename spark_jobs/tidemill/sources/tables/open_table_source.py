@@ -16,26 +16,32 @@ from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta import read_schema
 from tidemill.file_formats.delta_changes import (
     HistoryExpired,
-    Version,
     changes,
     files_at,
     last_before_new_rows,
     table_head,
 )
 from tidemill.file_formats.schema_fit import misfits
+from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.batch import Batch
+from tidemill.sources.due import Due
 from tidemill.sources.input_part import InputPart
 from tidemill.sources.open_source import OpenSource
 from tidemill.sources.probe_result import ProbeResult, Problem
+from tidemill.sources.tables.due_partitions import due_partitions
 from tidemill.spark_logs.offset_ranges import Range, as_offsets
 from tidemill.spec.sources.base import Rating
-from tidemill.spec.sources.table import TableSource
+from tidemill.spec.sources.table import Swapped, TableSource
 
 MOST_SHOWN = 5
 
 
 class UpstreamSwapped(Refused):
     """Rows that were read have been computed again; carries `source`, `pipeline`, `partitions`."""
+
+
+class SwapNotReplayed(Refused):
+    """Batches cannot be replayed past a swap; carries `source`, `pipeline` and `version`."""
 
 
 class UpstreamReplaced(Refused):
@@ -64,9 +70,11 @@ class OpenTableSource(OpenSource[TableSource]):
             new = 1 if files else 0
         else:
             versions = [*changes(self._table, first, head.version + 1)]
-            problems += self._swapped(versions)
             files = tuple(file for version in versions for file in version.added)
             new = sum(bool(version.added) for version in versions)
+        due = self.due(Snapshot(self.pipeline.layout))
+        if due is not None:
+            problems += self._due(due)
         arrived = [file.modified for file in files]
         return ProbeResult(
             self.name,
@@ -76,8 +84,10 @@ class OpenTableSource(OpenSource[TableSource]):
             last_arrival=max(arrived, default=None),
             oldest_new=min(arrived, default=None),
             problems=tuple(problems),
+            follows=due if self.spec.swapped is Swapped.FOLLOW else None,
             facts={
                 "pipeline": self.spec.pipeline,
+                "due": None if due is None else due.model_dump(mode="json"),
                 "version": head.version,
                 "ends": {head.id: {0: head.version + 1}},
             },
@@ -99,6 +109,27 @@ class OpenTableSource(OpenSource[TableSource]):
         if head is None or head.id not in read:
             return None
         return last_before_new_rows(self._table, head, read[head.id][0])
+
+    def due(self, snapshot: Snapshot) -> Due | None:
+        if self.spec.swapped is Swapped.IGNORE:
+            return None
+        return due_partitions(self.pipeline, self.name, self._table, snapshot)
+
+    def refuse_replay(self, ranges: Sequence[Range], version: int) -> None:
+        if not ranges:
+            return
+        swaps = changes(self._table, ranges[0].until, version + 1)
+        swap = next((one.number for one in swaps if one.swapped), None)
+        if swap is not None:
+            raise SwapNotReplayed(
+                f"{self.pipeline.name} computes rows again batch by batch, and version {swap} of "
+                f"the table of '{self.spec.pipeline}' swapped rows of several batches.",
+                remedy="Compute all of it again: tidemill rebuild "
+                f"{self.pipeline.name} --reason TEXT.",
+                source=self.name,
+                pipeline=self.spec.pipeline,
+                version=swap,
+            )
 
     @property
     def _table(self) -> Path:
@@ -141,29 +172,30 @@ class OpenTableSource(OpenSource[TableSource]):
         )
         return Problem(Rating.HOLD, error)
 
-    def _swapped(self, versions: Sequence[Version]) -> Iterator[Problem]:
-        swaps = [version for version in versions if version.swapped]
-        if not swaps or self.spec.swapped is Rating.IGNORE:
+    def _due(self, due: Due) -> Iterator[Problem]:
+        """What is due, as the spec rates it, unless a run follows of its own accord."""
+        follows = self.spec.swapped is Swapped.FOLLOW
+        if follows and not due.refusal:
             return
-        partitions = {str(dict(one)): dict(one) for swap in swaps for one in swap.swapped}
-        named = [_named(one) for one in partitions.values()]
+        named = [_named(one) for one in due.upstream_partitions]
         shown = ", ".join(named[:MOST_SHOWN]) + (", …" if len(named) > MOST_SHOWN else "")
-        upstream = self.spec.pipeline
-        name = self.pipeline.name
-        follow = (
-            f"Compute the same here: tidemill backfill {name} --from … --to …, or all of it: "
-            f"tidemill rebuild {name} --reason TEXT."
-        )
-        go_on = f"Set sources.{self.name}.swapped: warn, so that later increments are read. "
+        name, upstream = self.pipeline.name, self.spec.pipeline
         error = UpstreamSwapped(
             f"Pipeline '{upstream}' has computed again what sources.{self.name} read before: "
-            f"{shown} ({counted(len(swaps), 'version')}, the last one {swaps[-1].number}).",
-            remedy=go_on + follow if self.spec.swapped is Rating.HOLD else follow,
+            f"{shown} (in {counted(len(due.versions), 'version')}, the last one "
+            f"{due.versions[-1]}). Due here: {due}."
+            + (f" No backfill of {name} follows: {due.refusal}." if due.refusal else ""),
+            remedy=f"Compute everything again: tidemill rebuild {name} --reason TEXT."
+            if due.refusal
+            else f"Compute what is due again: tidemill follow {name}.",
             source=self.name,
             pipeline=upstream,
-            partitions=[*partitions.values()],
+            partitions=[*due.upstream_partitions],
+            due=due.model_dump(mode="json"),
         )
-        yield Problem(self.spec.swapped, error)
+        holds = due.refusal or due.partitions is not None
+        warns = self.spec.swapped is Swapped.WARN or not holds
+        yield Problem(Rating.WARN if warns else Rating.HOLD, error)
 
 
 def _last_position(batches: Sequence[Batch], name: str) -> dict[str, dict[int, int]]:

@@ -1,11 +1,28 @@
 """A table source of a spec: what another pipeline has published, increment by increment."""
 
+from enum import StrEnum
 from typing import ClassVar, Literal
 
 from pydantic import field_validator
 
 from tidemill.spec.model import Disagreement, Name
-from tidemill.spec.sources.base import OptionValue, Rating, TypedSource
+from tidemill.spec.sources.base import OptionValue, TypedSource
+
+
+class Swapped(StrEnum):
+    """What becomes of the partitions that are due since rows upstream were computed again.
+
+    Attributes:
+        HOLD: No run takes in more before a person has had them computed again.
+        WARN: Runs go on, and say it.
+        IGNORE: None is ever due.
+        FOLLOW: The next run computes them again.
+    """
+
+    HOLD = "hold"
+    WARN = "warn"
+    IGNORE = "ignore"
+    FOLLOW = "follow"
 
 
 class TableSource(TypedSource):
@@ -14,7 +31,7 @@ class TableSource(TypedSource):
     Attributes:
         pipeline: The pipeline that publishes the table, under the same `TIDEMILL_ROOT`.
         swapped: What to do when rows that were read have been computed again over there, by a
-            backfill, rebuild or rejection: what this pipeline made of them is then out of date.
+            backfill or rebuild: the partitions that this pipeline made of them are then due.
     """
 
     HOW_READ: ClassVar = frozenset({"schema_"})
@@ -23,7 +40,7 @@ class TableSource(TypedSource):
 
     kind: Literal["table"]
     pipeline: Name
-    swapped: Rating = Rating.HOLD
+    swapped: Swapped = Swapped.HOLD
 
     @field_validator("options")
     @classmethod

@@ -9,6 +9,7 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.report import Outcome
 from tidemill.increments.increment import State
 from tidemill.increments.snapshot import Snapshot
+from tidemill.journal.interval_partitions import interval_partitions
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import BatchRange, Recomputation
 from tidemill.ledger.generation_note import hash_of_file
@@ -27,7 +28,6 @@ from tidemill.steps.decisions.recomputed import (
     seal_recomputed,
     verify_published,
 )
-from tidemill.steps.parts.interval_partitions import interval_partitions
 from tidemill.steps.parts.run import Ended
 from tidemill.storage.run_context import RunContext
 

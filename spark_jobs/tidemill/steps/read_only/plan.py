@@ -1,7 +1,7 @@
 """Plan: shows what has changed since the live generation was created, and what follows."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidemill.compatibility.binding_rules import (
@@ -16,9 +16,12 @@ from tidemill.compatibility.change import Change, Verdict
 from tidemill.compatibility.compare import Born, born_of
 from tidemill.compatibility.creation_snapshot import as_born
 from tidemill.compatibility.source_identity import bound_source_changes
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.takeovers import generation_of
 from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.ledger import Ledger
+from tidemill.sources.due import Due
+from tidemill.sources.probe import due_of
 from tidemill.spec.pipeline import Pipeline
 
 WORST = (Verdict.ALLOWED, Verdict.CONSEQUENCES, Verdict.NOT_ALLOWED)
@@ -44,12 +47,14 @@ class Planned:
 
     Args:
         changes: In the order of the spec, then of the plan.
+        due: What is to be computed again since tables upstream were.
     """
 
     pipeline: str
     generation: str
     compared: Compared
     changes: tuple[Change, ...] = ()
+    due: tuple[Due, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -58,14 +63,21 @@ class Planned:
 
 
 def plan(pipeline: Pipeline) -> Planned:
-    """Compare a pipeline with what its live generation was born as; nothing is written.
+    """Compare a pipeline with what its live generation was born as, and its upstreams with what it
+    has read; nothing is written.
 
     A JVM is started only where code or inputs have changed, to analyse both plans.
 
     Raises:
         SpecError: today's schema, expressions and transform do not fit together.
         QueryFailed: Spark refuses today's plan.
+        HistoryExpired: the log of a table upstream says no more what was swapped.
     """
+    due = tuple(due_of(pipeline, Snapshot(pipeline.layout)))
+    return replace(_compared(pipeline), due=due)
+
+
+def _compared(pipeline: Pipeline) -> Planned:
     generation = generation_of(pipeline)
     note = read_note(pipeline.layout, generation)
     if note is None:

@@ -1,4 +1,4 @@
-"""When windows are final, held against Spark's own windows."""
+"""The windows of a plan, held against those that Spark computes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ TIMES = [datetime(2026, 3, 2, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 58, tz
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
-def test_the_last_window_before_a_time_ends_when_spark_says(spark: SparkSession, kind: str) -> None:
+def test_windows_around_a_time_begin_and_end_as_spark_says(spark: SparkSession, kind: str) -> None:
     from pyspark.sql import functions as F
 
-    from tidemill.engine.recompute.finality import windows_of
+    from tidemill.engine.query.windows import windows_of
 
     stream = spark.readStream.format("rate").load()
     for length, slide, offset in WINDOWS:
@@ -34,13 +34,16 @@ def test_the_last_window_before_a_time_ends_when_spark_says(spark: SparkSession,
         for until in TIMES:
             micros = (until - EPOCH) // timedelta(microseconds=1)
             before = spark.range(1).select(F.timestamp_micros(F.lit(micros - 1)).alias("timestamp"))
-            end = F.col("w.end").cast("timestamp")
-            row = before.select(over.alias("w")).agg(F.max(F.unix_micros(end))).collect()[0]
-            assert found.end_of_last(micros) == row[0], (length, slide, offset, until)
+            start, end = (
+                F.unix_micros(F.col(f"w.{n}").cast("timestamp")) for n in ("start", "end")
+            )
+            row = before.select(over.alias("w")).agg(F.min(start), F.max(end)).collect()[0]
+            of_ours = (found.first_start(micros - 1), found.end_of_last(micros))
+            assert of_ours == tuple(row), (length, slide, offset, until)
 
 
 def test_a_transform_without_windows_has_none(spark: SparkSession) -> None:
-    from tidemill.engine.recompute.finality import windows_of
+    from tidemill.engine.query.windows import windows_of
 
     stream = spark.readStream.format("rate").load()
     assert windows_of(stream.withColumn("n", stream["value"] % 10 + 5)) == []
@@ -51,10 +54,10 @@ def test_windows_that_spark_prints_otherwise_are_refused(
 ) -> None:
     from pyspark.sql import functions as F
 
-    from tidemill.engine.recompute import finality
+    from tidemill.engine.query import windows
 
-    monkeypatch.setattr(finality, "_STEP", re.compile("as another version prints it"))
+    monkeypatch.setattr(windows, "_STEP", re.compile("as another version prints it"))
     stream = spark.readStream.format("rate").load()
-    with pytest.raises(finality.WindowsUnknown) as refused:
-        finality.windows_of(stream.groupBy(F.window("timestamp", "1 hour")).count())
+    with pytest.raises(windows.WindowsUnknown) as refused:
+        windows.windows_of(stream.groupBy(F.window("timestamp", "1 hour")).count())
     assert "3600000000" in refused.value.expression

@@ -12,8 +12,8 @@ from pyspark.sql.types import TimestampType
 
 from tests.support.spec_text import parse
 from tidemill.engine.recompute.instants import partitions_between
+from tidemill.journal.interval_partitions import interval_partitions
 from tidemill.spec.spec import Spec
-from tidemill.steps.parts.interval_partitions import interval_partitions
 
 SPEC = """\
 sources:
