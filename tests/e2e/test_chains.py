@@ -103,7 +103,7 @@ def test_what_was_computed_again_upstream_is_due_until_it_is_computed_here(
     refused = doubles.run("2")["doctor"]
     assert refused.error is not None
     assert refused.error["code"] == "UpstreamSwapped"
-    assert refused.error["due"]["partitions"]["values"] == [["2026-03-01"]]
+    assert refused.error["data"]["due"]["partitions"]["values"] == [["2026-03-01"]]
     doubles.write(sources={"orders": {**SOURCE, "swapped": "warn"}})
     orders.arrive("arrivals", "two", [order(3, day=3)])
     orders.go("3")

@@ -124,7 +124,9 @@ class ChainedHistory(History):
                 self.recompute(request, run.run_id)
         elif any(one["kind"] == "ingest" for one in report.facts["work"]):
             self.take_in()
-            self.judge(self.seal(run.run_id).increment)
+            self.seal(run.run_id)
+        for number in self.awaits_verdict():
+            self.judge(number)
         self._pass(stop_at, "computed")
         assert self.publish(run.run_id).outcome is Outcome.DONE
         self._pass(stop_at, "published")
