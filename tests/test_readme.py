@@ -55,6 +55,7 @@ ELSEWHERE = {
     "tidemill doctor",
     "tidemill --version",
     "tidemill info",
+    "tidemill follow",
     "tidemill init",
     "tidemill upgrade",
     "tidemill forget",

@@ -106,7 +106,7 @@ class ChainedHistory(History):
         """One run; whether it had anything to do.
 
         Args:
-            run_id: Of an earlier run, to try it again.
+            run_id: The id of an earlier run that is tried again.
             stop_at: One of `POINTS`, at which the run ends as if it were killed.
 
         Raises:

@@ -35,7 +35,7 @@ def affected(spec: Spec, source: str, version: Version, note: GenerationNote) ->
     Args:
         source: The table source that reads them.
         version: The version of its table that swapped them.
-        note: Of the generation that made the partitions.
+        note: The note of the generation that made the partitions.
     """
     if not spec.output.partition_by:
         return Partitions()
