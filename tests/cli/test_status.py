@@ -40,6 +40,7 @@ def test_a_pipeline_that_never_ran_has_nothing_of_everything(tidemill: Tidemill)
         "rejected": None,
         "late": 0,
         "orphans": {"files": 0, "bytes": 0},
+        "due": [],
         "lagging": {},
         "last_run": None,
         "writer": None,

@@ -20,7 +20,12 @@ def follow(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Compute the partitions again that are due since a table upstream swapped what they read."""
+    """Compute again what is due since a table upstream was computed again.
+
+    Examples:
+      tidemill follow tides_daily --dry-run
+      tidemill follow tides_daily --reason "orders of March were corrected"
+    """
     pipeline = open_pipeline(name)
     due, partitions = due_now(pipeline)
     if partitions is not None:
