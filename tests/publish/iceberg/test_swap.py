@@ -142,3 +142,21 @@ def test_a_rebuild_may_change_partitions_and_types(
     report = three_days.publish("rebuild")
     assert report.outcome is Outcome.DONE, report.error
     assert catalogue.rows("id", "text", "day", "hour") == {(10, 7, FIRST, 3): 1}
+
+
+def test_merged_manifests_lose_and_repeat_no_file(history: History, catalogue: Catalogue) -> None:
+    history.increment([row(1), row(2, SECOND)])
+    history.publish()
+    with catalogue.table().transaction() as change:
+        change.set_properties({"commit.manifest.min-count-to-merge": "2"})
+    for number in (3, 4):
+        history.increment([row(number)])
+        history.publish()
+    made_again(history, [row(20, SECOND)], partitions=days("2024-01-02"))
+    history.publish("again")
+    history.increment([row(5, SECOND)])
+    assert history.publish().outcome is Outcome.DONE
+    assert by_day(catalogue) == {FIRST: [1, 3, 4], SECOND: [5, 20]}
+    current = catalogue.table().current_snapshot()
+    assert current is not None
+    assert len(current.manifests(catalogue.table().io)) < len(catalogue.table().snapshots())
