@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import (
+    PackageNotFoundError,
+    PathDistribution,
+    distribution,
+    version,
+)
 from pathlib import Path
 
 import pytest
 
 from tidemill.contract.project import REPOSITORY
 
+LOCKED = Path(sysconfig.get_path("purelib"))
 UV = Path(sys.executable).with_name("uv")
 SOURCES = (
     *("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "jars.lock"),
@@ -33,7 +41,7 @@ class Installed:
     def packages(self) -> Path:
         return next((self.folder / "env" / "lib").glob("python3*")) / "site-packages"
 
-    def run(self, program: str, *arguments: str) -> str:
+    def run(self, program: str, *arguments: str, exit_code: int = 0) -> str:
         """What a program of the environment prints."""
         ended = subprocess.run(
             [self.folder / "env" / "bin" / program, *arguments],
@@ -43,7 +51,7 @@ class Installed:
             text=True,
             check=False,
         )
-        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert ended.returncode == exit_code, ended.stdout + ended.stderr
         return ended.stdout
 
     def _environ(self) -> dict[str, str]:
@@ -58,27 +66,59 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this clone, built by the locked build back end."""
     folder = tmp_path_factory.mktemp("wheel")
-    clone, python = folder / "clone", folder / "env" / "bin" / "python"
+    clone = folder / "clone"
     clone.mkdir()
     skip = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in SOURCES:
         source = REPOSITORY / name
-        copy = shutil.copytree if source.is_dir() else shutil.copy
-        copy(source, clone / name, **({"ignore": skip} if source.is_dir() else {}))
+        if source.is_dir():
+            shutil.copytree(source, clone / name, ignore=skip)
+        else:
+            shutil.copy(source, clone)
     build = ("--wheel", "--no-build-isolation", "--python", sys.executable)
     _uv("build", *build, "--out-dir", str(folder), str(clone))
-    _uv("venv", "--python", sys.executable, str(folder / "env"))
-    wheel = next(folder.glob("*.whl"))
-    _uv("pip", "install", "--offline", "--no-deps", "--python", str(python), str(wheel))
-    shutil.rmtree(clone)
-    one = Installed(folder)
-    # The locked packages without the clone's own: all that is found of Tidemill is the wheel's.
-    for package in Path(sysconfig.get_path("purelib")).iterdir():
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """With every locked package, but not the clone's own."""
+    one = install(wheel, tmp_path_factory.mktemp("all"))
+    for package in LOCKED.iterdir():
         if "tidemill" not in package.name and not (one.packages / package.name).exists():
             (one.packages / package.name).symlink_to(package)
     return one
+
+
+@pytest.fixture(scope="module")
+def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Without any extra: with the packages that the wheel itself asks for, and theirs."""
+    one = install(wheel, tmp_path_factory.mktemp("light"))
+    (metadata,) = one.packages.glob("tidemill-*.dist-info")
+    waiting, found = set(PathDistribution(metadata).requires or ()), set[str]()
+    while waiting:
+        line = waiting.pop()
+        name = re.match(r"[\w.-]+", line)
+        if name is None or "extra ==" in line or name[0] in found:
+            continue
+        found.add(name[0])
+        with suppress(PackageNotFoundError):
+            package = distribution(name[0])
+            waiting |= set(package.requires or ())
+            for top in {file.parts[0] for file in package.files or ()} - {".."}:
+                if not (one.packages / top).exists():
+                    (one.packages / top).symlink_to(LOCKED / top)
+    return one
+
+
+def install(wheel: Path, folder: Path) -> Installed:
+    python = folder / "env" / "bin" / "python"
+    _uv("venv", "--python", sys.executable, str(folder / "env"))
+    _uv("pip", "install", "--offline", "--no-deps", "--python", str(python), str(wheel))
+    return Installed(folder)
 
 
 def _uv(*arguments: str) -> None:
@@ -167,3 +207,16 @@ def test_airflow_finds_dags_plugin_provider_and_steps_of_the_wheel(installed: In
     assert found["version"] == version("tidemill")
     assert Path(found["application"]) == installed.packages / "tidemill" / "main.py"
     installed.run("python", found["application"], "--help")
+
+
+def test_without_extras_the_command_checks_and_says_what_is_missing(light: Installed) -> None:
+    light.run("tidemill", "example", "copy", "retail", "--to", "mills")
+    found = json.loads(light.run("tidemill", "check", "my_retail", "--json"))
+    assert found == {"problems": [], "notes": [], "dags_checked": False, "suites_checked": False}
+    said = json.loads(light.run("tidemill", "info", "--json"))
+    absent = {name for name, installed in said["packages"].items() if installed is None}
+    assert {"pyspark", "deltalake", "apache-airflow", "confluent-kafka"} <= absent
+    assert any("tidemill[engine]" in one["remedy"] for one in said["missing"])
+    (light.folder / "root").mkdir()
+    refused = json.loads(light.run("tidemill", "doctor", "my_retail", "--json", exit_code=2))
+    assert refused["code"] == "ExtraMissing"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -53,3 +54,16 @@ def test_info_without_a_root_says_so(tidemill: Tidemill, monkeypatch: pytest.Mon
     assert found["paths"]["root"] is None
     assert any("TIDEMILL_ROOT" in one["what"] for one in found["missing"])
     assert tidemill("info").exit_code == ExitCode.DONE
+
+
+def test_a_command_without_its_extra_names_it(
+    tidemill: Tidemill, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To import it then fails as if it were not installed.
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    answer = tidemill("sql", "SELECT 1", "--json")
+    assert answer.exit_code == ExitCode.USAGE
+    error = answer.json
+    assert error["code"] == "ExtraMissing"
+    assert error["data"] == {"module": "duckdb", "extra": "engine"}
+    assert "tidemill[engine]" in error["remedy"]

@@ -44,6 +44,7 @@ def check(names: Names = None, format: Format = "text", json: Json = False) -> N
       tidemill check --format github
       tidemill check --format junit > check.xml
     """
+    from tidemill.gate.known_expectations import known_expectations
     from tidemill.steps.read_only.check import check as check_pipelines
     from tidemill.steps.read_only.dag_integrity import airflow_installed, check_dags
     from tidemill.steps.read_only.spec_notes import spec_notes
@@ -54,16 +55,19 @@ def check(names: Names = None, format: Format = "text", json: Json = False) -> N
             "--json and --format exclude each other.", remedy="Give one of them.", format=format
         )
     problems = check_pipelines(names or ())
-    with_dags = airflow_installed()
+    with_dags, with_suites = airflow_installed(), bool(known_expectations())
     if with_dags:
         with screen.busy("checking the DAGs …"):
             problems += [problem for problem in check_dags(names or ()) if problem not in problems]
     notes = [*spec_notes(names or ())]
     if json:
         found = [asdict(problem) for problem in problems]
-        screen.document({"problems": found, "notes": notes, "dags_checked": with_dags})
+        parts = {"dags_checked": with_dags, "suites_checked": with_suites}
+        screen.document({"problems": found, "notes": notes, **parts})
     else:
         left_out = [] if with_dags else ["Airflow is not installed: the DAGs were not checked."]
+        if not with_suites:
+            left_out.append("Great Expectations is not installed: expectations were not checked.")
         if format == "text":
             _show(problems, left_out, notes, screen)
         elif format == "github":

@@ -13,7 +13,6 @@ from tidemill.contract.project import find, spec_files
 from tidemill.contract.report import Report
 from tidemill.reporting.standing import PipelineStanding, listed_pipelines, read_standing
 from tidemill.spec.pipeline import open_pipeline, root
-from tidemill.steps.doctor import doctor as doctor_step
 from tidemill.steps.parts.run import perform
 from tidemill.storage.run_context import RunContext
 
@@ -85,6 +84,8 @@ def _names(name: str | None, every: bool) -> list[str]:
 
 def _look(name: str, screen: Screen) -> tuple[Report | None, PipelineStanding, ExitCode]:
     """The doctor's report, None where the spec does not load; where it stands now; exit code."""
+    from tidemill.steps.doctor import doctor as doctor_step
+
     spec = find(name).spec(name)
 
     def log(line: str) -> None:

@@ -12,7 +12,6 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.spec.pipeline import open_pipeline, root
-from tidemill.steps.decisions.withdraw import withdraw as take_back
 from tidemill.storage.run_context import RunContext
 
 journal = Typer(
@@ -61,6 +60,8 @@ def withdraw(
     Examples:
       tidemill journal withdraw tides 7 --reason "the database refuses it"
     """
+    from tidemill.steps.decisions.withdraw import withdraw as take_back
+
     screen = Screen(json)
     run = RunContext(open_pipeline(name), manual_run_id("withdraw"), screen.line)
     done = take_back(run, event, by=decider(by), reason=reason)

@@ -1,6 +1,8 @@
 """`tidemill requalify`: the published rows, judged again by today's suite."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Exit, Option
 
@@ -10,9 +12,10 @@ from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Quantity, Screen
 from tidemill.contract.errors import ExitCode
 from tidemill.spec.pipeline import open_pipeline
-from tidemill.steps.read_only.requalify import Requalification
-from tidemill.steps.read_only.requalify import requalify as judge_again
 from tidemill.storage.run_context import RunContext
+
+if TYPE_CHECKING:
+    from tidemill.steps.read_only.requalify import Requalification
 
 Backfill = Annotated[
     bool, Option("--backfill", help="Compute the partitions again whose rows fail.")
@@ -33,6 +36,8 @@ def requalify(
       tidemill requalify tides
       tidemill requalify tides --backfill
     """
+    from tidemill.steps.read_only.requalify import requalify as judge_again
+
     screen, pipeline = Screen(json), open_pipeline(name)
     run = RunContext(pipeline, manual_run_id("requalify"), screen.line)
     with screen.busy("requalify …"):

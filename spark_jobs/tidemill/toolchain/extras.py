@@ -4,10 +4,18 @@ import re
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 
+from tidemill.contract.errors import UsageError
+
 DISTRIBUTION = "tidemill"
 BASE = ""
+# The extra of those who work on Tidemill.
+_FOR_DEVELOPERS = "dev"
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*([^;]*)(?:;(.*))?")
 _EXTRA = re.compile(r"extra == [\"']([\w-]+)[\"']")
+
+
+class ExtraMissing(UsageError):
+    """A package of an extra is not installed; carries `module` and `extra`."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +44,26 @@ def installed_version(name: str = DISTRIBUTION) -> str | None:
 
 
 def packages() -> list[Package]:
-    """The packages of all extras; none where Tidemill is not installed as a package."""
+    """The packages of all extras for users; none where Tidemill is not installed as a package."""
     if installed_version() is None:
         return []
-    return [_package(line) for line in requires(DISTRIBUTION) or () if _is_foreign(line)]
+    found = [_package(line) for line in requires(DISTRIBUTION) or () if _is_foreign(line)]
+    return [one for one in found if one.extra != _FOR_DEVELOPERS]
+
+
+def missing_extra(error: ModuleNotFoundError) -> ExtraMissing | None:
+    """The error for a module that an extra would bring; None for any other module."""
+    module = (error.name or "").partition(".")[0]
+    names = {module.replace("_", "-"), f"apache-{module}"}
+    extra = next((one.extra for one in packages() if one.name in names and one.extra), None)
+    if extra is None:
+        return None
+    return ExtraMissing(
+        f"The module {module} is not installed: it comes with the extra '{extra}'.",
+        remedy=f"pip install '{DISTRIBUTION}[{extra}]'",
+        module=module,
+        extra=extra,
+    )
 
 
 def _is_foreign(line: str) -> bool:

@@ -1,6 +1,9 @@
 """`tidemill lease`: who writes to a pipeline, and a lease that was lost or set back."""
 
+from __future__ import annotations
+
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 from typer import Typer, confirm
 
@@ -9,7 +12,9 @@ from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.cli.zones import Utc, time_shown, zone_of
 from tidemill.spec.pipeline import open_pipeline
-from tidemill.steps.decisions.repair_lease import LeaseState, look_at_lease, repair_lease
+
+if TYPE_CHECKING:
+    from tidemill.steps.decisions.repair_lease import LeaseState
 
 lease = Typer(
     name="lease", help="Look at who writes to a pipeline, and fix its lease.", no_args_is_help=True
@@ -23,6 +28,8 @@ def show(name: PipelineName, utc: Utc = False, json: Json = False) -> None:
     Examples:
       tidemill lease show tides
     """
+    from tidemill.steps.decisions.repair_lease import look_at_lease
+
     screen = Screen(json)
     found = look_at_lease(open_pipeline(name))
     if json:
@@ -42,6 +49,8 @@ def repair(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
     Examples:
       tidemill lease repair tides
     """
+    from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
+
     screen, pipeline = Screen(json), open_pipeline(name)
     found = look_at_lease(pipeline)
     fence = found.set_back

@@ -14,7 +14,6 @@ from tidemill.contract.clock import wall_clock
 from tidemill.contract.report import Outcome, Report
 from tidemill.ledger.run_request import RunRequest, fix_request, partition_named
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.steps.decisions.backfill import verify_interval
 from tidemill.storage.run_context import RunContext
 
 Exclude = Annotated[
@@ -63,6 +62,8 @@ def backfill(
         reason=reason,
         asked=wall_clock(),
     )
+    from tidemill.steps.decisions.backfill import verify_interval
+
     verify_interval(pipeline, request)
     _perform(pipeline, request, json)
 

@@ -8,7 +8,6 @@ from tidemill.cli.decisions.options import Yes
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec.pipeline import open_pipeline
-from tidemill.steps.decisions.repair_target import plan_repair, repair_target
 
 TargetName = Annotated[
     str,
@@ -33,6 +32,8 @@ def repair(name: PipelineName, target: TargetName, yes: Yes = False, json: Json 
     Examples:
       tidemill target repair tides delta
     """
+    from tidemill.steps.decisions.repair_target import plan_repair, repair_target
+
     screen, pipeline = Screen(json), open_pipeline(name)
     found = plan_repair(pipeline, target)
     screen.line(found.problem or f"{target} is where the journal says it is; nothing is to be done")

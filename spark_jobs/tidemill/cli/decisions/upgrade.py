@@ -14,8 +14,6 @@ from tidemill.contract.document import FORMAT_VERSION
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find, spec_files
 from tidemill.spec.pipeline import root
-from tidemill.steps.decisions.upgrade import old_documents
-from tidemill.steps.decisions.upgrade import upgrade as upgrade_documents
 
 Names = Annotated[
     list[str] | None,
@@ -32,6 +30,8 @@ def upgrade(names: Names = None, yes: Yes = False, json: Json = False) -> None:
       tidemill upgrade
       tidemill upgrade tides --yes
     """
+    from tidemill.steps.decisions.upgrade import upgrade as upgrade_documents
+
     screen = Screen(json)
     for name in names or ():
         find(name)
@@ -62,4 +62,6 @@ def upgrade(names: Names = None, yes: Yes = False, json: Json = False) -> None:
 
 
 def _counts(layout: Layout) -> Counter[str]:
+    from tidemill.steps.decisions.upgrade import old_documents
+
     return Counter(type(document).__name__ for _, document in old_documents(layout))

@@ -206,6 +206,9 @@ def _of_suite(path: Path) -> Iterator[Problem]:
 def _of_expectation(expectation: Expectation) -> Iterator[tuple[str, str]]:
     known = known_expectations()
     kind = expectation.type
+    if not known:
+        # Great Expectations is not installed, which the command says.
+        return
     if kind not in known:
         near = get_close_matches(kind, known, n=1)
         remedy = f"Did you mean '{near[0]}'?" if near else "Use one that Great Expectations ships."

@@ -12,8 +12,6 @@ from tidemill.contract.project import PACKAGE, SHIPPED, search_path
 from tidemill.toolchain import extras, jars
 from tidemill.toolchain.java import UnsuitableJava, find_java
 
-# Not for running pipelines.
-_FOR_DEVELOPERS = "dev"
 # The other sets of `jars.lock` are for tests.
 _JARS = ("kafka", "avro")
 
@@ -80,19 +78,15 @@ def installation(environ: Mapping[str, str] = os.environ) -> Installation:
     return Installation(
         version=extras.installed_version(),
         python=platform.python_version(),
-        packages={one.name: one.installed for one in _packages()},
+        packages={one.name: one.installed for one in extras.packages()},
         paths=paths,
         java=version,
         missing=missing,
     )
 
 
-def _packages() -> list[extras.Package]:
-    return [one for one in extras.packages() if one.extra != _FOR_DEVELOPERS]
-
-
 def _missing_packages() -> Iterator[Missing]:
-    absent = [one for one in _packages() if one.installed is None]
+    absent = [one for one in extras.packages() if one.installed is None]
     for extra, group in groupby(sorted(absent, key=_extra), key=_extra):
         names = ", ".join(one.name for one in group)
         named = f"{extras.DISTRIBUTION}[{extra}]" if extra else extras.DISTRIBUTION
