@@ -118,7 +118,7 @@ class PostgresTarget(DatabaseTarget):
 
 
 class MariaDbTarget(DatabaseTarget):
-    """A table in MariaDB or MySQL."""
+    """A table in MariaDB; MySQL speaks the same protocol and was not tried."""
 
     kind: Literal["mariadb"]
 

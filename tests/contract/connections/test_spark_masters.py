@@ -28,6 +28,12 @@ def test_one_master_that_answers_is_enough(listener: str, silent: str) -> None:
     verify_masters(f"spark://{silent},{listener}", "mill")
 
 
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+def test_a_master_may_have_an_ipv6_address() -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
+        verify_masters(f"spark://[::1]:{server.getsockname()[1]}", "mill")
+
+
 def test_masters_that_do_not_answer_are_named(silent: str) -> None:
     with pytest.raises(MastersUnreachable) as error:
         verify_masters(f"spark://{silent}", "mill")

@@ -4,6 +4,7 @@ A driver asks three times, for a minute in all, and ends in words that name no c
 """
 
 import socket
+from urllib.parse import urlsplit
 
 from tidemill.contract.connections.spark import STANDALONE
 from tidemill.contract.errors import TransientError
@@ -30,9 +31,10 @@ def verify_masters(master: str, conn_id: str) -> None:
         return
     failures = {}
     for place in master.removeprefix(STANDALONE).split(","):
-        host, _, port = place.partition(":")
+        address = urlsplit(f"//{place}")
         try:
-            with socket.create_connection((host, int(port or PORT)), timeout=PATIENCE):
+            server = address.hostname or "", address.port or PORT
+            with socket.create_connection(server, timeout=PATIENCE):
                 return
         except (OSError, ValueError) as error:
             failures[place] = str(error)
