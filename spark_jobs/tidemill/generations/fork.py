@@ -15,9 +15,9 @@ from tidemill.generations.generation import Generation
 from tidemill.generations.verify import GenerationUnbound
 from tidemill.ledger.flushes import Flush, flushes
 from tidemill.ledger.generation_note import GenerationNote, hash_of_file, hash_of_spec
-from tidemill.ledger.kafka_records import kafka_sources
 from tidemill.ledger.losses import PassedLoss
 from tidemill.ledger.manifests import Manifest, put_manifest
+from tidemill.ledger.ranges_read import sources_by_ranges
 from tidemill.spark_logs.checkpoint_fork import ForkPointGone, cut, link
 from tidemill.spark_logs.compactible_log import COMPACT, compactible_log
 from tidemill.spark_logs.sink_log import METADATA_DIRECTORY
@@ -45,7 +45,7 @@ def build_fork(pipeline: Pipeline, generation: Generation, name: str, first: int
     """
     layout, note = pipeline.layout, generation.note
     query_id = str(uuid.uuid4())
-    kafka = kafka_sources(layout, generation.name)
+    kafka = sources_by_ranges(layout, generation.name)
     _link_ledger(generation, layout.ledger(name), first)
     if first and note is not None:
         _begin_sink(generation, note, layout.sink(name), first)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from tidemill.contract.layout import Layout
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.recomputation import Recomputation
-from tidemill.ledger.kafka_records import KafkaRecords
 from tidemill.ledger.ledger import InputFile, Ledger
+from tidemill.ledger.ranges_read import RangesRead
 from tidemill.spark_logs.offset_ranges import Range
 
 
@@ -61,7 +61,7 @@ def excluded(snapshot: Snapshot, but: Iterable[int] = ()) -> Excluded:
         ledger = Ledger(snapshot.layout, covered.generation)
         batches = ledger.batches(max(0, covered.first - 1), covered.last)
         before = batches.pop(0) if covered.first else None
-        records = KafkaRecords(ledger)
+        records = RangesRead(ledger)
         for batch in batches:
             files.update(batch.inputs)
             for source, read in records.read_by(batch, before).items():

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from tidemill.contract.layout import Layout
 from tidemill.increments.exclusions import Excluded
 from tidemill.increments.snapshot import Snapshot
-from tidemill.ledger.kafka_records import KafkaRecords
 from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.ranges_read import RangesRead
 from tidemill.sources.input_part import InputPart, identity
 from tidemill.sources.kinds import open_source, open_sources
 from tidemill.spark_logs.offset_ranges import Range, between
@@ -30,7 +30,7 @@ def published_input(
     batches = ledger.batches(last=snapshot.last_published(generation))
     gone = {identity(file) for file in but.files}
     read = {(one.source, one.path): one for batch in batches for one in batch.inputs}
-    records = KafkaRecords(ledger)
+    records = RangesRead(ledger)
     until = records.ends(batches[-1]) if batches else {}
     first = {name: records.beginnings[name] for name in until}
     ranges = {name: between(first[name], ends) for name, ends in until.items()}
@@ -48,7 +48,7 @@ def unread(layout: Layout, generation: str, published: InputPart) -> InputPart:
     ledger = Ledger(layout, generation)
     batches = ledger.batches()
     read = {(file.source, file.path) for batch in batches for file in batch.inputs}
-    records = KafkaRecords(ledger)
+    records = RangesRead(ledger)
     reached = records.ends(batches[-1]) if batches else {}
     ranges = {
         name: tuple(

@@ -26,7 +26,7 @@ from tidemill.file_formats.delta_changes import files_standing, table_head
 from tidemill.increments.increment import State
 from tidemill.journal.partition_set import Partitions
 from tidemill.journal.recomputation import BatchRange
-from tidemill.ledger.kafka_records import KafkaRecords
+from tidemill.ledger.ranges_read import RangesRead
 from tidemill.ledger.run_request import RunRequest, read_request
 from tidemill.ledger.source_record import bind_sources
 from tidemill.sources.due import Due
@@ -167,7 +167,7 @@ class ChainedHistory(History):
 
     def _standing(self, last: int) -> Iterable[Row]:
         """The rows of published batches as swaps have left them."""
-        records, before, ranges = KafkaRecords(self.ledger), None, []
+        records, before, ranges = RangesRead(self.ledger), None, []
         for batch in self.ledger.batches(last=last):
             ranges += records.read_by(batch, before).get("orders", ())
             before = batch

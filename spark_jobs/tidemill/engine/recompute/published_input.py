@@ -15,8 +15,8 @@ from tidemill.engine.sources.input_gone import files_gone
 from tidemill.engine.sources.kinds import spark_source
 from tidemill.increments.exclusions import Excluded
 from tidemill.journal.takeovers import lineage
-from tidemill.ledger.kafka_records import KafkaRecords
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
+from tidemill.ledger.ranges_read import RangesRead
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.sources.files.clean_source import located
 from tidemill.spark_logs.offset_ranges import Range, outside
@@ -64,12 +64,12 @@ def reads_of(
     reads = []
     before: Batch | None = None
     ledgers = [(first, Ledger(layout, name)) for name, first in lineage(layout, generation).items()]
-    records: dict[str, KafkaRecords] = {}
+    records: dict[str, RangesRead] = {}
     for number in range(max(0, first - 1), last + 1):
         ledger = next(ledger for since, ledger in ledgers if since <= number)
         (batch,) = ledger.batches(number, number)
         if number >= first:
-            of_ledger = records.setdefault(ledger.generation, KafkaRecords(ledger))
+            of_ledger = records.setdefault(ledger.generation, RangesRead(ledger))
             reads.append(_read(ledger, batch, of_ledger.read_by(batch, before), without))
         before = batch
     return reads

@@ -24,8 +24,8 @@ from tidemill.engine.sources.kafka_value import fits, parse, raw
 from tidemill.engine.sources.spark_source import SparkSource
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
-from tidemill.ledger.kafka_records import KafkaRecords
 from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.ranges_read import RangesRead
 from tidemill.spark_logs.offset_ranges import Range, joined
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.spec.spec import Spec
@@ -46,7 +46,7 @@ class SparkKafkaSource(SparkSource[KafkaSource]):
         return stream(self.session, self.name, self.spec, spec, continuous=continuous)
 
     def read_again(self, ledger: Ledger, batch: Batch, before: Batch | None) -> DataFrame:
-        return self.read_part((), KafkaRecords(ledger).read_by(batch, before).get(self.name, ()))
+        return self.read_part((), RangesRead(ledger).read_by(batch, before).get(self.name, ()))
 
     def read_part(
         self, files: Sequence[tuple[Path, InputFile]], ranges: Sequence[Range]

@@ -25,8 +25,8 @@ from tidemill.file_formats.delta_changes import (
 from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
-from tidemill.ledger.kafka_records import KafkaRecords
 from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.ranges_read import RangesRead
 from tidemill.sources.kinds import open_source
 from tidemill.spark_logs.offset_ranges import Range, joined
 from tidemill.spec.sources.table import Swapped, TableSource
@@ -44,7 +44,7 @@ class SparkTableSource(SparkSource[TableSource]):
 
     def read_again(self, ledger: Ledger, batch: Batch, before: Batch | None) -> DataFrame:
         """The rows as they were added, whatever was swapped since."""
-        ranges = KafkaRecords(ledger).read_by(batch, before).get(self.name, ())
+        ranges = RangesRead(ledger).read_by(batch, before).get(self.name, ())
         return self._read(
             [file for one in ranges for file in files_between(self._table, one.first, one.until)]
         )

@@ -1,4 +1,4 @@
-"""Which Kafka records the batches of a generation read, by its ledger."""
+"""Which ranges of offsets or versions the batches of a generation read, by its ledger."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -17,28 +17,28 @@ from tidemill.storage import documents
 BY_RANGES = ("kafka", "table")
 
 
-class KafkaRecords:
-    """The records of a generation's Kafka sources."""
+class RangesRead:
+    """What was read of the sources whose positions are numbers: Kafka topics, published tables."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     @cached_property
     def beginnings(self) -> Mapping[str, Offsets]:
-        """Kafka source -> the offsets that its first batch read from."""
+        """Source -> the offsets that its first batch read from."""
         layout, generation = self._ledger.layout, self._ledger.generation
         files = {
             name: initial_offsets_file(layout, generation, name)
-            for name in sorted(kafka_sources(layout, generation))
+            for name in sorted(sources_by_ranges(layout, generation))
         }
         return {name: read_initial_offsets(file) or {} for name, file in files.items()}
 
     def ends(self, batch: Batch) -> dict[str, Offsets]:
-        """Kafka source -> the offsets after the last record that was read with a batch."""
+        """Source -> the offsets after the last record that was read with a batch."""
         return {n: as_offsets(at) for n, at in batch.offsets.items() if n in self.beginnings}
 
     def read_by(self, batch: Batch, before: Batch | None) -> dict[str, tuple[Range, ...]]:
-        """Kafka source -> the records that a batch read, without those that had expired by then.
+        """Source -> the records that a batch read, without those that had expired by then.
 
         Args:
             batch: A batch of the generation.
@@ -62,7 +62,7 @@ class KafkaRecords:
         }
 
 
-def kafka_sources(layout: Layout, generation: str) -> set[str]:
+def sources_by_ranges(layout: Layout, generation: str) -> set[str]:
     """The sources of a generation whose positions are offsets of topics, or versions of tables."""
     paths = sorted((layout.ledger(generation) / "sources").glob("*.json"))
     found = (documents.read(path, BoundSource) for path in paths)
