@@ -25,7 +25,12 @@ def test_a_sound_pipeline_has_no_problems(tidemill: Tidemill) -> None:
     answer = tidemill("check", NAME, "--json")
 
     assert answer.exit_code == ExitCode.DONE
-    assert answer.json == {"problems": [], "notes": [], "dags_checked": False}
+    assert answer.json == {
+        "problems": [],
+        "notes": [],
+        "dags_checked": False,
+        "suites_checked": True,
+    }
 
 
 def test_an_unknown_key_is_named_with_its_line_and_the_nearest_one(

@@ -102,7 +102,12 @@ def test_the_airflow_sides_own_check_says_a_specs_mistake_once(
 def test_a_sound_pipeline_has_a_sound_dag(tidemill: Tidemill) -> None:
     answer = tidemill("check", NAME, "--json")
 
-    assert answer.json == {"problems": [], "notes": [], "dags_checked": True}
+    assert answer.json == {
+        "problems": [],
+        "notes": [],
+        "dags_checked": True,
+        "suites_checked": True,
+    }
 
 
 def test_airflow_is_not_imported_into_this_process(mill: OrdersPipeline) -> None:
