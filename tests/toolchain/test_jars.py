@@ -170,7 +170,7 @@ def test_a_set_that_does_not_exist_is_refused_with_the_nearest() -> None:
 
 def test_every_jar_of_the_lock_is_pinned_and_has_a_name_of_its_own() -> None:
     locked = {jar for of_set in all_sets().values() for jar in of_set}
-    assert {"kafka", "avro", "delta", "broker", "postgres", "mariadb"} == all_sets().keys()
+    assert {"kafka", "avro", "delta", "broker", "postgres", "mariadb", "s3"} == all_sets().keys()
     assert all(re.fullmatch(r"[0-9a-f]{64}", jar.sha256) for jar in locked)
     assert all(re.fullmatch(r"\d[\w.-]*", jar.module.version) for jar in locked)
     assert len({jar.name for jar in locked}) == len(locked)

@@ -21,7 +21,7 @@ from tests.support.kills.killed_turn import IN_TABLE, RUN, kill_turn
     ],
 )
 def test_what_is_due_is_computed_once_after_a_kill(
-    tmp_path: Path, point: str, retried: bool
+    tmp_path: Path, spark: object, point: str, retried: bool
 ) -> None:
     chain = PlayedChain(tmp_path)
     chain.append(1)
