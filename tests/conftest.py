@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tests.servers.postgres import Postgres
     from tests.servers.s3 import S3
 
+STARTED = time.monotonic()
 # The one session, and the settings that it began with.
 SHARED = pytest.StashKey[tuple["SparkSession", dict[str, str | None]]]()
 
@@ -36,6 +38,7 @@ SHARED = pytest.StashKey[tuple["SparkSession", dict[str, str | None]]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tidemill")
     group.addoption("--tier", choices=("first", "rest"), help="what `make test` runs, or the rest")
+    group.addoption("--minutes", type=float, help="skip what has not begun after so long")
     group.addoption("--record", action="store_true", help="write tests/durations.json")
 
 
@@ -60,6 +63,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(mark)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that has no time left; the longest have come first."""
+    minutes = item.config.getoption("--minutes")
+    if minutes is not None and time.monotonic() - STARTED > minutes * 60:
+        pytest.skip(f"no time left after {minutes:g} minutes")
 
 
 @pytest.hookimpl(wrapper=True)

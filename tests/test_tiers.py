@@ -42,3 +42,10 @@ def test_recorded_times_of_what_is_chosen_stay_within_the_budget() -> None:
 def test_a_test_has_the_marks_of_its_fixtures(request: pytest.FixtureRequest) -> None:
     item = request.node
     assert {mark.name for mark in item.iter_markers()} & HEAVY == {"jvm"} == marks_of(item)
+
+
+def test_what_has_not_begun_in_time_is_skipped(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("from tests.conftest import *")
+    pytester.makepyfile("def test_one():\n    pass\n\ndef test_two():\n    pass\n")
+    pytester.runpytest("--minutes", "0").assert_outcomes(skipped=2)
+    pytester.runpytest("--minutes", "60").assert_outcomes(passed=2)
