@@ -87,7 +87,7 @@ def read_schema(path: Path) -> pa.Schema:
     import pyarrow as pa
     from deltalake import DeltaTable
 
-    return pa.schema(DeltaTable(path, without_files=True).schema().to_arrow())
+    return pa.schema(DeltaTable(path).schema().to_arrow())
 
 
 def data_files(path: Path) -> frozenset[Path]:

@@ -74,7 +74,7 @@ def table_head(table: Path) -> TableHead | None:
 
     if not has_table(table):
         return None
-    found = DeltaTable(table, without_files=True)
+    found = DeltaTable(table)
     return TableHead(str(found.metadata().id), found.version())
 
 
