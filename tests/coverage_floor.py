@@ -23,7 +23,7 @@ FLOORS = {
     "tidemill.increments": 97,
     "tidemill.journal": 98,
     "tidemill.ledger": 95,
-    "tidemill.reporting": 99,
+    "tidemill.reporting": 98,
     "tidemill.sources": 79,
     "tidemill.spark_logs": 87,
     "tidemill.spec": 97,

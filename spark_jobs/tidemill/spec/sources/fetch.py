@@ -35,8 +35,3 @@ class Fetch(Model):
 
     url: Annotated[str, AfterValidator(_of_a_store)]
     conn_id: PlainName | None = None
-
-    @property
-    def scheme(self) -> str:
-        """The protocol of its address, such as `s3`."""
-        return urlsplit(self.url).scheme
