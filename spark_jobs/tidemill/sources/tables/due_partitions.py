@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from tidemill.contract.pipeline_class import PipelineClass
@@ -71,9 +72,10 @@ def due_partitions(pipeline: Pipeline, source: str, table: Path, snapshot: Snaps
     if read is None:
         return None
     found = _Found(pipeline, source, table, head, read, note)
+    again = _recomputations(snapshot)
     for version in changes(table, read.first, head.version + 1):
         if version.swapped:
-            found.add(version, _recomputations(snapshot, source, version.number))
+            found.add(version, again.as_of(source, version.number))
     return found.due(snapshot)
 
 
@@ -119,7 +121,7 @@ class _Found:
         if now != remaining:
             self.open.append(remaining if now is None else _minus(remaining, now))
 
-    @property
+    @cached_property
     def readable(self) -> int:
         """The version that a recomputation reads."""
         return last_before_new_rows(self.table, self.head, self.read.next)
@@ -174,15 +176,34 @@ class _Computed:
     sealed: tuple[Partitions, ...]
 
 
-def _recomputations(snapshot: Snapshot, source: str, version: int) -> _Computed:
+@dataclass(frozen=True)
+class _Recomputations:
+    """The recomputations of a pipeline, whatever they read.
+
+    Args:
+        published: By an event of the journal.
+        sealed: By an increment that is on its way there.
+    """
+
+    published: tuple[Recomputation | None, ...]
+    sealed: tuple[Recomputation | None, ...]
+
+    def as_of(self, source: str, version: int) -> _Computed:
+        return _Computed(
+            _as_of(self.published, source, version), _as_of(self.sealed, source, version)
+        )
+
+
+def _recomputations(snapshot: Snapshot) -> _Recomputations:
     gone_out = snapshot.event_of
-    published = [one.recomputation for one in snapshot.events if one.kind == "swap"]
-    sealed = [
-        one.sealed.recomputation
-        for one in snapshot.increments
-        if one.number not in gone_out and _is_on_its_way(snapshot, one)
-    ]
-    return _Computed(_as_of(published, source, version), _as_of(sealed, source, version))
+    return _Recomputations(
+        tuple(one.recomputation for one in snapshot.events if one.kind == "swap"),
+        tuple(
+            one.sealed.recomputation
+            for one in snapshot.increments
+            if one.number not in gone_out and _is_on_its_way(snapshot, one)
+        ),
+    )
 
 
 def _is_on_its_way(snapshot: Snapshot, one: Increment) -> bool:

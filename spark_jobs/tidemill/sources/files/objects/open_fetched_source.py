@@ -8,6 +8,7 @@ object; and Spark needs no client of the store.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 
 from tidemill.contract.counted import bytes_in_words, counted
 from tidemill.ledger.batch import Batch
@@ -36,7 +37,7 @@ class OpenFetchedSource(OpenFileSource):
         run.log(f"copying {counted(len(waiting), 'object')}, {size}, from {self._fetch.url}")
         for start in range(0, len(waiting), TOGETHER):
             some = waiting[start : start + TOGETHER]
-            copy_objects(self._store(), some, self.spec.directory, self.pipeline.name)
+            copy_objects(self._store, some, self.spec.directory, self.pipeline.name)
             record_fetched(run.layout, self.name, run.epoch, some)
             run.log(f"copied {min(start + TOGETHER, len(waiting)):,} of {len(waiting):,}")
 
@@ -62,8 +63,9 @@ class OpenFetchedSource(OpenFileSource):
 
     def _waiting(self) -> Waiting:
         fetched = read_fetched(self.pipeline.layout, self.name)
-        return compare(self.spec, self._store().list(), fetched)
+        return compare(self.spec, self._store.list(), fetched)
 
+    @cached_property
     def _store(self) -> ObjectStore:
         return ObjectStore(self.name, self._fetch, self.environ)
 
