@@ -50,7 +50,7 @@ def test_the_architecture_page_has_the_table_of_run_kinds() -> None:
 
 
 def test_the_page_of_sparks_bugs_has_their_table() -> None:
-    lines = (ROOT / "docs/spark-bugs.md").read_text().splitlines()
+    lines = (ROOT / "docs/reference/spark-bugs.md").read_text().splitlines()
     rows = [[cell.strip() for cell in line.split(" | ")] for line in lines if line[:2] == "| "]
     assert [[cell.strip("| ") for cell in row] for row in rows[1:]] == [
         [bug.number or "none known", bug.wrong, bug.versions, bug.here, f"`{bug.test}`"]
@@ -65,7 +65,9 @@ def test_each_bug_of_spark_has_its_test() -> None:
 
 
 def test_each_test_that_the_operators_walk_names_is_there() -> None:
-    named = re.findall(r"`(tests/\S+\.py)::(\w+)`", (ROOT / "docs/operators-walk.md").read_text())
+    named = re.findall(
+        r"`(tests/\S+\.py)::(\w+)`", (ROOT / "docs/operations/operators-walk.md").read_text()
+    )
     assert len(named) > 5
     gone = [
         f"{file}::{name}" for file, name in named if f"def {name}(" not in (ROOT / file).read_text()

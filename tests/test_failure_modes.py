@@ -10,7 +10,7 @@ import pytest
 
 from tidemill.contract.project import REPOSITORY
 
-PAGE = REPOSITORY / "docs" / "failure-modes.md"
+PAGE = REPOSITORY / "docs" / "concepts" / "failure-modes.md"
 ROW = re.compile(r"^\| ([KJ]?\d+) \|(.*)\|(.*)\|(.*)\|$", re.MULTILINE)
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 ROWS = {number: cells for number, *cells in ROW.findall(PAGE.read_text())}

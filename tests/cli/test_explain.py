@@ -52,5 +52,5 @@ def test_a_word_like_no_code_leads_to_the_list(tidemill: Tidemill) -> None:
 def test_a_link_of_the_page_is_a_path_at_a_shell(tidemill: Tidemill) -> None:
     answer = tidemill("explain", "ColumnUnfit")
 
-    assert "(docs/column-types.md)" in answer.stdout
+    assert "(docs/reference/column-types.md)" in answer.stdout
     assert "](" not in answer.stdout

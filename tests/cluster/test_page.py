@@ -9,7 +9,7 @@ import pytest
 from tests.test_failure_modes import TEST, functions_of
 from tidemill.contract.project import REPOSITORY
 
-PAGE = (REPOSITORY / "docs" / "on-a-cluster.md").read_text()
+PAGE = (REPOSITORY / "docs" / "operations" / "on-a-cluster.md").read_text()
 TABLE = PAGE.partition("## Each part of Spark's document")[2]
 ROWS = re.findall(r"^\| ([^|]+) \| ([^|]+) \|([^|]*)\|$", TABLE, re.MULTILINE)[1:]
 # What needs a test, and what cannot have one.

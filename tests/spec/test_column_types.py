@@ -84,4 +84,4 @@ def test_odd_names_and_nested_types_are_carried() -> None:
 
 
 def test_the_page_prints_the_table() -> None:
-    assert printed_table() in (ROOT / "docs/column-types.md").read_text()
+    assert printed_table() in (ROOT / "docs/reference/column-types.md").read_text()

@@ -1,8 +1,9 @@
 """The types of Spark's columns: which file formats, tables, targets and readers can hold each.
 
-`TYPES` is the one table of this; `docs/column-types.md` prints it, and a test writes and reads each
-cell. A column of the result that some place of its pipeline cannot hold is refused before the first
-batch, with what to cast it to: otherwise its rows would pass the gate and could never be published.
+`TYPES` is the one table of this; `docs/reference/column-types.md` prints it, and a test writes and
+reads each cell. A column of the result that some place of its pipeline cannot hold is refused
+before the first batch, with what to cast it to: otherwise its rows would pass the gate and could
+never be published.
 """
 
 import re
@@ -257,7 +258,7 @@ def _listed(names: list[str]) -> str:
 
 
 def printed_table() -> str:
-    """The table of `docs/column-types.md`."""
+    """The table of `docs/reference/column-types.md`."""
     rows = [["type", *PLACES, "select instead"], ["---"] * (len(PLACES) + 2)]
     for rule in TYPES:
         cells = [_cell(rule, place) for place in PLACES]

@@ -1,8 +1,8 @@
 """Where Spark itself gives wrong results, and what Tidemill does about each.
 
-`docs/spark-bugs.md` prints this table. The test of a row shows the bug in plain Spark, and fails
-once a new version of Spark has fixed it: then what Tidemill does about it can go. Where the
-version in use gives the right result, the test shows that.
+`docs/reference/spark-bugs.md` prints this table. The test of a row shows the bug in plain Spark,
+and fails once a new version of Spark has fixed it: then what Tidemill does about it can go. Where
+the version in use gives the right result, the test shows that.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ def test_statsd_gets_the_pipeline_in_the_name_or_as_a_tag(
 
 
 def documented() -> set[str]:
-    page = (REPOSITORY / "docs/monitoring.md").read_text()
+    page = (REPOSITORY / "docs/operations/monitoring.md").read_text()
     rows = page[page.index("## Metrics") :].splitlines()
     return {row.split("`")[1] for row in rows if row.startswith("| `")}
 
