@@ -18,7 +18,8 @@ from tidemill.contract.user_code import clock_or_chance
 from tidemill.gate.known_expectations import known_expectations
 from tidemill.gate.suite import Expectation, SuiteError, load_suite
 from tidemill.spec import json_schema as schema
-from tidemill.spec.load import Location, lines_of, load_spec
+from tidemill.spec.complaints import Location
+from tidemill.spec.load import lines_of, load_spec
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.check_arguments import problems_of_arguments

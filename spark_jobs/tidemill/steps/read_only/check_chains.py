@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.project import find
-from tidemill.spec.load import Location, load_spec
+from tidemill.spec.complaints import Location
+from tidemill.spec.load import load_spec
 from tidemill.spec.output import OutputMode
 from tidemill.spec.spec import Spec
 from tidemill.spec.targets import DeltaTarget
