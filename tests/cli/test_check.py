@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -196,6 +197,37 @@ def test_all_problems_of_all_three_files_are_listed_together(
     assert answer.stdout.startswith("Airflow is not installed")
     assert all(file in answer.stdout for file in (SPEC, TRANSFORM, SUITE))
     assert "3 problems" in answer.stdout
+
+
+def test_a_spec_that_says_none_needs_no_transform_and_no_suite(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
+    (mill.home / "project" / TRANSFORM).unlink()
+    mill.suite.unlink()
+    remedies = {file: remedy for file, _, remedy in found(tidemill("check", NAME, "--json"))}
+    assert "transform: none" in remedies[TRANSFORM]
+    assert "gate: {suite: none}" in remedies[SUITE]
+
+    spec = mill.home / "project" / SPEC
+    spec.write_text(spec.read_text().replace("gate:", "transform: none\ngate:\n  suite: none"))
+    assert tidemill("check", NAME, "--json").json["problems"] == []
+
+
+def test_a_transform_and_a_suite_of_another_project_are_found_by_name(
+    tidemill: Tidemill, mill: OrdersPipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, other = mill.home / "project", mill.home / "other"
+    spec = project / SPEC
+    spec.write_text(spec.read_text().replace("gate:", "transform: clean\ngate:\n  suite: clean"))
+    for file in (TRANSFORM, SUITE):
+        place = other / file.replace(NAME, "clean")
+        place.parent.mkdir(parents=True)
+        (project / file).rename(place)
+        place.write_text(place.read_text().replace('"name": "orders"', '"name": "clean"'))
+    assert tidemill("check", NAME).exit_code == ExitCode.USAGE
+
+    monkeypatch.setenv("TIDEMILL_PROJECTS", f"{project}{os.pathsep}{other}")
+    assert tidemill("check", NAME, "--json").json["problems"] == []
 
 
 def test_a_name_that_does_not_exist_is_wrong_usage(tidemill: Tidemill) -> None:

@@ -13,6 +13,7 @@ from tidemill.contract.layout import Layout
 from tidemill.reporting.choices import Action
 from tidemill.reporting.incident import Incident, read_incident
 from tidemill.spec.pipeline import open_pipeline, root
+from tidemill.spec.pipeline_files import NO_SUITE
 from tidemill_airflow.addresses import page_path
 from tidemill_airflow.dags.resolve import APPROVE, resolution
 from tidemill_airflow.pages.access import GetUserDep, MayRead, may_start, require_start
@@ -111,6 +112,7 @@ def _incident(pipeline: str, number: int) -> Incident:
 
 def _suite(pipeline: str) -> str | None:
     try:
-        return open_pipeline(pipeline).suite_file.name
+        found = open_pipeline(pipeline).suite_file
+        return None if found == NO_SUITE else found.name
     except UsageError:
         return None

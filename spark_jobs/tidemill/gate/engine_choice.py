@@ -61,6 +61,8 @@ def choose_engine(
         columns: The good table's schema, as Spark's JSON.
         formats: The formats of the files; what Spark wrote in any other than Parquet, Spark reads.
     """
+    if not suite.expectations:
+        return EngineChoice("in_process", "no suite")
     other = next((format for format in formats if not FORMATS[format].for_tables), None)
     if other is not None:
         return EngineChoice("spark", f"files are {other}")

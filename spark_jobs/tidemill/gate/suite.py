@@ -14,6 +14,7 @@ from typing import Any, get_args
 from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.sql_text import java_call
 from tidemill.increments.judgement import Scope, Severity
+from tidemill.spec.pipeline_files import NO_SUITE
 
 ROW_COUNTS = (
     "expect_table_row_count_to_be_between",
@@ -96,7 +97,7 @@ def load_suite(path: Path) -> Suite:
     except FileNotFoundError as error:
         raise SuiteError(
             f"There is no suite {path}.",
-            remedy="Write one there, or name another in the spec's gate.suite.",
+            remedy="Write one there, or name another in the spec's gate.suite, or none.",
             path=path,
         ) from error
     except (ValueError, RecursionError) as error:
@@ -115,10 +116,10 @@ def load_suite(path: Path) -> Suite:
             path=path,
         )
     expectations = tuple(_expectation(path, item) for item in raw["expectations"])
-    if not expectations:
+    if not expectations and path != NO_SUITE:
         raise SuiteError(
             f"{path} expects nothing, so it would let everything through.",
-            remedy="Add an expectation; the number of rows is a good first one.",
+            remedy="Add an expectation, or say gate: {suite: none} in the spec.",
             path=path,
         )
     return Suite(raw["name"], path, expectations, raw)

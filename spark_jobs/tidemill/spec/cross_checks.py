@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tidemill.spec.model import Disagreement, doubled_in
 from tidemill.spec.output import OutputMode
 from tidemill.spec.settings import Trigger
+from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.sources.base import BaseSource
 from tidemill.spec.sources.kafka import KafkaSource
 
@@ -41,6 +42,7 @@ def refuse_disagreement(spec: Spec) -> None:
         if name in spec.sources:
             msg = f"'{name}' is a source already; the transform takes both by their names"
             raise Disagreement(msg, "statics", name)
+    _transform_agrees(spec)
     _budget_agrees(spec)
     if spec.published:
         _publish_agrees(spec)
@@ -90,6 +92,18 @@ def _trigger_agrees(spec: Spec, name: str, source: BaseSource) -> None:
     if ignored:
         msg = f"trigger 'once' ignores {ignored[0][-1]}; remove it or use available_now"
         raise Disagreement(msg, *ignored[0])
+
+
+def _transform_agrees(spec: Spec) -> None:
+    if spec.transform != "none":
+        return
+    others = [*spec.sources, *spec.statics][1:]
+    if others:
+        msg = f"'none' publishes the rows of one source as they come, and '{others[0]}' is another"
+        raise Disagreement(msg, "transform")
+    if isinstance(spec.sink, ForeachSink | ForeachBatchSink):
+        msg = f"sink '{spec.sink.kind}' is a function in the transform's file; name the file"
+        raise Disagreement(msg, "transform")
 
 
 def _budget_agrees(spec: Spec) -> None:

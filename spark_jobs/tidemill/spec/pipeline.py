@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import Project, find
+from tidemill.contract.project import Project, find, search_path
+from tidemill.spec import pipeline_files
 from tidemill.spec.load import load_spec
 from tidemill.spec.spec import Spec
 
@@ -18,9 +19,10 @@ class Pipeline:
 
     Args:
         name: The stem of its spec's file.
-        project: The folder its three files are in.
+        project: The folder of its spec, and of its transform and suite unless these are shared.
         layout: Its paths under `TIDEMILL_ROOT`.
         generation: That steps work on, where it is not the live one.
+        others: Further projects, whose transforms and suites the spec may name.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Pipeline:
     project: Project
     layout: Layout
     generation: str | None = None
+    others: tuple[Project, ...] = ()
 
     @property
     def spec_file(self) -> Path:
@@ -35,11 +38,11 @@ class Pipeline:
 
     @property
     def transform_file(self) -> Path:
-        return self.project.transform(self.spec.transform or self.name)
+        return pipeline_files.transform_file(self.name, self.spec, self.project, self.others)
 
     @property
     def suite_file(self) -> Path:
-        return self.project.suite(self.spec.gate.suite or self.name)
+        return pipeline_files.suite_file(self.name, self.spec, self.project, self.others)
 
 
 def open_pipeline(name: str, environ: Mapping[str, str] = os.environ) -> Pipeline:
@@ -51,7 +54,8 @@ def open_pipeline(name: str, environ: Mapping[str, str] = os.environ) -> Pipelin
     """
     project = find(name, environ)
     spec = load_spec(project.spec(name), environ)
-    return Pipeline(name, spec, project, Layout(root(environ), name))
+    layout = Layout(root(environ), name)
+    return Pipeline(name, spec, project, layout, others=search_path(environ))
 
 
 def root(environ: Mapping[str, str] = os.environ) -> Path:

@@ -51,6 +51,10 @@ Source = Annotated[
 SourceOfKind = TypeVar("SourceOfKind", bound=BaseSource)
 
 
+# What `transform` and `gate.suite` say where there is none.
+NONE = "none"
+
+
 def _zone(name: str) -> str:
     try:
         ZoneInfo(name)
@@ -77,6 +81,8 @@ class Gate(Model):
     """Settings of the gate.
 
     Attributes:
+        suite: The stem of the suite's file, by default the pipeline's name; several pipelines may
+            name one. `none` judges by row rules and counts alone.
         empty: What is held for being empty: `hold_input` holds a delivery without rows, one whose
             rows were all rejected, and a backfill or rebuild that leaves no row; `hold_output` also
             holds an increment of which the transform leaves no row; `pass` holds none of them.
@@ -131,6 +137,8 @@ class Spec(Model):
     """One pipeline. Its name is the stem of the file the spec was read from.
 
     Attributes:
+        transform: The stem of the transform's file, by default the pipeline's name; several
+            pipelines may name one. `none` publishes the rows of the one source as they come.
         group: Pipelines of the same group share a DAG, of that name, and one Spark application.
     """
 

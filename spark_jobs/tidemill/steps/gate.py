@@ -183,7 +183,7 @@ def _ended(run: RunContext, sealed: Sealed, verdict: Verdict, suite: Suite) -> E
         "rejected": sealed.rejected,
         "engine": verdict.engine,
         "why": verdict.why,
-        "suite": str(suite.path),
+        "suite": str(suite.path) if suite.expectations else None,
         "reasons": list(verdict.reasons),
         "warnings": list(verdict.warnings),
         "docs": verdict.judgement.get("docs"),

@@ -53,7 +53,8 @@ def load_module(path: Path) -> ModuleType:
         SpecError: the file is missing, or does not import.
     """
     if not path.is_file():
-        raise _error(path, "does not exist", "Write it, with a function transform(rows).")
+        remedy = "Write it, with a function transform(rows), or say in the spec: transform: none"
+        raise _error(path, "does not exist", remedy)
     try:
         return user_code.load_module(f"tidemill_transform_{path.stem}", path)
     except Exception as error:

@@ -77,7 +77,9 @@ def _at_birth(born: Born) -> Iterator[Pipeline]:
     today = born.pipeline
     with TemporaryDirectory(prefix="tidemill-born-") as scratch:
         project = Project(Path(scratch))
-        pipeline = Pipeline(today.name, born.spec, project, today.layout)
+        # Its code is a file here, wherever it was found.
+        spec = born.spec.model_copy(update={"transform": None})
+        pipeline = Pipeline(today.name, spec, project, today.layout)
         code = pipeline.transform_file.with_suffix(born.fingerprint.suffix)
         code.parent.mkdir(parents=True)
         code.write_text(born.fingerprint.code, encoding="utf-8")

@@ -20,6 +20,7 @@ from tidemill.gate.suite import Expectation, SuiteError, load_suite
 from tidemill.spec import json_schema as schema
 from tidemill.spec.complaints import Location
 from tidemill.spec.load import lines_of, load_spec
+from tidemill.spec.pipeline_files import suite_file, transform_file
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.check_arguments import problems_of_arguments
@@ -95,13 +96,13 @@ def _of_pipeline(project: Project, path: Path, environ: Mapping[str, str]) -> It
     yield from _of_expressions(spec, path)
     yield from _of_chains(spec, path, environ)
     try:
-        transform = project.transform(spec.transform or path.stem)
+        transform = transform_file(path.stem, spec, project, search_path(environ))
     except TransformDoubled as error:
         yield Problem.said(error.path, None, error.what, error.remedy)
     else:
         yield from _of_transform(transform, spec)
     if spec.published:
-        yield from _of_suite(project.suite(spec.gate.suite or path.stem))
+        yield from _of_suite(suite_file(path.stem, spec, project, search_path(environ)))
 
 
 def _of_expressions(spec: Spec, path: Path) -> Iterator[Problem]:
@@ -140,7 +141,8 @@ def _of_chains(spec: Spec, path: Path, environ: Mapping[str, str]) -> Iterator[P
 
 def _of_transform(path: Path, spec: Spec) -> Iterator[Problem]:
     if not path.is_file():
-        yield Problem(path, None, "there is no such transform", _write_or_rename(path))
+        remedy = _write_or_rename(path, "transform: none", "publishes the rows as they come")
+        yield Problem(path, None, "there is no such transform", remedy)
         return
     if path.suffix == ".sql":
         for what, remedy in problems_of_sql(path, spec):
@@ -187,7 +189,8 @@ def _defined(module: ast.Module) -> set[str]:
 
 def _of_suite(path: Path) -> Iterator[Problem]:
     if not path.is_file():
-        yield Problem(path, None, "there is no such suite", _write_or_rename(path))
+        remedy = _write_or_rename(path, "gate: {suite: none}", "judges by row rules and counts")
+        yield Problem(path, None, "there is no such suite", remedy)
         return
     try:
         suite = load_suite(path)
@@ -234,9 +237,13 @@ def _of_schema() -> Iterator[Problem]:
         yield Problem(path, None, what, "Write it again: make schema")
 
 
-def _write_or_rename(path: Path) -> str:
+def _write_or_rename(path: Path, none: str, means: str) -> str:
     """What to do about a missing file; one that another pipeline's name stands for is not meant."""
     taken = {spec.stem for spec in (path.parents[2] / "dags" / "specs").glob("*.yaml")}
     siblings = [one for one in path.parent.glob(f"*{path.suffix}") if one.stem not in taken]
     near = get_close_matches(path.name, [one.name for one in siblings], n=1)
-    return f"Did you mean to name it so: {near[0]}?" if near else "Write it; see the README."
+    return (
+        f"Did you mean to name it so: {near[0]}?"
+        if near
+        else (f"Write it, or say in the spec {none}, which {means}.")
+    )

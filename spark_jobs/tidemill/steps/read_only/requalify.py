@@ -34,6 +34,10 @@ class NoTable(UsageError):
     """Nothing is published that could be judged again; carries `table`."""
 
 
+class NoSuite(UsageError):
+    """The spec says `gate: {suite: none}`, so there is nothing to judge published rows by."""
+
+
 class Requalified(FrozenModel):
     """The verdict of today's suite on published rows.
 
@@ -89,6 +93,7 @@ def requalify(run: RunContext) -> Requalification:
         run: Its folder gets the report, `requalified.json`, and Great Expectations' own results.
 
     Raises:
+        NoSuite: the spec says that there is none.
         NoTable: the pipeline has no table yet, or its rows are published elsewhere.
         CheckBroke: the check failed, which says nothing about the data.
     """
@@ -101,6 +106,12 @@ def requalify(run: RunContext) -> Requalification:
         )
     table = DeltaTable(layout.table)
     suite = load_suite(pipeline.suite_file)
+    if not suite.expectations:
+        raise NoSuite(
+            f"The spec of {pipeline.name} has the suite 'none', so nothing is expected.",
+            remedy="Write a suite, and remove gate.suite from the spec.",
+            pipeline=pipeline.name,
+        )
     columns = _columns(layout)
     found = []
     for part in _parts(pipeline, live_files(table, layout.table)):
