@@ -1,26 +1,64 @@
-"""The pages for people name files that exist."""
+"""What the pages for people name is there: files, headings, commands, tests."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from tests.support.pages import PAGES, PROSE, UNNAMED, anchors
+from tests.support.typed_commands import is_known, parsed
+from tidemill.contract.project import REPOSITORY
 from tidemill.ledger.run_kinds import RUN_KINDS
 from tidemill.toolchain.spark_bugs import SPARK_BUGS
 
-ROOT = Path(__file__).parents[1]
-PAGES = sorted(path.relative_to(ROOT) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
-LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+ROOT = REPOSITORY
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)")
 MODULE = re.compile(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)`")
 FLOORS = (ROOT, ROOT / "spark_jobs/tidemill", ROOT / "plugins/tidemill_airflow")
+COMMAND = re.compile(r"`tidemill ([a-z-][^`]*)`")
+MAKE = re.compile(r"`make ([a-z-]+)[^`]*`")
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    file = (ROOT / page.parent / path).resolve() if path else ROOT / page
+    return file.exists() and (not anchor or anchor in anchors(file.relative_to(ROOT)))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_each_link_of_a_page_leads_to_a_file(page: Path) -> None:
-    links = LINK.findall((ROOT / page).read_text())
-    assert [link for link in links if not (ROOT / page.parent / link).exists()] == []
+def test_each_link_of_a_page_leads_to_a_file_and_its_heading(page: Path) -> None:
+    dead = [link for link in LINK.findall(PROSE[page]) if not leads_somewhere(page, link)]
+    assert dead == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_each_command_that_a_page_names_is_there(page: Path) -> None:
+    assert set(MAKE.findall(PROSE[page])) - TARGETS == set()
+    assert [one for one in COMMAND.findall(PROSE[page]) if not is_known(one)] == []
+
+
+@pytest.mark.parametrize("gone", ["statu", "status --nope", "lease mend NAME", "NAME"])
+def test_a_command_that_is_not_there_is_found(gone: str) -> None:
+    assert not is_known(gone)
+
+
+def test_a_heading_that_is_not_there_is_found() -> None:
+    readme = Path("README.md")
+    assert leads_somewhere(readme, "#install")
+    assert not leads_somewhere(readme, "#installation")
+    assert not leads_somewhere(readme, "docs/operations/installing.md#installation")
+
+
+@pytest.mark.parametrize(("page", "block"), UNNAMED)
+def test_each_command_of_a_block_that_is_not_run_can_be_typed(page: Path, block: str) -> None:
+    for line in block.splitlines():
+        start, _, given = line.strip().removeprefix("$ ").partition(" ")
+        if start == "tidemill":
+            parsed(shlex.split(given, comments=True))
 
 
 def test_each_module_that_the_architecture_page_names_is_there() -> None:

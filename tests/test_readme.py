@@ -1,6 +1,6 @@
-"""Every block of the README is run as it stands, and a test asserts what came of it.
+"""Every named block of the README and the pages runs as it stands, and a test asserts its results.
 
-The tests are the chapters of one history, in the README's order and in one checkout.
+The tests are the chapters of one history, in one checkout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from deltalake import DeltaTable
 from tests.servers.kafka_client import Record
 from tests.support.airflow.running_airflow import until
 from tests.support.checkout import Demo, somebody, up
-from tests.support.readme_shell import BLOCKS, COMMANDS, LINKS, PIPELINES, UNNAMED, Shell
+from tests.support.pages import BLOCKS, NAMES, PIPELINES, UNNAMED
+from tests.support.reader_shell import Shell
 from tests.support.spec_text import minimal, parse
 from tidemill.contract.project import REPOSITORY, Project
 from tidemill.contract.report import Step
@@ -40,40 +41,6 @@ if TYPE_CHECKING:
 
 # These two need nothing but themselves.
 TESTED = {"fields", "sql"}
-# Commands that run for ever, ask a person, or need a container engine; each has tests of its own.
-ELSEWHERE = {
-    "make test",
-    "make test-rest",
-    "make test-all",
-    "make durations",
-    "make test-long",
-    "make chaos",
-    "make help",
-    "make kafka",
-    "make env",
-    "tidemill accept-loss",
-    "tidemill doctor",
-    "tidemill --version",
-    "tidemill info",
-    "tidemill follow",
-    "tidemill init",
-    "tidemill upgrade",
-    "tidemill forget",
-    "tidemill target",
-    "tidemill lease",
-    "tidemill checkpoint",
-    "tidemill journal",
-    "tidemill redo",
-    "tidemill reject",
-    "tidemill reinstate",
-    "tidemill replay",
-    "tidemill rebuild",
-    "tidemill explain",
-    "tidemill resolve",
-    "tidemill history",
-    "tidemill --help",
-    "tidemill --install-completion",
-}
 FILES = tuple(name for name in BLOCKS if "/" in name)
 SUITE = "mills/expectations/suites/tides.json"
 FEED = "station,level_cm,at\nDover,{level},2026-03-{day:02d} 00:00:00\n"
@@ -443,18 +410,7 @@ def test_an_airflow_that_already_runs_takes_it_in(demo: Demo, mills: Path, tmp_p
     assert aliases == ["tidemill.shop_orders"]
 
 
-def test_every_block_has_a_test() -> None:
-    assert UNNAMED == []
+def test_every_named_block_has_a_test_and_the_readme_no_other() -> None:
+    assert [page for page, _ in UNNAMED if page == Path("README.md")] == []
+    assert len(NAMES) == len(BLOCKS)
     assert BLOCKS.keys() == TESTED
-
-
-def test_every_command_in_the_text_stands_in_a_block_too() -> None:
-    run = {line.split("#")[0].strip() for text in BLOCKS.values() for line in text.splitlines()}
-    known = {" ".join(line.split()[:2]) for line in run} | ELSEWHERE
-    assert {" ".join(command.split()[:2]) for command in COMMANDS} <= known
-
-
-def test_every_link_into_the_repository_leads_somewhere() -> None:
-    inside = [link for link in LINKS if "://" not in link]
-    assert inside
-    assert [link for link in inside if not (REPOSITORY / link).exists()] == []

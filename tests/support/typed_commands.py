@@ -56,3 +56,25 @@ def parsed(words: list[str]) -> None:
         context = typer.Context(command, info_name=name, parent=context)
         command = command.commands[name]
     command.make_context(words[-1], [], parent=context)
+
+
+def is_known(text: str) -> bool:
+    """Whether the command at the start of a text is there, with every option that follows."""
+    command, known = ROOT, {"--help", "--install-completion", *_options(ROOT)}
+    for word in text.split():
+        name = word.rstrip(END).partition("=")[0]
+        if name.startswith("--"):
+            if name not in known:
+                return False
+        elif hasattr(command, "commands") and (
+            name in command.commands or not getattr(command, "invoke_without_command", False)
+        ):
+            if name not in command.commands:
+                return False
+            command = command.commands[name]
+            known |= _options(command)
+    return command is not ROOT or any(word.startswith("--") for word in text.split())
+
+
+def _options(command: Any) -> set[str]:
+    return {name for one in command.params for name in (*one.opts, *one.secondary_opts)}

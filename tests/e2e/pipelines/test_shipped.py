@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.readme_shell import PIPELINES
+from tests.support.pages import PIPELINES
 from tests.support.table_reader import read_rows
 from tidemill.cli.app import app
 from tidemill.contract.layout import Layout

@@ -1,9 +1,8 @@
-"""Somebody who reads the README and does what its blocks say, in one shell."""
+"""Somebody who reads the pages and does what their blocks say, in one shell."""
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 from collections.abc import Mapping
@@ -14,20 +13,6 @@ from unittest.mock import patch
 from typer.testing import CliRunner
 
 from tidemill.cli.app import app
-from tidemill.contract.project import REPOSITORY
-
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-_BLOCK = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# The second word after the fence names a block; it is not shown.
-BLOCKS = {name: text for _, name, text in _BLOCK.findall(README)}
-UNNAMED = [text for _, name, text in _BLOCK.findall(README) if not name]
-LINKS = re.findall(r"\]\(([^)]+)\)", README)
-# Pipeline -> its output mode and its class, as the list of them has it.
-PIPELINES = {
-    name: (mode, kind)
-    for name, mode, kind in re.findall(r"\*\*`(\w+)`\*\* \((\w+), (\w+)\)", README)
-}
-COMMANDS = re.findall(r"`((?:make|tidemill|airflow) [^`]+)`", _BLOCK.sub("", README))
 
 # Exports live on from block to block, and every `tidemill` leaves its exit code. Those that need
 # Spark are handed to this process, whose JVM is warm.
