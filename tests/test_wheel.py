@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import sysconfig
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import (
+    Distribution,
     PackageNotFoundError,
     PathDistribution,
     distribution,
@@ -20,6 +20,7 @@ from importlib.metadata import (
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tidemill.contract.project import REPOSITORY
 
@@ -41,11 +42,11 @@ class Installed:
     def packages(self) -> Path:
         return next((self.folder / "env" / "lib").glob("python3*")) / "site-packages"
 
-    def run(self, program: str, *arguments: str, exit_code: int = 0) -> str:
+    def run(self, program: str, *arguments: str, exit_code: int = 0, **variables: str) -> str:
         """What a program of the environment prints."""
         ended = subprocess.run(
             [self.folder / "env" / "bin" / program, *arguments],
-            env=self._environ(),
+            env={**self._environ(), **variables},
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -95,23 +96,43 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 
 @pytest.fixture(scope="module")
 def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Without any extra: with the packages that the wheel itself asks for, and theirs."""
-    one = install(wheel, tmp_path_factory.mktemp("light"))
+    """Without any extra."""
+    return with_extras(install(wheel, tmp_path_factory.mktemp("light")))
+
+
+def with_extras(one: Installed, *extras: str) -> Installed:
+    """Give an environment the locked packages that the wheel asks for, and what those ask for."""
     (metadata,) = one.packages.glob("tidemill-*.dist-info")
-    waiting, found = set(PathDistribution(metadata).requires or ()), set[str]()
+    asked = PathDistribution(metadata).requires or ()
+    waiting, done = {(line, extra) for line in asked for extra in ("", *extras)}, set[str]()
     while waiting:
-        line = waiting.pop()
-        name = re.match(r"[\w.-]+", line)
-        if name is None or "extra ==" in line or name[0] in found:
+        line, extra = waiting.pop()
+        wanted = Requirement(line)
+        if wanted.marker is not None and not wanted.marker.evaluate({"extra": extra}):
             continue
-        found.add(name[0])
-        with suppress(PackageNotFoundError):
-            package = distribution(name[0])
-            waiting |= set(package.requires or ())
-            for top in {file.parts[0] for file in package.files or ()} - {".."}:
-                if not (one.packages / top).exists():
-                    (one.packages / top).symlink_to(LOCKED / top)
+        for more in ("", *wanted.extras):
+            if f"{wanted.name}[{more}]" in done:
+                continue
+            done.add(f"{wanted.name}[{more}]")
+            with suppress(PackageNotFoundError):
+                package = distribution(wanted.name)
+                waiting |= {(of_it, more) for of_it in package.requires or ()}
+                link_files(package, one)
     return one
+
+
+def link_files(package: Distribution, one: Installed) -> None:
+    """Link what a locked package has installed: its folders, and its programs."""
+    for file in package.files or ():
+        top = file.parts[0]
+        if top == "..":
+            program = Path(str(package.locate_file(file))).resolve()
+            link = one.folder / "env" / "bin" / program.name
+            if program.parent.name != "bin" or link.exists():
+                continue
+            link.symlink_to(program)
+        elif not (one.packages / top).exists():
+            (one.packages / top).symlink_to(LOCKED / top)
 
 
 def install(wheel: Path, folder: Path) -> Installed:
@@ -183,7 +204,7 @@ import json
 from airflow.plugins_manager import _get_plugins, get_fastapi_plugins
 from airflow.providers_manager import ProvidersManager
 from tidemill_airflow.dag import dags
-from tidemill_airflow.operators.command import APPLICATION
+from tidemill.toolchain.engine_environment import APPLICATION
 
 plugins, errors = _get_plugins()
 manager = ProvidersManager()
@@ -220,3 +241,45 @@ def test_without_extras_the_command_checks_and_says_what_is_missing(light: Insta
     (light.folder / "root").mkdir()
     refused = json.loads(light.run("tidemill", "doctor", "my_retail", "--json", exit_code=2))
     assert refused["code"] == "ExtraMissing"
+
+
+# One run of a DAG as Airflow's task runner does it, in an Airflow without Spark.
+RUN = """
+import json
+from importlib.util import find_spec
+from airflow.dag_processing.dagbag import DagBag
+
+run = DagBag().dags["my_word_count"].test()
+print(json.dumps({
+    "tasks": {task.task_id: str(task.state) for task in run.get_task_instances()},
+    "engine": [name for name in ("pyspark", "great_expectations") if find_spec(name)],
+}))
+"""
+
+
+@pytest.mark.jvm
+@pytest.mark.airflow
+def test_an_airflow_without_spark_runs_the_steps_in_a_second_environment(
+    wheel: Path, tmp_path: Path
+) -> None:
+    engine = with_extras(install(wheel, tmp_path / "engine"), "engine")
+    airflow = with_extras(install(wheel, tmp_path / "airflow"), "airflow")
+    airflow.run("tidemill", "example", "copy", "word_count", "--to", "mills")
+    feed = tmp_path / "word_count"
+    engine.run("python", "-m", "tidemill.samples.word_count", str(feed), "--files", "2")
+    root = tmp_path / "root"
+    root.mkdir()
+    where = {
+        "TIDEMILL_ROOT": str(root),
+        "TIDEMILL_PROJECTS": str(airflow.folder / "mills"),
+        "TIDEMILL_INPUT": str(tmp_path),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(airflow.packages / "tidemill" / "shipped" / "dags"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__TIDEMILL__PYTHON": str(engine.folder / "env" / "bin" / "python"),
+        "AIRFLOW_CONN_TIDEMILL_SPARK": '{"conn_type": "spark", "host": "local[2]"}',
+    }
+    airflow.run("python", "-m", "airflow", "db", "migrate", **where)
+    found = json.loads(airflow.run("python", "-c", RUN, **where).splitlines()[-1])
+    assert set(found["tasks"].values()) == {"success"}
+    assert found["engine"] == []
+    assert json.loads(engine.run("tidemill", "rows", "my_word_count", "--json", **where))

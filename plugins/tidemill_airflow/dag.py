@@ -38,6 +38,7 @@ from tidemill_airflow.dags.resolve import build_resolve_dag, refuse_reserved
 from tidemill_airflow.dags.tasks import beginning, callbacks, default_args, step_args, tasks
 from tidemill_airflow.operators.group import IngestedOperator, Member, refuse_disagreement
 from tidemill_airflow.operators.ingest import GroupIngestOperator, IngestOperator
+from tidemill_airflow.settings import export_settings
 from tidemill_airflow.task_names import pipeline_of, resolve_id
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ BACKFILL = "backfill"
 
 def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
     """A DAG for every spec that Airflow shows; a `BrokenSpec` for one that cannot be loaded."""
+    export_settings()
     wanted = get_parsing_context().dag_id
     paths: list[Path] = []
     groups: dict[str, list[Member]] = {}

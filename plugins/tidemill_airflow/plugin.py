@@ -1,5 +1,7 @@
 """What Tidemill adds to Airflow's UI and API server."""
 
+from typing import Any
+
 from airflow.plugins_manager import AirflowPlugin
 
 from tidemill_airflow.addresses import URL_PREFIX, page_path
@@ -7,6 +9,7 @@ from tidemill_airflow.operators.docs_link import DataDocsLink
 from tidemill_airflow.operators.increment_link import IncrementLink
 from tidemill_airflow.pages.dag_list import DagList
 from tidemill_airflow.pages.mount import pages
+from tidemill_airflow.settings import export_settings
 
 
 class TidemillPlugin(AirflowPlugin):
@@ -37,3 +40,8 @@ class TidemillPlugin(AirflowPlugin):
         },
     ]
     operator_extra_links = [DataDocsLink(), IncrementLink()]
+
+    @classmethod
+    def on_load(cls, *args: Any, **kwargs: Any) -> None:
+        """Airflow's section `[tidemill]` holds for the pages too."""
+        export_settings()

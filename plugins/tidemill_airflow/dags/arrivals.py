@@ -25,7 +25,9 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 from tidemill.contract.errors import TidemillError, TransientError
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.wake import Wake
+from tidemill.toolchain.extras import missing_extra
 from tidemill_airflow.operators.connections import connection_variables
+from tidemill_airflow.settings import export_settings
 
 if TYPE_CHECKING:
     from tidemill.ledger.ledger import Batch
@@ -127,6 +129,8 @@ class ArrivalTrigger(BaseEventTrigger):
         return f"{type(self).__module__}.{type(self).__qualname__}", kwargs
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
+        # A triggerer parses no DAG file.
+        export_settings()
         pace = Pace(self.poke)
         while True:
             seen = await asyncio.to_thread(self._look)
@@ -153,8 +157,8 @@ class ArrivalTrigger(BaseEventTrigger):
                 error,
             )
             return Seen()
-        except (TidemillError, AirflowException) as error:
-            return Seen(committed=len(self._batches), trouble=str(error))
+        except (TidemillError, AirflowException, ModuleNotFoundError) as error:
+            return Seen(committed=len(self._batches), trouble=str(missing_extra(error) or error))
 
     def _look_at(self, pipeline: Pipeline) -> Seen:
         # Imported here, because they cost what a DAG file must not.

@@ -1,6 +1,5 @@
 """A step as a child process that may not start a JVM."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 
 from tidemill.contract.log import Log
@@ -10,6 +9,7 @@ from tidemill_airflow.operators.command import launched_by_this_task
 from tidemill_airflow.operators.outcome import ReportWatch
 from tidemill_airflow.operators.processes import StepProcess
 from tidemill_airflow.operators.step_environment import step_environment
+from tidemill_airflow.settings import variables_for_steps
 
 StepCommand = Callable[[Step, str, str], Sequence[str]]
 
@@ -35,11 +35,12 @@ class ChildStep:
         log: Log,
     ) -> None:
         self._watch = ReportWatch(pipeline.layout.run(run_id), step)
+        environ = variables_for_steps()
         self._process = StepProcess(
             command(step, pipeline.name, run_id),
             {
-                **step_environment([pipeline.spec], os.environ),
-                **launched_by_this_task(os.environ),
+                **step_environment([pipeline.spec], environ),
+                **launched_by_this_task(environ),
                 **secrets,
             },
             log,

@@ -5,12 +5,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tidemill.contract.project import PACKAGE
 from tidemill.contract.report import Step
 from tidemill.storage.processes import LAUNCHER_VARIABLE, this_process
 from tidemill.toolchain.java import java_home
+from tidemill_airflow.settings import engine_environment
 
-APPLICATION = PACKAGE / "main.py"
 # A driver on another machine finds pipelines, files and packages by these.
 OF_THE_DRIVER = (
     *("TIDEMILL_ROOT", "TIDEMILL_ROOT_ID", "TIDEMILL_PROJECTS", "TIDEMILL_EXAMPLES"),
@@ -26,9 +25,10 @@ def step_arguments(step: Step, pipelines: Sequence[str], run_id: str) -> tuple[s
 
 def step_command(step: Step, pipeline: str, run_id: str) -> tuple[str, ...]:
     """A step as a child process that may not start a JVM."""
+    engine = engine_environment()
     return (
-        sys.executable,
-        str(APPLICATION),
+        engine.python,
+        engine.application,
         *step_arguments(step, [pipeline], run_id),
         "--no-spark",
     )
@@ -49,20 +49,28 @@ def spark_variables(environ: Mapping[str, str]) -> dict[str, str]:
     Raises:
         UnsuitableJava: there is no Java that Spark can start on.
     """
+    engine = engine_environment()
     ours = {name: environ[name] for name in OF_THE_DRIVER if name in environ}
     return {
         **ours,
-        "JAVA_HOME": str(java_home(environ)),
+        "JAVA_HOME": engine.java or str(java_home(environ)),
         # Spark's workers start the PATH's `python3` unless they are told.
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": engine.python,
+        "PYSPARK_DRIVER_PYTHON": engine.python,
     }
 
 
 def spark_binary(name: str) -> str:
-    """The path of `spark-submit`: the PATH's, else that of this environment's pyspark."""
-    beside = Path(sys.executable).with_name(name)
-    return shutil.which(name) or (str(beside) if beside.exists() else name)
+    """The path of `spark-submit`: the PATH's, else that of the pyspark that runs the steps.
+
+    Where steps run in another environment, the PATH's is not theirs.
+    """
+    python = engine_environment().python
+    beside = Path(python).with_name(name)
+    theirs = str(beside) if beside.exists() else None
+    if python != sys.executable:
+        return theirs or name
+    return shutil.which(name) or theirs or name
 
 
 def _utf8(environ: Mapping[str, str]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from tidemill.toolchain.loopback import loopback_variables
 from tidemill.toolchain.spark_conf import JARS
 from tidemill_airflow.operators.command import spark_binary
 from tidemill_airflow.operators.processes import end_session
+from tidemill_airflow.settings import engine_environment
 
 
 class SparkStepHook(SparkSubmitHook):
@@ -111,6 +111,7 @@ class SparkStepHook(SparkSubmitHook):
     def _get_spark_binary_path(self) -> list[str]:
         found = [spark_binary(name) for name in super()._get_spark_binary_path()]
         if shutil.which(found[0]) is None:
-            msg = f"there is no {found[0]} on the PATH or beside {sys.executable}; install pyspark"
+            python = engine_environment().python
+            msg = f"there is no {found[0]} on the PATH or beside {python}; install pyspark"
             raise AirflowException(msg)
         return found

@@ -25,7 +25,6 @@ from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.storage.lease import end_outlived
 from tidemill.toolchain.spark_conf import FAIR, JARS, driver_java_options, session_conf
 from tidemill_airflow.operators.command import (
-    APPLICATION,
     launched_by_this_task,
     spark_variables,
     step_arguments,
@@ -34,6 +33,7 @@ from tidemill_airflow.operators.connections import connection_variables
 from tidemill_airflow.operators.outcome import ReportWatch, as_airflow, conclude
 from tidemill_airflow.operators.spark_hook import SparkStepHook
 from tidemill_airflow.operators.step_environment import step_environment
+from tidemill_airflow.settings import engine_environment, variables_for_steps
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -59,7 +59,8 @@ class SparkStepOperator(SparkSubmitOperator):
 
     def __init__(self, *, pipeline: str, conn_id: str, **kwargs: Any) -> None:
         super().__init__(
-            application=str(APPLICATION),
+            # Known at the task's start: the interpreter of the steps may be another one.
+            application="",
             conn_id=conn_id,
             name=f"tidemill {self.step} {pipeline}",
             # A durable submit does nothing after a clear, because its first job succeeded.
@@ -115,7 +116,9 @@ class SparkStepOperator(SparkSubmitOperator):
         # Only live runs share one, and none of them has an id of its own in the books.
         run_id = current_run_id(pipelines[0].layout, context["run_id"])
         settings, secrets = self._open_connection()
-        variables = launched_by_this_task(os.environ) | spark_variables(os.environ)
+        environ = variables_for_steps()
+        variables = launched_by_this_task(environ) | spark_variables(environ)
+        self.application = engine_environment().application
         for pipeline in pipelines:
             secrets |= connection_variables(pipeline.spec)
             # A token of the spec's own is as secret as a connection.
@@ -129,10 +132,10 @@ class SparkStepOperator(SparkSubmitOperator):
                 )
             for variable in pipeline.spec.env:
                 mask_secret(os.environ.get(variable, ""), variable)
-        self.conf = {**settings, **spark_conf(pipelines, run_id)}
+        self.conf = {**settings, **spark_conf(pipelines, run_id, environ)}
         names = [pipeline.name for pipeline in pipelines]
         self._hook = SparkStepHook(
-            environ=step_environment([pipeline.spec for pipeline in pipelines], os.environ),
+            environ=step_environment([pipeline.spec for pipeline in pipelines], environ),
             secrets=secrets,
             conf=self.conf,
             conn_id=self._conn_id,
@@ -169,12 +172,14 @@ class SparkStepOperator(SparkSubmitOperator):
         return settings, secrets
 
 
-def spark_conf(pipelines: Sequence[Pipeline], run_id: str) -> Mapping[str, str]:
+def spark_conf(
+    pipelines: Sequence[Pipeline], run_id: str, environ: Mapping[str, str] = os.environ
+) -> Mapping[str, str]:
     """The configuration of a driver: the specs' own, under the engine's, which none may change."""
     conf = dict(QUIET)
     jars: dict[str, None] = {}
     for pipeline in pipelines:
-        own = session_conf(pipeline.spec)
+        own = session_conf(pipeline.spec, environ)
         jars |= dict.fromkeys(filter(None, own.get(JARS, "").split(",")))
         conf |= own
     if jars:

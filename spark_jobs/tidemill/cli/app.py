@@ -20,7 +20,7 @@ from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_te
 from tidemill.steps.parts.run import foreseen, unforeseen
 from tidemill.storage.lease import leave_on_loss
 from tidemill.toolchain import jvm
-from tidemill.toolchain.extras import installed_version, missing_extra
+from tidemill.toolchain.extras import installed_version
 
 _TYPED = "tidemill.typed"
 
@@ -53,8 +53,7 @@ class Commands(TyperGroup):
         except (Exit, Abort, TyperException, BrokenPipeError):
             raise
         except Exception as error:
-            absent = missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
-            refused = absent or foreseen(error, Path.cwd())
+            refused = foreseen(error, Path.cwd())
             if refused is None:
                 print_exc()
             raise _shown(ctx, refused or unforeseen(error)) from error

@@ -1,6 +1,5 @@
 """Opens the targets of a spec; each connects only when it has something to apply."""
 
-from tidemill.contract.errors import UsageError
 from tidemill.contract.log import Log
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.publish.files_target import FilesTarget
@@ -9,10 +8,6 @@ from tidemill.publish.target import Target
 from tidemill.spec import targets as given
 from tidemill.spec.iceberg_target import IcebergTarget as IcebergGiven
 from tidemill.spec.pipeline import Pipeline
-
-
-class ClientMissing(UsageError):
-    """The client library of a target is not installed; carries `target` and `module`."""
 
 
 def targets_of(pipeline: Pipeline, epoch: int, log: Log) -> list[Target]:
@@ -45,15 +40,8 @@ def open_target(target: given.Target, pipeline: Pipeline, epoch: int, log: Log) 
 
             return KafkaTarget(target, pipeline=pipeline.name)
         case IcebergGiven():
-            try:
-                from tidemill.publish.iceberg.target import IcebergTarget
-            except ModuleNotFoundError as error:
-                raise ClientMissing(
-                    f"{target.name} needs PyIceberg, and '{error.name}' is not installed.",
-                    remedy="Install it where Tidemill is: pip install 'tidemill[iceberg]'",
-                    target=target.name,
-                    module=error.name,
-                ) from error
+            from tidemill.publish.iceberg.target import IcebergTarget
+
             return IcebergTarget(target, layout=pipeline.layout, epoch=epoch)
         case given.FilesTarget():
             return FilesTarget(pipeline.layout, epoch)

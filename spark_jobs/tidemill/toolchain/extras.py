@@ -51,8 +51,10 @@ def packages() -> list[Package]:
     return [one for one in found if one.extra != _FOR_DEVELOPERS]
 
 
-def missing_extra(error: ModuleNotFoundError) -> ExtraMissing | None:
-    """The error for a module that an extra would bring; None for any other module."""
+def missing_extra(error: BaseException) -> ExtraMissing | None:
+    """The error for a module that an extra would bring; None for any other module or error."""
+    if not isinstance(error, ModuleNotFoundError):
+        return None
     module = (error.name or "").partition(".")[0]
     names = {module.replace("_", "-"), f"apache-{module}"}
     extra = next((one.extra for one in packages() if one.name in names and one.extra), None)

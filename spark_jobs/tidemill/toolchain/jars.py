@@ -20,6 +20,7 @@ from tidemill.toolchain.ivy import fetch
 from tidemill.toolchain.jar_lock import Jar, read_lock, sha256_of, write_lock
 
 LOCK = SHIPPED / "jars.lock"
+FOLDER_VARIABLE = "TIDEMILL_JARS"
 
 
 class JarsMissing(UsageError):
@@ -34,7 +35,7 @@ def folder_of(environ: Mapping[str, str] = os.environ) -> Path:
     """The folder of the jars: `TIDEMILL_JARS`, or that of the clone or the environment."""
     # Each version of Tidemill has jars of its own, and so has each environment.
     default = Path(sys.prefix) / "share" / "tidemill" / "jars" if INSTALLED else SHIPPED / ".jars"
-    return Path(environ.get("TIDEMILL_JARS") or default).resolve()
+    return Path(environ.get(FOLDER_VARIABLE) or default).resolve()
 
 
 def all_sets() -> dict[str, tuple[Jar, ...]]:

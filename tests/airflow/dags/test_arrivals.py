@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -278,3 +279,15 @@ def test_a_connection_that_is_missing_starts_a_run_that_says_so(
 ) -> None:
     listen(project, "orders")
     assert "tidemill_kafka" in look(ArrivalTrigger(NAME, "kafka", POKE)).trouble
+
+
+def test_a_client_that_is_not_installed_starts_a_run_that_says_so(
+    project: Path, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listen(project, "orders")
+    for name in [one for one in sys.modules if one.startswith("tidemill.sources.kafka")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    connection = {"conn_type": "kafka", "extra": {"bootstrap.servers": "127.0.0.1:9"}}
+    monkeypatch.setenv("AIRFLOW_CONN_TIDEMILL_KAFKA", json.dumps(connection))
+    assert "tidemill[kafka]" in str(look(ArrivalTrigger(NAME, "kafka", POKE)).trouble)

@@ -26,9 +26,10 @@ from tidemill.ledger.run_kinds import Role
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.processes import LAUNCHER_VARIABLE, ProcessId, this_process
+from tidemill.toolchain.engine_environment import APPLICATION
 from tidemill.toolchain.spark_conf import QUICK_START
 from tidemill_airflow.events import table_alias
-from tidemill_airflow.operators.command import APPLICATION, step_command
+from tidemill_airflow.operators.command import step_command
 from tidemill_airflow.operators.ingest import IngestOperator
 from tidemill_airflow.operators.spark_step import spark_conf
 from tidemill_airflow.operators.steps import DoctorOperator, GateOperator, PublishOperator

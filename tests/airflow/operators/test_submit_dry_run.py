@@ -19,7 +19,7 @@ from tests.support.airflow.fake_spark_submit import FakeSpark
 from tests.support.airflow.fake_step import report_of
 from tidemill.contract.project import REPOSITORY
 from tidemill.contract.report import Outcome
-from tidemill_airflow.operators.command import APPLICATION
+from tidemill.toolchain.engine_environment import APPLICATION
 from tidemill_airflow.operators.ingest import IngestOperator
 
 PAGE = REPOSITORY / "docs" / "on-a-cluster.md"

@@ -15,8 +15,8 @@ from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.iceberg import catalog_properties
 from tidemill.contract.report import Outcome, Report
 from tidemill.publish.iceberg.catalog import CatalogRefused
-from tidemill.publish.registry import ClientMissing
 from tidemill.publish.target import TargetUnreachable
+from tidemill.toolchain.extras import ExtraMissing
 
 Make = Callable[..., History]
 BY_CONNECTION = "publish: [{kind: delta}, {kind: iceberg, table: sales.orders, conn_id: lake}]"
@@ -93,7 +93,7 @@ def test_without_pyiceberg_the_message_says_what_to_install(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyiceberg", None)
     monkeypatch.setitem(sys.modules, "pyiceberg.catalog", None)
-    assert code_of(history.publish()) == ClientMissing.__name__
+    assert code_of(history.publish()) == ExtraMissing.__name__
 
 
 def test_an_answer_that_is_lost_after_the_commit_repeats_nothing(

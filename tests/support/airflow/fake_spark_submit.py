@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tidemill.contract.report import Report
-from tidemill_airflow.operators.command import APPLICATION
+from tidemill.toolchain.engine_environment import APPLICATION
 
 SCRIPT = """\
 #!{python}

@@ -17,6 +17,7 @@ from tidemill.steps.parts.last_failure import forget_failure, judge_again
 from tidemill.storage.disk_errors import disk_errors, named
 from tidemill.storage.run_context import RunContext
 from tidemill.toolchain import jvm, spark_application
+from tidemill.toolchain.extras import missing_extra
 from tidemill.toolchain.jvm import JvmGone
 
 
@@ -134,7 +135,7 @@ def _keep_up(report: Report, run: RunContext, read: HistoryRead | None = None) -
 
 
 def foreseen(error: Exception, folder: Path) -> TidemillError | None:
-    """A full disk, a missing right, a JVM that ended or an error of Spark's, whoever met it.
+    """A full disk, a missing right or package, a lost JVM, an error of Spark's, whoever met it.
 
     Args:
         folder: Where the step writes, if the error itself does not say.
@@ -142,7 +143,7 @@ def foreseen(error: Exception, folder: Path) -> TidemillError | None:
     Returns:
         None for any other error.
     """
-    return named(error, folder) or _jvm_gone(error) or _of_spark(error)
+    return named(error, folder) or missing_extra(error) or _jvm_gone(error) or _of_spark(error)
 
 
 def _of_spark(error: Exception) -> TidemillError | None:
