@@ -10,7 +10,8 @@ from airflow.sdk import Asset, AssetAlias
 
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Applied, Event, Journal
-from tidemill.spec.pipeline import Pipeline, root
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.root import root
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import FIRST_GENERATION, Layout
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import root
 
 ROOT = Path("/srv/tidemill")
 LAYOUT = Layout(ROOT, "orders")

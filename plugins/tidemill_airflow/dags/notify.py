@@ -25,7 +25,7 @@ from tidemill.contract.report import Outcome, Report, Step
 from tidemill.ledger.reprocessed_run import current_run_folder
 from tidemill.ledger.run_kinds import Role
 from tidemill.ledger.run_request import read_request
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import root
 from tidemill.spec.spec import Notify, Spec
 from tidemill.storage import documents
 from tidemill_airflow.addresses import page_url

@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperatorLink
 from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.ledger.reprocessed_run import current_run_folder
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import root
 from tidemill_airflow.addresses import page_path
 from tidemill_airflow.task_names import pipeline_of
 

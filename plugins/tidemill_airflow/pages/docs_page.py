@@ -10,7 +10,7 @@ from fastapi.responses import FileResponse
 from tidemill.contract.docs_policy import WITHIN_AIRFLOW
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import root
 from tidemill_airflow.pages.access import MayRead
 
 router = APIRouter()

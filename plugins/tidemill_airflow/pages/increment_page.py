@@ -12,8 +12,9 @@ from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.reporting.choices import Action
 from tidemill.reporting.incident import Incident, read_incident
-from tidemill.spec.pipeline import open_pipeline, root
+from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.pipeline_files import NO_SUITE
+from tidemill.spec.root import root
 from tidemill_airflow.addresses import page_path
 from tidemill_airflow.dags.resolve import APPROVE, resolution
 from tidemill_airflow.pages.access import GetUserDep, MayRead, may_start, require_start

@@ -14,7 +14,8 @@ from tidemill.reporting.due import due_in_words, read_due
 from tidemill.reporting.effective_spec import Setting, effective_spec
 from tidemill.reporting.pipeline_history import PipelineHistory, read_history
 from tidemill.reporting.standing import PipelineStanding, read_standing
-from tidemill.spec.pipeline import Pipeline, open_pipeline, root
+from tidemill.spec.pipeline import Pipeline, open_pipeline
+from tidemill.spec.root import existing_root
 from tidemill_airflow.pages.access import MayRead, dag_of
 from tidemill_airflow.pages.rendering import render
 from tidemill_airflow.pages.runs import pipelines_of, queued_while_paused
@@ -41,7 +42,7 @@ def _page(name: str, session: SessionDep) -> HTMLResponse:
     opened, problem = _opened(name)
     targets = [] if opened is None else [target.name for target in opened.spec.publish]
     try:
-        history = read_history(Layout(root(), name), targets)
+        history = read_history(Layout(existing_root(), name), targets)
     except UsageError as error:
         raise HTTPException(404, error.what) from error
     except TidemillError as error:
@@ -81,7 +82,7 @@ def _settings(opened: Pipeline | None) -> tuple[tuple[Setting, ...], TidemillErr
 def _standing(name: str) -> PipelineStanding | None:
     """Where it stands, as the list of pipelines says it; None for a pipeline without a spec."""
     try:
-        return read_standing(root(), find(name).spec(name))
+        return read_standing(existing_root(), find(name).spec(name))
     except UsageError:
         return None
 

@@ -13,7 +13,8 @@ from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.ledger.reprocessed_run import current_run_id
 from tidemill.reporting.run_summary import RunSummary, read_run
-from tidemill.spec.pipeline import open_pipeline, root
+from tidemill.spec.pipeline import open_pipeline
+from tidemill.spec.root import root
 from tidemill_airflow.operators.request import in_words
 from tidemill_airflow.pages.access import MayRead
 from tidemill_airflow.pages.rendering import render

@@ -16,6 +16,7 @@ from tidemill.cli.command_list import add_commands
 from tidemill.cli.screen import Screen, json_asked_for, keep_output_for_document
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.file_mode import keep_from_others
+from tidemill.contract.project import enter_project
 from tidemill.contract.syntax.unicode_text import refuse_no_unicode, show_any_text
 from tidemill.steps.parts.run import foreseen, unforeseen
 from tidemill.storage.lease import leave_on_loss
@@ -109,6 +110,7 @@ def main() -> None:
     keep_from_others()
     show_any_text()
     signal.signal(signal.SIGTERM, _terminate)
+    enter_project(Path.cwd())
     if "--json" in sys.argv:
         keep_output_for_document()
     with TemporaryDirectory(prefix="tidemill-") as folder:

@@ -12,7 +12,7 @@ from tidemill.contract.examples import EXAMPLES
 from tidemill.contract.layout import PIPELINE_NAME, Layout
 from tidemill.contract.project import spec_files
 from tidemill.reporting.error_page import read_errors
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import root
 
 
 def pipelines(incomplete: str) -> list[str]:

@@ -12,7 +12,8 @@ from tidemill.contract.errors import ExitCode, TidemillError, UsageError
 from tidemill.contract.project import find, spec_files
 from tidemill.contract.report import Report
 from tidemill.reporting.standing import PipelineStanding, listed_pipelines, read_standing
-from tidemill.spec.pipeline import open_pipeline, root
+from tidemill.spec.pipeline import open_pipeline
+from tidemill.spec.root import root
 from tidemill.steps.parts.run import perform
 from tidemill.storage.run_context import RunContext
 

@@ -9,7 +9,7 @@ from tidemill.cli.zones import Utc, time_shown, zone_of
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.reporting.past_entries import read_entries
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import existing_root
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most entries to show, the newest.")]
 
@@ -29,7 +29,7 @@ def history(
     """
     screen = Screen(json, csv)
     find(name)
-    entries = read_entries(Layout(root(), name))
+    entries = read_entries(Layout(existing_root(), name))
     shown = entries[-limit:]
     if json:
         found = [entry.model_dump(mode="json") for entry in shown]

@@ -11,7 +11,8 @@ from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.journal import Event, Journal, Withdrawal
-from tidemill.spec.pipeline import open_pipeline, root
+from tidemill.spec.pipeline import open_pipeline
+from tidemill.spec.root import existing_root
 from tidemill.storage.run_context import RunContext
 
 journal = Typer(
@@ -38,7 +39,7 @@ def show(name: PipelineName, limit: Limit = 20, json: Json = False, csv: Csv = F
     """
     screen = Screen(json, csv)
     find(name)
-    events = [*_events(Journal(Layout(root(), name).journal))][-limit:]
+    events = [*_events(Journal(Layout(existing_root(), name).journal))][-limit:]
     if json:
         screen.document({"pipeline": name, "events": events})
     elif not events:

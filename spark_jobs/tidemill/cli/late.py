@@ -10,7 +10,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.takeovers import current
 from tidemill.ledger.late_rows import COLUMNS, LateLog, late_total
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import existing_root
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
 
@@ -23,7 +23,7 @@ def late(name: PipelineName, limit: Limit = 20, json: Json = False, csv: Csv = F
     """
     screen = Screen(json, csv)
     find(name)
-    layout = Layout(root(), name)
+    layout = Layout(existing_root(), name)
     log = LateLog(layout, current(layout))
     found = log.read()
     total = late_total(found)

@@ -16,7 +16,7 @@ from tidemill.file_formats.delta import read_rows
 from tidemill.increments.rejected_rows import reasons_counted
 from tidemill.increments.snapshot import Snapshot
 from tidemill.reporting.increment_rows import read_increment_rows
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import existing_root
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]
 Rejected = Annotated[bool, Option("--rejected", help="The rejected rows, with their reasons.")]
@@ -55,7 +55,7 @@ def rows(
     """
     screen = Screen(json, csv)
     find(name)
-    layout = Layout(root(), name)
+    layout = Layout(existing_root(), name)
     if increment is None:
         _published(layout, limit, version, screen, rejected=rejected)
     elif version is None:

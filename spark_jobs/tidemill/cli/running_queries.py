@@ -7,7 +7,8 @@ from tidemill.cli.zones import time_shown, zone_of
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.ledger.running_queries import Running, RunningQuery, running, running_anywhere
-from tidemill.spec.pipeline import Pipeline, root
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.root import existing_root
 from tidemill.storage.lease import STREAM, current_holder
 
 POLL_SECONDS = 0.2
@@ -29,7 +30,7 @@ class NoRunningQuery(UsageError):
 
 def listed(screen: Screen, *, utc: bool) -> None:
     """Every running query under the root."""
-    found = running_anywhere(root())
+    found = running_anywhere(existing_root())
     if screen.as_json:
         screen.document([query.model_dump(mode="json", exclude={"plan"}) for query in found])
     elif found:

@@ -10,7 +10,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.project import find
 from tidemill.journal.takeovers import current
 from tidemill.spark_logs.state_metadata import state_operators
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import existing_root
 
 state = Typer(
     name="state", help="Look at what a pipeline keeps between its batches.", no_args_is_help=True
@@ -31,7 +31,7 @@ def list_operators(name: PipelineName, json: Json = False, csv: Csv = False) -> 
     """
     screen = Screen(json, csv)
     find(name)
-    layout = Layout(root(), name)
+    layout = Layout(existing_root(), name)
     found = state_operators(layout, current(layout))
     if json:
         operators = [one.model_dump(mode="json") for one in found]

@@ -28,7 +28,8 @@ from tidemill.reporting.standing import (
 )
 from tidemill.reporting.status_document import LastRun
 from tidemill.reporting.words import ago, share
-from tidemill.spec.pipeline import open_pipeline, root
+from tidemill.spec.pipeline import open_pipeline
+from tidemill.spec.root import existing_root
 
 Name = Annotated[
     str | None,
@@ -53,8 +54,8 @@ def status(
     screen, failing = Screen(json, csv), states_of(fail_on)
     if name is not None:
         try:
-            standing = read_standing(root(), find(name).spec(name))
-            one = _with_orphans(Layout(root(), name))
+            standing = read_standing(existing_root(), find(name).spec(name))
+            one = _with_orphans(Layout(existing_root(), name))
         except TidemillError as error:
             if not json:
                 raise
@@ -70,7 +71,7 @@ def status(
             for due in read_due(name):
                 screen.line(due_in_words(name, due))
         raise Exit(int(exit_code([standing.state], failing)))
-    every = by_attention(read_standing(root(), spec) for spec in listed_pipelines())
+    every = by_attention(read_standing(existing_root(), spec) for spec in listed_pipelines())
     if json:
         screen.document({"pipelines": [one.model_dump(mode="json") for one in every]})
     else:

@@ -9,7 +9,7 @@ from tidemill.cli.screen import Json, Screen
 from tidemill.cli.status import state_of
 from tidemill.cli.zones import Utc, zone_of
 from tidemill.reporting.file_origin import Origin, origins
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import existing_root
 
 File = Annotated[
     str,
@@ -29,7 +29,7 @@ def where(file: File, utc: Utc = False, json: Json = False) -> None:
       tidemill where part-00000-1f2e.snappy.parquet --json
     """
     screen = Screen(json)
-    found = origins(root(), file)
+    found = origins(existing_root(), file)
     if json:
         screen.document([origin.model_dump(mode="json") for origin in found])
         return

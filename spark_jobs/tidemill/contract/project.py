@@ -3,12 +3,14 @@
 `TIDEMILL_PROJECTS` lists further folders (separated like PATH), each laid out like this repository:
 `dags/specs/`, `spark_jobs/transforms/`, `expectations/`. So a user's pipelines survive an upgrade.
 
+A file `tidemill.yaml` marks such a folder: a command that is typed within it finds it by itself.
+
 A wheel holds what a clone has beside the package in a folder of the package, `shipped/`, which
 `setup.py` fills: the examples, the DAG file, the JSON Schema and `jars.lock`.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,6 +22,8 @@ REPOSITORY = PACKAGE.parents[1]
 _IN_WHEEL = PACKAGE / "shipped"
 INSTALLED = _IN_WHEEL.is_dir()
 SHIPPED = _IN_WHEEL if INSTALLED else REPOSITORY
+PROJECT_FILE = "tidemill.yaml"
+PROJECTS = "TIDEMILL_PROJECTS"
 
 
 class TransformDoubled(SpecError):
@@ -31,6 +35,11 @@ class Project:
     """One folder with pipelines: three files of the same stem each."""
 
     home: Path
+
+    @property
+    def file(self) -> Path:
+        """The settings of the whole project; it need not be there."""
+        return self.home / PROJECT_FILE
 
     @property
     def specs(self) -> Path:
@@ -78,9 +87,27 @@ class Project:
 
 def search_path(environ: Mapping[str, str] = os.environ) -> tuple[Project, ...]:
     """The folders in the order in which they are searched; the first one with a name wins."""
-    given = environ.get("TIDEMILL_PROJECTS", "")
+    given = environ.get(PROJECTS, "")
     homes = [SHIPPED, *(Path(home).resolve() for home in given.split(os.pathsep) if home)]
     return tuple(Project(home) for home in dict.fromkeys(homes))
+
+
+def project_above(folder: Path) -> Project | None:
+    """The project that a folder belongs to: the nearest one upwards with a `tidemill.yaml`."""
+    above = (Project(home) for home in (folder, *folder.parents))
+    return next((project for project in above if project.file.is_file()), None)
+
+
+def enter_project(folder: Path, environ: MutableMapping[str, str] = os.environ) -> None:
+    """Put the project that a folder belongs to before those of `TIDEMILL_PROJECTS`.
+
+    The variable is set, so that the processes which a command starts find the same pipelines.
+    """
+    found = project_above(folder.resolve())
+    if found is not None:
+        given = environ.get(PROJECTS, "").split(os.pathsep)
+        homes = dict.fromkeys([str(found.home), *given])
+        environ[PROJECTS] = os.pathsep.join(home for home in homes if home)
 
 
 def spec_files(environ: Mapping[str, str] = os.environ) -> Iterator[tuple[Project, Path]]:

@@ -33,7 +33,8 @@ from tidemill.reporting.status_document import (
     waiting_in_words,
 )
 from tidemill.spec.load import load_spec
-from tidemill.spec.pipeline import Pipeline, root
+from tidemill.spec.pipeline import Pipeline
+from tidemill.spec.root import root
 from tidemill.storage import documents
 from tidemill.storage.lease import current_holder, settled_epoch
 

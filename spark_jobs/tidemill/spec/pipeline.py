@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import Project, find, search_path
 from tidemill.spec import pipeline_files
 from tidemill.spec.load import load_spec
+from tidemill.spec.root import root
 from tidemill.spec.spec import Spec
 
 
@@ -56,27 +56,3 @@ def open_pipeline(name: str, environ: Mapping[str, str] = os.environ) -> Pipelin
     spec = load_spec(project.spec(name), environ)
     layout = Layout(root(environ), name)
     return Pipeline(name, spec, project, layout, others=search_path(environ))
-
-
-def root(environ: Mapping[str, str] = os.environ) -> Path:
-    """`TIDEMILL_ROOT` as a path.
-
-    Raises:
-        UsageError: it is unset, relative, a URL, or holds `..`.
-    """
-    given = environ.get("TIDEMILL_ROOT", "")
-    if "://" in given:
-        raise UsageError(
-            f"TIDEMILL_ROOT is '{given}', but only local directories are supported so far.",
-            remedy="Set it to an absolute path on a disk that Airflow and Spark share.",
-            root=given,
-        )
-    path = Path(given)
-    # Spark's logs hold the root as Hadoop spells it, without these two.
-    if not path.is_absolute() or ".." in path.parts or given.startswith("//"):
-        raise UsageError(
-            f"TIDEMILL_ROOT is '{given}', which is not a plain absolute path.",
-            remedy="Set it to the directory that holds all pipelines' data, such as /srv/tidemill.",
-            root=given,
-        )
-    return path

@@ -7,6 +7,7 @@ from typer import Option, confirm
 from tidemill.cli.decisions.options import Yes
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec import pipeline
+from tidemill.spec.root import root as root_given
 from tidemill.storage import root_identity
 
 RootId = Annotated[
@@ -21,7 +22,7 @@ def init(root_id: RootId = None, json: Json = False) -> None:
     Examples:
       tidemill init
     """
-    screen, root = Screen(json), pipeline.root()
+    screen, root = Screen(json), root_given()
     own = root_identity.initialise(root, root_id)
     screen.line(f"{root} is root {own.id}, created {own.created:%Y-%m-%d %H:%M} UTC")
     if json:

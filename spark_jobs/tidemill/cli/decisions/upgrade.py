@@ -13,7 +13,7 @@ from tidemill.contract.counted import counted
 from tidemill.contract.document import FORMAT_VERSION
 from tidemill.contract.layout import Layout
 from tidemill.contract.project import find, spec_files
-from tidemill.spec.pipeline import root
+from tidemill.spec.root import existing_root
 
 Names = Annotated[
     list[str] | None,
@@ -35,7 +35,9 @@ def upgrade(names: Names = None, yes: Yes = False, json: Json = False) -> None:
     screen = Screen(json)
     for name in names or ():
         find(name)
-    layouts = [Layout(root(), name) for name in names or (path.stem for _, path in spec_files())]
+    layouts = [
+        Layout(existing_root(), name) for name in names or (path.stem for _, path in spec_files())
+    ]
     counts = {layout: _counts(layout) for layout in layouts}
     old = [layout for layout in layouts if counts[layout]]
     lines = [(it.name, kind, n) for it in old for kind, n in sorted(counts[it].items())]

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tidemill.contract.project import PACKAGE, SHIPPED, search_path
+from tidemill.spec.root import ROOT, root_of_projects
 from tidemill.toolchain import extras, jars
 from tidemill.toolchain.java import UnsuitableJava, find_java
 
@@ -57,14 +58,14 @@ def installation(environ: Mapping[str, str] = os.environ) -> Installation:
         environ: For `TIDEMILL_ROOT`, `TIDEMILL_PROJECTS`, `TIDEMILL_JARS`, JAVA_HOME and PATH.
     """
     missing = [*_missing_packages(), *_missing_folders(environ), *_missing_jars(environ)]
-    root = environ.get("TIDEMILL_ROOT")
+    root = _root(environ)
     paths: dict[str, Path | None] = {
         "python": Path(sys.executable),
         "package": PACKAGE,
         "dag_file": SHIPPED / "dags" / "pipelines.py",
         "json_schema": SHIPPED / "dags" / "specs" / "spec.schema.json",
         "jars": jars.folder_of(environ),
-        "root": Path(root) if root else None,
+        "root": root,
     }
     own = [project.home for project in search_path(environ) if project.home != SHIPPED]
     paths |= {f"project_{number}": home for number, home in enumerate(own, 1)}
@@ -98,15 +99,20 @@ def _extra(package: extras.Package) -> str:
 
 
 def _missing_folders(environ: Mapping[str, str]) -> Iterator[Missing]:
-    root = environ.get("TIDEMILL_ROOT")
+    root = _root(environ)
     if not root:
         yield Missing("TIDEMILL_ROOT is not set.", "Set it to a folder, and run: tidemill init")
-    elif not Path(root).is_dir():
+    elif not root.is_dir():
         yield Missing(f"TIDEMILL_ROOT={root} does not exist.", "Run: tidemill init")
     for project in search_path(environ):
         if not project.specs.is_dir():
             remedy = "Correct TIDEMILL_PROJECTS, or make the folder."
             yield Missing(f"{project.specs} does not exist.", remedy)
+
+
+def _root(environ: Mapping[str, str]) -> Path | None:
+    given = environ.get(ROOT) or root_of_projects(environ)
+    return Path(given) if given else None
 
 
 def _missing_jars(environ: Mapping[str, str]) -> Iterator[Missing]:

@@ -26,7 +26,7 @@ from tidemill.ledger.ledger import Batch, Ledger, Start
 from tidemill.ledger.output_file import output_files
 from tidemill.spark_logs.sink_log import SinkFile
 from tidemill.spec.pipeline import Pipeline, open_pipeline
-from tidemill.spec.pipeline import root as root_of
+from tidemill.spec.root import root as root_of
 from tidemill.spec.sources.file import FileSource
 from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
