@@ -46,7 +46,9 @@ def read_project_file(path: Path) -> ProjectFile:
     if document is None:
         return ProjectFile()
     if not isinstance(document, dict):
-        raise refusal(path, 1, None, "is not a mapping of keys to values", f"Known: {', '.join(KEYS)}.")
+        raise refusal(
+            path, 1, None, "is not a mapping of keys to values", f"Known: {', '.join(KEYS)}."
+        )
     for key in document:
         if key not in KEYS:
             near = get_close_matches(key, KEYS, n=1)
