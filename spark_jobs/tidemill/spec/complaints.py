@@ -1,5 +1,6 @@
 """From pydantic's complaints about a spec to ours: file, line, field, and what to write instead."""
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,6 +12,13 @@ from pydantic_core import ErrorDetails
 from tidemill.contract.errors import SpecError
 from tidemill.spec.model import Disagreement
 from tidemill.spec.spec import Spec
+from tidemill.spec.value_sentences import (
+    expected_kind,
+    not_one_of,
+    of_another_kind,
+    own_words,
+    sentence,
+)
 
 # The keys and list positions from a document's root to a value, such as ("output", "mode").
 Location = tuple[Any, ...]
@@ -24,15 +32,37 @@ def translate(error: ValidationError, lines: Mapping[Location, int], path: Path)
         lines: The line of each location in the document.
         path: The spec's file.
     """
-    found: dict[tuple[int | None, str], SpecError] = {}
+    found: dict[tuple[int | None, str], list[tuple[SpecError, ErrorDetails]]] = {}
     # A misspelt key comes first: it is why another one is missing.
-    for complaint in sorted(error.errors(), key=lambda c: c["type"] != "extra_forbidden"):
+    for complaint in sorted(_causes(error), key=lambda c: c["type"] != "extra_forbidden"):
         one = _of_pydantic(complaint, lines, path)
-        # A value that fits none of several types is one mistake; pydantic says it once per type.
-        found.setdefault((one.line, one.field), one)
-    first, *rest = found.values()
+        found.setdefault((one.line, one.field), []).append((one, complaint))
+    # A value that fits none of several types is one mistake; pydantic says it once per type.
+    first, *rest = (_as_one(path, same) for same in found.values())
     first.further = tuple(rest)
     return first
+
+
+def _causes(error: ValidationError) -> list[ErrorDetails]:
+    """The complaints without those about a list that is too short since its items are refused."""
+    every = error.errors()
+    inner = {complaint["loc"][:-1] for complaint in every}
+    return [
+        one
+        for one in every
+        if one["type"] != "too_short"
+        or not any(loc[: len(one["loc"])] == one["loc"] for loc in inner if one["loc"])
+        or all(other["loc"][: len(one["loc"])] != one["loc"] for other in every if other is not one)
+    ]
+
+
+def _as_one(path: Path, same: Sequence[tuple[SpecError, ErrorDetails]]) -> SpecError:
+    first, complaint = same[0]
+    kinds = [kind for _, other in same if (kind := expected_kind(other)) is not None]
+    if len(kinds) < len(same):
+        # One type takes such a value, and has more to say of it.
+        return next(one for one, other in same if expected_kind(other) is None)
+    return refusal(path, first.line, first.field, *of_another_kind(complaint["input"], kinds))
 
 
 def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: Path) -> SpecError:
@@ -42,13 +72,11 @@ def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: P
     if isinstance(why, Disagreement):
         while at and at not in lines:
             at = at[:-1]
-        return refusal(
-            path,
-            _line((*at, *why.at), lines),
-            field_name((*at, *why.at)),
-            f"is refused: {why}",
-            "Change it, or what it does not go with.",
-        )
+        at = (*at, *why.at)
+        what, remedy = own_words(str(why), None)
+        if remedy == "Change the value.":
+            remedy = "Change it, or what it does not agree with."
+        return refusal(path, _line(at, lines), field_name(at), what, remedy)
     if complaint["type"] == "extra_forbidden":
         known = _fields_at(tagged[:-1])
         near = get_close_matches(str(at[-1]), known, n=1)
@@ -62,11 +90,15 @@ def _of_pydantic(complaint: ErrorDetails, lines: Mapping[Location, int], path: P
         remedy = "Did you mean 'kind'?" if near else "Add it."
     elif complaint["type"] == "missing":
         what, remedy = "is missing", "Add it."
+    elif complaint["type"] == "union_tag_invalid":
+        context = complaint["ctx"]
+        at = (*at, "kind")
+        known = re.findall(r"'([^']*)'", context["expected_tags"])
+        what, remedy = not_one_of(context["tag"], known)
     else:
         while at and at not in lines:
             at = at[:-1]
-        what = f"is refused: {complaint['msg'].removeprefix('Value error, ')}"
-        remedy = "Change the value."
+        what, remedy = sentence(complaint)
     return refusal(path, _line(at, lines), field_name(at), what, remedy)
 
 
