@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidemill.spec.model import Disagreement, doubled_in
+from tidemill.spec.model import Disagreement, doubled_in, nearest
 from tidemill.spec.output import OutputMode
 from tidemill.spec.settings import Trigger
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
@@ -57,7 +57,7 @@ def _columns_agree(spec: Spec, name: str, source: BaseSource) -> None:
     if time is not None and time.column not in source.columns:
         msg = (
             f"'{time.column}' is not in the schema of source '{name}'; "
-            f"it has {', '.join(source.columns)}"
+            f"{nearest(time.column, source.columns)}"
         )
         raise Disagreement(msg, *_place_of_event_time(spec, name))
     if time is not None and time.watermark is not None:

@@ -1,7 +1,8 @@
 """The base of a spec's parts: frozen models without unknown keys, and checked names."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -74,3 +75,9 @@ def doubled_in(names: Iterable[str]) -> str | None:
             return name
         seen.add(name.lower())
     return None
+
+
+def nearest(word: str, known: Collection[str]) -> str:
+    """The end of a sentence about a word that is not known: the one meant, or those there are."""
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"use one of: {', '.join(known)}"

@@ -6,8 +6,9 @@ never move a row to another interval.
 """
 
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import (
     AfterValidator,
@@ -59,7 +60,9 @@ def _zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
-        msg = f"'{name}' is not a time zone; use a name such as Europe/London or UTC"
+        near = get_close_matches(name, available_timezones(), n=1)
+        meant = f"did you mean '{near[0]}'?" if near else "use a name such as Europe/London or UTC"
+        msg = f"'{name}' is not a time zone; {meant}"
         raise ValueError(msg) from error
     return name
 

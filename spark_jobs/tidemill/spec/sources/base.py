@@ -14,7 +14,7 @@ from tidemill.contract.syntax.ddl import (
     refuse_unknown_types,
 )
 from tidemill.spec.event_time import EventTime
-from tidemill.spec.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in
+from tidemill.spec.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in, nearest
 
 Ddl = Annotated[str, StringConstraints(min_length=1)]
 OptionValue = str | bool | int
@@ -144,7 +144,7 @@ class BaseSource(Model):
         if self.event_time and self.event_time.column not in self.columns:
             msg = (
                 f"event_time.column '{self.event_time.column}' is not in the source's schema; "
-                f"it has {', '.join(self.columns)}"
+                f"{nearest(self.event_time.column, self.columns)}"
             )
             raise ValueError(msg)
         return self

@@ -22,8 +22,10 @@ from tidemill.spec.sources.fetch import Fetch
 
 def _local(path: str) -> str:
     if "://" in path or not PurePosixPath(path).is_absolute():
-        instead = "; name a bucket under fetch.url of a source" if "://" in path else ""
-        msg = f"'{path}' must be an absolute path of a local directory{instead}"
+        remedy = "write it from the root on, such as /srv/landing"
+        if "://" in path:
+            remedy = "name a bucket under fetch.url of a source"
+        msg = f"'{path}' is not an absolute path of a local directory; {remedy}"
         raise ValueError(msg)
     if ".." in PurePosixPath(path).parts or "\0" in path:
         msg = f"'{path}' leaves its root; write it without '..'"
