@@ -116,7 +116,7 @@ def sentence(complaint: ErrorDetails) -> Sentence:
 
 
 def not_one_of(value: Any, known: Sequence[str]) -> Sentence:
-    """The sentence about a value that is none of the words that a field knows."""
+    """The sentence about a value other than the words that a field knows."""
     near = get_close_matches(str(value).lower(), known, n=1)
     remedy = f"Did you mean '{near[0]}'?" if near else f"Use one of: {', '.join(known)}."
     return Sentence(f"is {shown(value)}, which it cannot be", remedy)
