@@ -100,8 +100,14 @@ bench: setup jars ## Measure ingest, a whole increment and an idle run against h
 	@$(RUN) tests.bench
 
 .PHONY: schema
-schema: $(DONE)-project ## Write the JSON Schema of the specs, which editors complete from
+schema: $(DONE)-project ## Write the JSON Schema of the specs, and the reference of fields and commands
 	@$(RUN) tidemill.spec.json_schema
+	@$(RUN) docs.site.reference
+
+.PHONY: docs
+docs: $(DONE)-project ## Build the pages as a site in .artefacts/site; a warning is an error
+	@$(RUN) sphinx -q -W --keep-going -c docs/site . .artefacts/site
+	@echo 'Open .artefacts/site/index.html'
 
 LOCK := pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
