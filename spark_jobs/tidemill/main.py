@@ -21,7 +21,7 @@ if sys.path and Path(sys.path[0]) == Path(__file__).resolve().parent:
 
 from tidemill.contract.errors import ExitCode, TidemillError
 from tidemill.contract.file_mode import keep_from_others
-from tidemill.contract.remedy import for_airflow
+from tidemill.contract.remedy import for_airflow, more_about
 from tidemill.contract.report import Report, Step
 from tidemill.contract.syntax.unicode_text import show_any_text
 from tidemill.spec.pipeline import open_pipeline
@@ -112,7 +112,8 @@ def sentence(report: Report, *, in_airflow: bool = False) -> str:
     remedy = code = ""
     if report.error:
         code = f" [{report.error['code']}]"
-        remedy = f" {for_airflow(report.error) if in_airflow else report.error['remedy']}"
+        at_shell = f"{report.error['remedy']}{more_about(report.error)}"
+        remedy = f" {for_airflow(report.error) if in_airflow else at_shell}"
     return f"{report.step} {report.outcome}: {report.reason}{code}{remedy}"
 
 

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from tidemill.cli.screen import Quantity, Screen
-from tidemill.contract.errors import UsageError
+from tidemill.contract.errors import Refused, UsageError
+from tidemill.contract.report import Outcome, Report
+from tidemill.main import sentence
 
 
 @pytest.mark.parametrize(
@@ -116,3 +118,32 @@ def test_rows_are_csv_on_standard_output_and_nothing_else_is(
 def test_csv_and_json_at_once_are_refused() -> None:
     with pytest.raises(UsageError):
         Screen(as_json=True, as_csv=True)
+
+
+def test_an_error_names_the_command_that_explains_it_unless_its_message_says_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Screen().error(Refused("The disk is gone.", remedy="Mount it."))
+    Screen().error(UsageError("There is no orders.", remedy="Name another."))
+
+    refused, usage = capsys.readouterr().err.splitlines()
+    assert refused.endswith(" tidemill explain Refused")
+    assert "explain" not in usage
+
+
+def test_the_line_of_a_step_that_was_refused_names_that_command_at_a_shell_only() -> None:
+    error = Refused("The disk is gone.", remedy="Mount it.").as_dict()
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    report = Report(
+        pipeline="orders",
+        run_id="one",
+        step="doctor",
+        outcome=Outcome.REFUSED,
+        error=error,
+        reason=error["what"],
+        started=now,
+        finished=now,
+    )
+
+    assert "tidemill explain Refused" in sentence(report)
+    assert "explain" not in sentence(report, in_airflow=True)

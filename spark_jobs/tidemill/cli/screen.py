@@ -17,6 +17,7 @@ from typer import Argument, Context, Option
 
 from tidemill.cli.completion import pipelines
 from tidemill.contract.errors import TidemillError, UsageError
+from tidemill.contract.remedy import more_about
 
 # The width of what is drawn into a file or a log, where no window can be widened.
 PLAIN_WIDTH = 160
@@ -124,10 +125,11 @@ class Screen:
         stream.flush()
 
     def error(self, error: TidemillError) -> None:
+        """An error as the one document, or as a line on standard error."""
         if self.as_json:
             self.document(error.as_dict())
         else:
-            self.problem(f"{error.code}: {error}")
+            self.problem(f"{error.code}: {error}{more_about(error.as_dict())}")
 
     def busy(self, what: RenderableType) -> AbstractContextManager[object]:
         """Shows that something is going on, where somebody is watching.

@@ -4,9 +4,25 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tidemill.contract.errors import ExitCode
+
 # What Airflow's form of a pipeline's resolve DAG does too.
 _DECISION = re.compile(r"\btidemill (release|reject|reinstate|redo|rebuild) ([a-z][a-z0-9_]*)")
 _BACKFILL = re.compile(r"\btidemill (?:backfill|follow) ([a-z][a-z0-9_]*)")
+
+
+def more_about(error: Mapping[str, Any]) -> str:
+    """The command that shows the error's row of the page of errors, for a person at a shell.
+
+    Args:
+        error: `TidemillError.as_dict()`.
+
+    Returns:
+        Nothing for wrong usage, of which the message says all.
+    """
+    return (
+        "" if error["exit_code"] == ExitCode.USAGE else f" More: tidemill explain {error['code']}"
+    )
 
 
 def for_airflow(error: Mapping[str, Any]) -> str:
