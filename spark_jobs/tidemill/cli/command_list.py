@@ -25,6 +25,7 @@ from tidemill.cli import (
     state,
     status,
     stream,
+    test,
     where,
 )
 from tidemill.cli.decisions import (
@@ -49,6 +50,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         root.init,
         check.check,
         preview.preview,
+        test.test,
         plan.plan,
         example.example,
         schema.schema,

@@ -70,6 +70,8 @@ def preview(
     limit: int,
     log: Log,
     environ: Mapping[str, str] = os.environ,
+    *,
+    masked: bool = True,
 ) -> Preview:
     """Run transform and suite on a sample; expectations of the whole table see the sample only.
 
@@ -78,6 +80,7 @@ def preview(
         limit: Most rows of either kind to return.
         log: Gets lines about progress.
         environ: `TIDEMILL_ROOT` in it does not matter.
+        masked: Hide the values of the columns that `gate.mask` names.
 
     Raises:
         SpecError: spec or transform do not load.
@@ -92,7 +95,8 @@ def preview(
         samples = {source: _readable(pipeline, source, sample) for source in pipeline.spec.sources}
         # The samples stand for the sources; static inputs are those of a run of today.
         tables = any(one.reads_pipeline for one in pipeline.spec.statics.values())
-        return _preview(pipeline, samples, limit, log, root_of(environ) if tables else None)
+        mask = pipeline.spec.gate.mask if masked else ()
+        return _preview(pipeline, samples, limit, log, mask, root_of(environ) if tables else None)
 
 
 def _preview(
@@ -100,6 +104,7 @@ def _preview(
     samples: Mapping[str, list[Path]],
     limit: int,
     log: Log,
+    mask: Collection[str],
     tables: Path | None,
 ) -> Preview:
     # Spark is imported here so that a preview that is refused never loads it.
@@ -129,7 +134,6 @@ def _preview(
         written = reader.parquet(*files) if files else plan.rows.limit(0)
         fine = written.where(f"{REJECT} IS NULL").select(*plan.table_schema.names)
         refused = written.where(f"{REJECT} IS NOT NULL").select(f"{REJECT}.*")
-        mask = pipeline.spec.gate.mask
         refuse_unknown(mask, plan.table_schema.names)
         good, bad = _first(fine, limit, mask), _first(refused, limit, mask)
         # How many rows went into an aggregation cannot be told from its result.

@@ -1,0 +1,1 @@
+"""Tests that users write beside their pipelines: given rows, expected rows."""
