@@ -18,7 +18,7 @@ from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.contract.project import spec_files
 
 if TYPE_CHECKING:
-    from tidemill.steps.read_only.check import Problem
+    from tidemill.steps.read_only.problem import Problem
 
 Names = Annotated[
     list[str] | None,

@@ -1,0 +1,45 @@
+"""A mistake that `check` found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong.
+
+    Args:
+        file: Where.
+        line: 1-based; None where it is the whole file.
+        what: One sentence.
+        remedy: What to do about it.
+        warning: Whether it may be meant so: somebody has to look, and nothing is refused.
+    """
+
+    file: Path
+    line: int | None
+    what: str
+    remedy: str
+    warning: bool = False
+
+    @classmethod
+    def said(cls, file: Path, line: int | None, what: str, remedy: str) -> Problem:
+        """A problem from an error's sentence, which names file and line itself."""
+        for place in (f"{file}:{line}: ", f"{file}: ", f"{file} "):
+            what = what.removeprefix(place)
+        return cls(file, line, what.removesuffix("."), remedy)
+
+
+def write_or_rename(path: Path, none: str, means: str) -> str:
+    """What to do about a missing file; one that another pipeline's name stands for is not meant."""
+    taken = {spec.stem for spec in (path.parents[2] / "dags" / "specs").glob("*.yaml")}
+    siblings = [one for one in path.parent.glob(f"*{path.suffix}") if one.stem not in taken]
+    near = get_close_matches(path.name, [one.name for one in siblings], n=1)
+    return (
+        f"Did you mean to name it so: {near[0]}?"
+        if near
+        else (f"Write it, or say in the spec {none}, which {means}.")
+    )
