@@ -8,6 +8,7 @@ from typer import Typer
 
 from tidemill.cli import (
     check,
+    diff,
     doctor,
     example,
     explain,
@@ -65,6 +66,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         status.status,
         rows.rows,
         late.late,
+        diff.diff,
         sql.sql,
         where.where,
         history.history,

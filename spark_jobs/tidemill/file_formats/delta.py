@@ -64,14 +64,9 @@ def read_rows(path: Path, limit: int, version: int | None = None) -> Rows:
     Raises:
         NoSuchVersion: the table has no such version.
     """
-    table = _open(path)
-    if table is None:
-        if version is not None:
-            raise _no_version(path, version, None)
+    if version is None and not has_table(path):
         return Rows(version=None, total=0, columns=(), rows=())
-    newest = table.version()
-    if version is not None:
-        table = _at(path, version, newest)
+    table = open_version(path, version)
     found = open_dataset(path, table).head(limit)
     head = _head(table)
     return Rows(
@@ -118,10 +113,21 @@ def _open(path: Path) -> DeltaTable | None:
     return DeltaTable(path) if has_table(path) else None
 
 
-def _at(path: Path, version: int, newest: int) -> DeltaTable:
+def open_version(path: Path, version: int | None = None) -> DeltaTable:
+    """A version of a table; the newest where not given.
+
+    Raises:
+        NoSuchVersion: the table has no such version, or there is no table.
+    """
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
+    table = _open(path)
+    if table is None:
+        raise _no_version(path, version, None)
+    newest = table.version()
+    if version is None:
+        return table
     if version > newest:
         raise _no_version(path, version, newest)
     try:
@@ -130,9 +136,10 @@ def _at(path: Path, version: int, newest: int) -> DeltaTable:
         raise _no_version(path, version, newest) from error
 
 
-def _no_version(path: Path, version: int, newest: int | None) -> NoSuchVersion:
+def _no_version(path: Path, version: int | None, newest: int | None) -> NoSuchVersion:
+    what = "version" if version is None else f"version {version}"
     return NoSuchVersion(
-        f"{path} has no version {version}.",
+        f"{path} has no {what}.",
         remedy="Nothing is published yet." if newest is None else f"The newest is {newest}.",
         version=version,
         newest=newest,

@@ -1,0 +1,124 @@
+"""The rows that separate two versions of a Delta table, without a JVM.
+
+Only the files that are in one of the two versions are read: what both have is the same.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidemill.contract.document import FrozenModel
+from tidemill.contract.errors import UsageError
+from tidemill.file_formats.delta import NoSuchVersion, open_dataset, open_version
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset
+
+# In the column `change`.
+ADDED, REMOVED = "+", "-"
+
+
+class NotComparable(UsageError):
+    """Two versions have a column with different types; carries `first` and `last`."""
+
+
+class TableDiff(FrozenModel):
+    """The difference of two versions.
+
+    Attributes:
+        first: The older version, or the one that was named first.
+        added: Rows that are in `last` and not in `first`; a changed row is removed and added.
+        removed: Rows that are in `first` and not in `last`.
+        columns: Those of both versions, in order.
+        rows: Some of these rows: column -> value, and `change`, which is `+` or `-`.
+    """
+
+    first: int
+    last: int
+    added: int
+    removed: int
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+
+
+def read_diff(path: Path, first: int | None, last: int | None, limit: int) -> TableDiff:
+    """Compare two versions of a table, row by row; a row may be there several times.
+
+    Args:
+        first: A version; the one before `last` where not given.
+        last: A version; the newest where not given.
+        limit: Most rows to return, half of either kind where there are enough.
+
+    Raises:
+        NoSuchVersion: the table has no such version, or only one.
+        NotComparable: a column changed its type in between.
+    """
+    import duckdb
+    import pyarrow as pa
+
+    newer = open_version(path, last)
+    to = newer.version()
+    if first is None and to == 0:
+        raise NoSuchVersion(
+            f"{path} has one version.",
+            remedy="Compare when something more was published.",
+            version=-1,
+            newest=0,
+        )
+    older = open_version(path, to - 1 if first is None else first)
+    before, after = open_dataset(path, older), open_dataset(path, newer)
+    try:
+        schema = pa.unify_schemas([before.schema, after.schema])
+    except pa.ArrowException as error:
+        raise NotComparable(
+            f"Versions {older.version()} and {to} of {path} differ in a type: {error}.",
+            remedy="Compare versions of the same side of that change.",
+            first=older.version(),
+            last=to,
+        ) from error
+    shared = _paths(before) & _paths(after)
+    with duckdb.connect() as connected:
+        connected.register("before", _without(before, shared, schema))
+        connected.register("after", _without(after, shared, schema))
+        found = {}
+        for change, query in (
+            (ADDED, "FROM after EXCEPT ALL FROM before"),
+            (REMOVED, "FROM before EXCEPT ALL FROM after"),
+        ):
+            connected.execute(f"CREATE TEMP TABLE apart AS {query}")
+            ((count,),) = connected.execute("SELECT count(*) FROM apart").fetchall()
+            shown = connected.sql("FROM apart").limit(limit).to_arrow_table()
+            found[change] = (count, shown.to_pylist(maps_as_pydicts="lossy"))
+            connected.execute("DROP TABLE apart")
+    return TableDiff(
+        first=older.version(),
+        last=to,
+        added=found[ADDED][0],
+        removed=found[REMOVED][0],
+        columns=tuple(schema.names),
+        rows=tuple(_some(found[REMOVED][1], found[ADDED][1], limit)),
+    )
+
+
+def _paths(dataset: pa.dataset.Dataset) -> set[str]:
+    return {fragment.path for fragment in dataset.get_fragments()}
+
+
+def _without(
+    dataset: pa.dataset.Dataset, shared: set[str], schema: pa.Schema
+) -> pa.dataset.Dataset:
+    """The rows of the files that the other version lacks, with the columns of both versions."""
+    import pyarrow.dataset as ds
+
+    kept = [one for one in dataset.get_fragments() if one.path not in shared]
+    return ds.FileSystemDataset(
+        kept, schema, ds.ParquetFileFormat(), getattr(dataset, "filesystem", None)
+    )
+
+
+def _some(removed: list[Any], added: list[Any], limit: int) -> list[dict[str, Any]]:
+    half = max(limit // 2, limit - len(added))
+    marked = [{"change": REMOVED, **row} for row in removed[:half]]
+    return [*marked, *({"change": ADDED, **row} for row in added[: limit - len(marked)])]
