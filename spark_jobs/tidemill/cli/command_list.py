@@ -42,19 +42,22 @@ from tidemill.cli.decisions import (
     target,
     upgrade,
 )
+from tidemill.cli.project import init, new, suite
 
 Command = Callable[..., Any]
 
 # A `Typer` is a command with commands of its own, and carries its name.
 GROUPS: dict[str, tuple[Command | Typer, ...]] = {
     "Write": (
-        root.init,
+        init.init,
+        new.new,
         check.check,
         preview.preview,
         test.test,
         plan.plan,
         example.example,
         schema.schema,
+        suite.suite,
     ),
     "Run": (
         run.run,

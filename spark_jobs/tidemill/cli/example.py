@@ -10,7 +10,7 @@ from tidemill.cli.screen import Csv, Json, Screen
 from tidemill.contract.examples import EXAMPLES
 from tidemill.contract.project import SHIPPED, Project
 from tidemill.spec.load import load_spec
-from tidemill.steps.read_only.copy_example import copy_example
+from tidemill.steps.authoring.copy_example import copy_example
 
 example = Typer(
     name="example",

@@ -1,32 +1,11 @@
-"""`tidemill init` and `tidemill forget`: what starts over, because a person says so."""
+"""`tidemill forget`: what starts over, because a person says so."""
 
-from typing import Annotated
-
-from typer import Option, confirm
+from typer import confirm
 
 from tidemill.cli.decisions.options import Yes
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.spec import pipeline
-from tidemill.spec.root import root as root_given
 from tidemill.storage import root_identity
-
-RootId = Annotated[
-    str | None,
-    Option("--id", help="The identity that it is to have, such as a note's.", show_default=False),
-]
-
-
-def init(root_id: RootId = None, json: Json = False) -> None:
-    """Make TIDEMILL_ROOT a root, or accept the disk that is mounted there now.
-
-    Examples:
-      tidemill init
-    """
-    screen, root = Screen(json), root_given()
-    own = root_identity.initialise(root, root_id)
-    screen.line(f"{root} is root {own.id}, created {own.created:%Y-%m-%d %H:%M} UTC")
-    if json:
-        screen.document({"root": str(root), **own.model_dump(mode="json")})
 
 
 def forget(name: PipelineName, yes: Yes = False, json: Json = False) -> None:

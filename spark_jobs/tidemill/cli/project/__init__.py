@@ -1,0 +1,1 @@
+"""Commands that write a user's project: `init`, `new` and `suite infer`."""

@@ -1,0 +1,217 @@
+"""Makes the three files of a pipeline from real data: spec, transform and suite."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidemill.contract.errors import UsageError
+from tidemill.contract.project import Project
+from tidemill.sources.files.listing import list_source
+from tidemill.spec.model import ENGINE_PREFIX
+from tidemill.spec.sources.file import FileSource
+from tidemill.steps.authoring.arrow_types import table_of
+from tidemill.steps.authoring.profile import profile
+from tidemill.steps.authoring.project_files import (
+    own_project,
+    refuse_unfit,
+    schema_line,
+    write_files,
+)
+from tidemill.steps.authoring.sample_rows import SampleRows, UnknownSample, read_sample
+from tidemill.steps.authoring.sample_types import SampledColumn, quoted
+
+MOST_FILES = 20
+_TIMES = ("timestamp", "timestamp_ntz", "date")
+# The earlier, the likelier it says when a row happened.
+_TIME_NAMES = ("event_time", "eventtime", "timestamp", "time", "ts", "at", "date", "created_at")
+_COLUMN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TRANSFORM = '''\
+"""The rows of {source}, as they come. What this returns is published."""
+
+
+def transform(rows):
+    """Rows of the source in, rows to publish out: select, filter, join, aggregate."""
+    return rows
+'''
+
+
+@dataclass(frozen=True)
+class NewPipeline:
+    """A pipeline that was made.
+
+    Args:
+        files: The files that were written: spec, transform if there is one, suite.
+        project: The folder that they are in.
+        sample: The files that the rows came from.
+        rows: How many.
+        columns: The schema.
+        pattern: What the source reads: the folder and the names in it.
+        time: The column that was taken for the event time; None where there is none.
+        expectations: As the suite has them.
+        notes: What to look over.
+    """
+
+    files: tuple[Path, ...]
+    project: Project
+    sample: tuple[Path, ...]
+    rows: int
+    columns: tuple[SampledColumn, ...]
+    pattern: str
+    time: str | None
+    expectations: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+
+
+def new_pipeline(
+    name: str,
+    place: Path,
+    *,
+    format: str | None = None,
+    folder: Path | None = None,
+    transform: bool = True,
+    environ: Mapping[str, str] = os.environ,
+) -> NewPipeline:
+    """Make a pipeline that reads the folder of a sample.
+
+    Args:
+        name: The new pipeline.
+        place: A file, or a folder with files of one kind.
+        format: The files' format; guessed where not given.
+        folder: The project; the user's own one where not given.
+        transform: Whether it gets a transform to edit; otherwise its spec says `none`.
+
+    Raises:
+        UnknownSample: the files cannot be read without Spark, or hold nothing.
+        UsageError: the name is taken or not a name, or there is no project.
+    """
+    refuse_unfit(name, environ)
+    project = Project(folder.resolve()) if folder else own_project(environ)
+    files = _files(place)
+    sample = read_sample(files[-MOST_FILES:], format)
+    columns, notes = _usable(sample)
+    rows = table_of(columns, sample.rows)
+    expectations = profile(rows)
+    time = _time_of(columns, [*sample.rows])
+    texts = {project.spec(name): _spec(name, place, files, sample, columns, time, project)}
+    if transform:
+        texts[project.transform(name)] = _TRANSFORM.format(source=name)
+    else:
+        spec = project.spec(name)
+        texts[spec] = texts[spec] + "transform: none\n"
+    suite = {"name": name, "expectations": expectations, "meta": {}}
+    texts[project.suite(name)] = json.dumps(suite, indent=2, ensure_ascii=False) + "\n"
+    write_files(texts)
+    return NewPipeline(
+        files=tuple(texts),
+        project=project,
+        sample=tuple(files[-MOST_FILES:]),
+        rows=len(sample.rows),
+        columns=columns,
+        pattern=str(_folder(place) / f"*{_suffix(files[0])}"),
+        time=time,
+        expectations=tuple(expectations),
+        notes=tuple(notes),
+    )
+
+
+def _files(place: Path) -> list[Path]:
+    """The sample's files, the newest last."""
+    if place.is_file():
+        return [place.resolve()]
+    found: list[Path] = []
+    if place.is_dir():
+        source = {"format": "text", "path": str(place.resolve()), "schema": "value string"}
+        found = [file.path for file in list_source(FileSource.model_validate(source)).files]
+    if not found:
+        raise UnknownSample(
+            f"There is no file {place}, nor in a folder of that name.",
+            remedy="Give --from a file or a folder of the feed.",
+            path=place,
+        )
+    newest = sorted(found, key=lambda path: path.stat().st_mtime)
+    # The source will read these and no others.
+    return [path for path in newest if _suffix(path) == _suffix(newest[-1])]
+
+
+def _usable(sample: SampleRows) -> tuple[tuple[SampledColumn, ...], list[str]]:
+    kept = [column for column in sample.columns if column.name.startswith(ENGINE_PREFIX)]
+    if kept and sample.format == "csv":
+        raise UsageError(
+            f"The column '{kept[0].name}' begins with '_', which is kept for the engine.",
+            remedy="Rename it in the files, or give the spec a header of its own (header: false).",
+            column=kept[0].name,
+        )
+    columns = tuple(column for column in sample.columns if column not in kept)
+    notes = [*sample.notes]
+    notes += [f"{one.name} is left out: names with '_' are the engine's" for one in kept]
+    notes += [f"{one.name}: {note}" for one in columns for note in one.notes]
+    return columns, notes
+
+
+def _time_of(columns: Sequence[SampledColumn], rows: Sequence[dict[str, Any]]) -> str | None:
+    """The column that says when a row happened: a time in each row, by the likeliest name."""
+    found = [
+        column
+        for column in columns
+        if column.type in _TIMES
+        and _COLUMN.fullmatch(column.name)
+        and all(row.get(column.name) is not None for row in rows)
+    ]
+    rank = {name: place for place, name in enumerate(_TIME_NAMES)}
+    ordered = sorted(
+        found, key=lambda one: (one.type == "date", rank.get(one.name.lower(), len(rank)))
+    )
+    return ordered[0].name if ordered else None
+
+
+def _spec(
+    name: str,
+    place: Path,
+    files: Sequence[Path],
+    sample: SampleRows,
+    columns: Sequence[SampledColumn],
+    time: str | None,
+    project: Project,
+) -> str:
+    options = {"pathGlobFilter": f"*{_suffix(files[0])}", **sample.options}
+    lines = [
+        f"description: The rows of {json.dumps(name)}, as they are delivered.",
+        "sources:",
+        f"  {name}:",
+        "    kind: file",
+        f"    format: {sample.format}",
+        f"    path: {json.dumps(str(_folder(place)), ensure_ascii=False)}",
+        "    options:",
+        *(f"      {option}: {json.dumps(value)}" for option, value in options.items()),
+        "    schema: >-",
+        *(f"      {line}" for line in _schema_lines(columns)),
+    ]
+    if time is not None:
+        taken = {column.name.lower() for column in columns}
+        names = ("day", *(f"day_{number}" for number in range(2, len(columns) + 3)))
+        day = next(one for one in names if one not in taken)
+        lines += [
+            f"event_time: {{column: {json.dumps(time)}}}",
+            "output:",
+            f"  partition_by: {{{day}: {json.dumps(f'to_date({quoted(time)})')}}}",
+        ]
+    return schema_line(project) + "\n".join(lines) + "\n"
+
+
+def _schema_lines(columns: Sequence[SampledColumn]) -> list[str]:
+    *others, last = [column.ddl for column in columns]
+    return [*(f"{ddl}," for ddl in others), last]
+
+
+def _folder(place: Path) -> Path:
+    return place.resolve() if place.is_dir() else place.resolve().parent
+
+
+def _suffix(path: Path) -> str:
+    return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
