@@ -58,12 +58,12 @@ def test_the_values_of_a_masked_column_are_in_no_suite(
     assert masked == {"expect_column_values_to_not_be_null"}
 
 
-@pytest.mark.remedy("NothingPublished")
+@pytest.mark.remedy("NoPublishedRows")
 def test_before_anything_is_published_there_is_nothing_to_propose(
     tidemill: Tidemill, history: History
 ) -> None:
     history.increment(ROWS)
     answer = tidemill("suite", "infer", "orders", "--json")
-    assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "NothingPublished")
+    assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, "NoPublishedRows")
     history.publish()
     assert tidemill("suite", "infer", "orders", "--json").exit_code == ExitCode.DONE

@@ -12,7 +12,7 @@ from tidemill.steps.authoring.profile import profile
 from tidemill.steps.authoring.project_files import write_files
 
 
-class NothingPublished(UsageError):
+class NoPublishedRows(UsageError):
     """There are no published rows to look at; carries `pipeline`."""
 
 
@@ -38,11 +38,11 @@ def infer_suite(pipeline: Pipeline) -> InferredSuite:
     """Profile the newest version of a pipeline's table; masked columns are named without values.
 
     Raises:
-        NothingPublished: it has no table, or one without rows.
+        NoPublishedRows: it has no table, or one without rows.
     """
     head = read_head(pipeline.layout.table)
     if head is None or not head.rows:
-        raise NothingPublished(
+        raise NoPublishedRows(
             f"{pipeline.name} has published no row into a table.",
             remedy=f"Publish some first: tidemill run {pipeline.name}",
             pipeline=pipeline.name,
