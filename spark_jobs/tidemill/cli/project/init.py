@@ -9,7 +9,7 @@ from tidemill.cli.project.airflow_setup import airflow_steps
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.errors import UsageError
 from tidemill.spec.root import root as root_given
-from tidemill.steps.authoring.make_project import EXAMPLE, make_project
+from tidemill.steps.authoring.make_project import make_project
 from tidemill.storage import root_identity
 
 Folder = Annotated[
@@ -47,28 +47,22 @@ def init(
       tidemill init --airflow         # the same, with a pool and a connection in Airflow
     """
     screen = Screen(json)
-    made = None
-    if folder is None:
-        if no_example:
-            raise UsageError("--no-example is for a project.", remedy="Name its FOLDER.")
-        root = root_given()
-    else:
-        made = make_project(folder.resolve(), example=not no_example)
-        root = made.root
-        for path, written in made.files.items():
-            screen.line(f"{'wrote' if written else 'kept '} {path}")
+    if folder is None and no_example:
+        raise UsageError("--no-example is for a project.", remedy="Name its FOLDER.")
+    made = None if folder is None else make_project(folder.resolve(), example=not no_example)
+    for path, written in made.files.items() if made else ():
+        screen.line(f"{'wrote' if written else 'kept '} {path}")
+    root = root_given() if made is None or made.root is None else made.root
     own = root_identity.initialise(root, root_id)
     screen.line(f"{root} is root {own.id}, created {own.created:%Y-%m-%d %H:%M} UTC")
     steps = airflow_steps() if airflow else ()
     for step in steps:
         screen.line(step.sentence)
     if made is not None:
-        screen.line(f"Name it for Airflow and for commands from elsewhere: {made.export}")
-        if not no_example:
-            screen.line(f"Try the example: tidemill check my_{EXAMPLE}")
-        screen.line("Make a pipeline of your own data: tidemill new NAME --from FILE")
+        screen.line(f"For Airflow: export TIDEMILL_PROJECTS={made.home} TIDEMILL_ROOT={root}")
+        screen.line(f"Work in it: cd {folder}, then such as: tidemill new tides --from feed")
     if json:
-        document = {"root": str(root), **own.model_dump(mode="json")}
+        document: dict[str, object] = {"root": str(root), **own.model_dump(mode="json")}
         if made is not None:
             files = {str(path): written for path, written in made.files.items()}
             document |= {"project": str(made.home), "files": files}

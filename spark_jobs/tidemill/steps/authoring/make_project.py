@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tidemill.contract.project import SHIPPED, Project
 from tidemill.spec.json_schema import spec_schema
+from tidemill.spec.project_file import read_project_file
 from tidemill.steps.authoring.copy_example import example_files
 
 EXAMPLE = "shop_orders"
@@ -38,7 +39,6 @@ jobs:
         with: {python-version: "3.12"}
       - run: pip install 'tidemill[engine]'
       - run: tidemill check --format github
-        env: {TIDEMILL_PROJECTS: "${{ github.workspace }}"}
 """
 LOADER = '''\
 """An Airflow DAG for every spec of this project: make Airflow's dags folder this one."""
@@ -55,17 +55,13 @@ class MadeProject:
 
     Args:
         files: Path -> whether it was written; one that was there has been kept.
-        root: The folder of its pipelines' data.
+        root: The folder of its pipelines' data; None where its `tidemill.yaml` was there, and
+            names none.
     """
 
     home: Path
     files: dict[Path, bool]
-    root: Path
-
-    @property
-    def export(self) -> str:
-        """The variables by which Airflow, and commands from elsewhere, find it."""
-        return f"export TIDEMILL_PROJECTS={self.home} TIDEMILL_ROOT={self.root}"
+    root: Path | None
 
 
 def make_project(
@@ -79,7 +75,7 @@ def make_project(
     """
     project = Project(home)
     texts = {
-        home / "tidemill.yaml": SETTINGS,
+        project.file: SETTINGS,
         home / ".gitignore": IGNORED,
         home / ".vscode" / "settings.json": _editor(project),
         home / ".github" / "workflows" / "tidemill.yml": CI,
@@ -95,7 +91,7 @@ def make_project(
     # Now that the JSON Schema is there, specs point to it.
     copied = example_files(EXAMPLE, f"my_{EXAMPLE}", project, environ) if example else {}
     files |= {path: _write(path, text) for path, text in copied.items()}
-    return MadeProject(home, files, home / ".tidemill" / "root")
+    return MadeProject(home, files, read_project_file(project.file).root)
 
 
 def _write(path: Path, text: str) -> bool:

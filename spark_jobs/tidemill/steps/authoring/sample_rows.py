@@ -117,7 +117,7 @@ def guess_format(path: Path) -> str:
 def _read_csv(paths: Sequence[Path]) -> SampleRows:
     with _text(paths[0]) as file:
         first = file.readline()
-    # Of what a header has most; a comma where it has none of them.
+    # The one that the first line has most of; a comma where it has none of them.
     separator = max(_SEPARATORS, key=first.count)
     names = next(csv.reader([first], delimiter=separator), [])
     header = _is_header(names)
