@@ -17,7 +17,7 @@ from tidemill.spec.formats.table import FileFormat
 
 if TYPE_CHECKING:
     from tidemill.steps.authoring.new_pipeline import NewPipeline
-    from tidemill.steps.read_only.check import Problem
+    from tidemill.steps.read_only.problem import Problem
 
 Name = Annotated[
     str, Argument(metavar="NAME", help="The name of the new pipeline.", show_default=False)

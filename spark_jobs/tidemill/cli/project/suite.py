@@ -23,7 +23,7 @@ def infer(name: PipelineName, write: Write = False, json: Json = False) -> None:
     """Propose a suite from published rows: nulls, ranges, sets and uniqueness.
 
     Examples:
-      tidemill suite infer tides > expectations/suites/tides.json
+      tidemill suite infer tides
       tidemill suite infer tides --write
     """
     from tidemill.steps.authoring.infer_suite import infer_suite, write_suite
