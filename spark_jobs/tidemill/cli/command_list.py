@@ -7,6 +7,7 @@ from typing import Any
 from typer import Typer
 
 from tidemill.cli import (
+    bundle,
     check,
     diff,
     doctor,
@@ -64,6 +65,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         stream.stream,
         doctor.doctor,
         info.info,
+        bundle.bundle,
     ),
     "Look": (
         status.status,
