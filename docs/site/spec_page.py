@@ -70,28 +70,18 @@ def _models_in(given: Any, suffix: str = "") -> Iterator[tuple[str, str]]:
 def _section(
     heading: str, model: Schema, models: Schema, sections: Mapping[str, str]
 ) -> Iterator[str]:
-    about, described = _docstring(model.get("description", ""))
     yield f"## {heading}\n"
-    if about:
-        yield f"{about}\n"
+    yield f"{model['description']}\n"
     yield from HEAD
     for name, field in model["properties"].items():
-        text = field.get("description") or described.get(name, "")
         required = name in model.get("required", ())
         cells = (
             f"`{name}`",
             _type(field, models, sections),
             "" if required else _default(field),
-            " ".join(text.split()),
+            field["description"],
         )
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _docstring(text: str) -> tuple[str, dict[str, str]]:
-    """What a model says of itself, and of its fields below `Attributes:`."""
-    about, _, fields = text.partition("Attributes:\n")
-    described = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", fields, re.MULTILINE)
-    return about.strip(), dict(described)
 
 
 def _default(field: Schema) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -89,15 +88,35 @@ def test_an_editor_complains_where_the_loader_does(
     assert complaints(validator, yaml.safe_load(minimal(more))) == [place]
 
 
-def test_no_default_is_offered_that_the_loader_refuses(validator: Draft202012Validator) -> None:
-    def defaults(part: Any) -> Iterator[tuple[str, str]]:
-        parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-        if isinstance(part, dict) and {"default", "pattern"} <= {*part}:
-            yield str(part["default"]), part["pattern"]
-        for inner in parts:
-            yield from defaults(inner)
+def properties() -> Iterator[tuple[str, Any]]:
+    """Every property of a spec, with its part of the schema."""
+    whole = schema.spec_schema()
+    for model, part in {"Spec": whole, **whole["$defs"]}.items():
+        for name, found in part.get("properties", {}).items():
+            yield f"{model}.{name}", found
 
-    assert [found for found in defaults(validator.schema) if not re.search(*found[::-1])] == []
+
+def test_every_property_has_a_description() -> None:
+    described = {name: part.get("description", "") for name, part in properties()}
+    assert len(described) > 200
+    assert [name for name, words in described.items() if not words] == []
+
+
+def test_every_default_is_what_the_property_itself_permits() -> None:
+    models = schema.spec_schema()["$defs"]
+    refused = {
+        name: part["default"]
+        for name, part in properties()
+        if "default" in part
+        and not Draft202012Validator({"$defs": models, **part}).is_valid(part["default"])
+    }
+    assert refused == {}
+
+
+def test_a_default_duration_is_written_as_people_write_it() -> None:
+    defaults = {name: part.get("default") for name, part in properties()}
+    assert defaults["Airflow.retry_delay"] == "30 seconds"
+    assert defaults["Spec.airflow"]["timeout"] == "2 hours"
 
 
 @pytest.mark.parametrize("field", ["sources.orders", "publish.0"])

@@ -26,7 +26,8 @@ from tidemill.ledger.reprocessed_run import current_run_folder
 from tidemill.ledger.run_kinds import Role
 from tidemill.ledger.run_request import read_request
 from tidemill.spec.root import root
-from tidemill.spec.spec import Notify, Spec
+from tidemill.spec.settings import Notify
+from tidemill.spec.spec import Spec
 from tidemill.storage import documents
 from tidemill_airflow.addresses import page_url
 from tidemill_airflow.operators.request import RequestRefused

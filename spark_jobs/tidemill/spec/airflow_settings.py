@@ -18,6 +18,9 @@ class TaskSettings(Model):
     """Where and when Airflow runs a task.
 
     Attributes:
+        queue: The queue of Airflow's executor.
+        pool: Airflow's pool.
+        executor: One of the executors that Airflow is configured with.
         executor_config: The executor's own settings, such as `pod_template_file` of Kubernetes'.
         priority_weight: The tasks with the highest weight get free slots of the pool first.
     """
@@ -45,6 +48,12 @@ class Airflow(TaskSettings):
     """Airflow settings of the DAG.
 
     Attributes:
+        owner: The DAG's owner.
+        tags: The DAG's tags.
+        start_date: The first day that a schedule counts from.
+        retries: How often a task that failed is tried again.
+        retry_delay: The time between two attempts.
+        timeout: The time after which a task is ended.
         steps: Settings of single steps, each of which goes before that of the whole pipeline.
     """
 

@@ -18,6 +18,7 @@ class AssetSpec(Model):
     """An asset, by Airflow's own names.
 
     Attributes:
+        uri: What names it in Airflow, such as `s3://bucket/key`.
         name: Its URI where not given.
         extra: What other DAGs may want to know of it, as text, numbers, lists and objects.
     """

@@ -29,6 +29,11 @@ class Output(Model):
     """The output of the query.
 
     Attributes:
+        mode: Spark's output mode: new rows, changed rows, or the whole result.
+        format: The format of the data files; tables need parquet.
+        partition_by: Column -> an expression in Spark SQL, whose value names the directory of a
+            row.
+        maxRecordsPerFile: Most rows of one file; 0 sets no limit.
         options: The options of Spark's writer, by Spark's names.
         null_partition: What becomes of a row whose partition value is null: `reject` puts it among
             the rejected rows, `keep` publishes it in the null partition of Hive, Spark and Delta.

@@ -1,12 +1,14 @@
-"""Small settings of a pipeline: trigger, budget, state, backfill, metrics and listeners."""
+"""Small settings of a pipeline, from its trigger to its notifier."""
 
+from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from tidemill.contract.syntax.quantities import Duration, Size
-from tidemill.spec.model import Column, Expression, Model
+from tidemill.spec.model import Column, Disagreement, Expression, Model, PlainName
+from tidemill.spec.secret_setting import SECRET, is_secret
 
 # `module:Class` in the project's `spark_jobs/listeners/module.py`, or a class of an installed
 # package, `package.module:Class`.
@@ -65,3 +67,61 @@ class Backfill(Model):
     """
 
     lateness: Duration | None = None
+
+
+class Expect(Model):
+    """The expected interval of a feed; an overdue feed fails the run.
+
+    Attributes:
+        every: The longest time between two deliveries.
+        grace: How much later a delivery may come before a run fails.
+    """
+
+    every: Duration
+    grace: Duration = timedelta(0)
+
+
+class Notify(Model):
+    """An Airflow notifier and its arguments; `{message}` in a text argument is replaced.
+
+    Attributes:
+        notifier: The notifier's class, such as
+            `airflow.providers.slack.notifications.slack.SlackNotifier`.
+        args: Its arguments; they may hold no secrets.
+    """
+
+    notifier: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*\.[A-Za-z_]\w*$")]
+    args: dict[str, Any] = {}
+
+    @field_validator("args")
+    @classmethod
+    def _names_no_secret(cls, args: dict[str, Any]) -> dict[str, Any]:
+        secret = next((name for name in args if SECRET.search(name)), None)
+        if secret:
+            msg = f"'{secret}' would put a secret into a file; name an Airflow connection instead"
+            raise ValueError(msg)
+        return args
+
+
+class Spark(Model):
+    """The Spark connection, and Spark configuration beyond the engine's own.
+
+    Attributes:
+        conn_id: The Airflow connection that names the master.
+        conf: Spark's own settings, by their names; they may hold no secrets.
+    """
+
+    conn_id: PlainName = "tidemill_spark"
+    conf: dict[str, str | bool | int] = {}
+
+    @model_validator(mode="after")
+    def _names_no_secret(self) -> Self:
+        secret = next((name for name, value in self.conf.items() if is_secret(name, value)), None)
+        if secret is not None:
+            msg = (
+                f"'{secret}' would put a secret into a file, onto a command line and into logs; "
+                "name an Airflow connection (conn_id of a source or target) where that will do, "
+                "else put it into spark-defaults.conf, which only Airflow's user can read"
+            )
+            raise Disagreement(msg, "conf", secret)
+        return self

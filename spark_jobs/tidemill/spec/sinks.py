@@ -73,7 +73,12 @@ class ForeachBatchSink(Model):
 
 
 class ConsoleSink(Model):
-    """Rows on standard output."""
+    """Rows on standard output.
+
+    Attributes:
+        numRows: How many rows of a batch are shown.
+        truncate: Whether long values are cut.
+    """
 
     kind: Literal["console"]
     numRows: Annotated[int, Field(gt=0)] = 20
@@ -85,6 +90,9 @@ class MemorySink(Model):
 
     Only in mode `complete` does Spark carry such a table on from its checkpoint. In the others a
     run begins at the sources' beginning, for nothing of what an earlier one wrote exists any more.
+
+    Attributes:
+        table: The name of the table in the session.
     """
 
     kind: Literal["memory"]

@@ -5,29 +5,36 @@ partition expressions and row rules live here and not in the transform, so that 
 never move a row to another interval.
 """
 
-from datetime import timedelta
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import (
     AfterValidator,
     Field,
     StringConstraints,
-    field_validator,
     model_validator,
 )
 
-from tidemill.contract.syntax.quantities import Duration, Size
+from tidemill.contract.syntax.quantities import Size
 from tidemill.spec.airflow_settings import Airflow
 from tidemill.spec.assets import Assets
 from tidemill.spec.cross_checks import refuse_disagreement
 from tidemill.spec.decisions import Decisions
 from tidemill.spec.event_time import EventTime
-from tidemill.spec.model import Disagreement, Expression, Model, Name, PlainName
+from tidemill.spec.model import Expression, Model, Name
 from tidemill.spec.output import Output
-from tidemill.spec.secret_setting import SECRET, is_secret
-from tidemill.spec.settings import Backfill, Budget, Listener, Metrics, State, Trigger
+from tidemill.spec.settings import (
+    Backfill,
+    Budget,
+    Expect,
+    Listener,
+    Metrics,
+    Notify,
+    Spark,
+    State,
+    Trigger,
+)
 from tidemill.spec.sinks import Sink
 from tidemill.spec.sources.base import BaseSource
 from tidemill.spec.sources.file import FileSource
@@ -67,15 +74,12 @@ def _zone(name: str) -> str:
     return name
 
 
-class Expect(Model):
-    """The expected interval of a feed; an overdue feed fails the run."""
-
-    every: Duration
-    grace: Duration = timedelta(0)
-
-
 class Rejected(Model):
-    """The share of rejected rows (0 to 1) above which an increment is held."""
+    """The share of rejected rows (0 to 1) above which an increment is held.
+
+    Attributes:
+        hold_above: The share, from 0 to 1.
+    """
 
     hold_above: Annotated[float, Field(ge=0, le=1)] = 0.05
 
@@ -84,6 +88,9 @@ class Gate(Model):
     """Settings of the gate.
 
     Attributes:
+        rejected: How many rows may be rejected.
+        in_process_max: Up to this size, uncompressed, an increment is judged in the process of the
+            step; a larger one by Spark.
         suite: The stem of the suite's file, by default the pipeline's name; several pipelines may
             name one. `none` judges by row rules and counts alone.
         empty: What is held for being empty: `hold_input` holds a delivery without rows, one whose
@@ -101,45 +108,38 @@ class Gate(Model):
     mask: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = ()
 
 
-class Notify(Model):
-    """An Airflow notifier and its arguments; `{message}` in a text argument is replaced."""
-
-    notifier: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*\.[A-Za-z_]\w*$")]
-    args: dict[str, Any] = {}
-
-    @field_validator("args")
-    @classmethod
-    def _names_no_secret(cls, args: dict[str, Any]) -> dict[str, Any]:
-        secret = next((name for name in args if SECRET.search(name)), None)
-        if secret:
-            msg = f"'{secret}' would put a secret into a file; name an Airflow connection instead"
-            raise ValueError(msg)
-        return args
-
-
-class Spark(Model):
-    """The Spark connection, and Spark configuration beyond the engine's own."""
-
-    conn_id: PlainName = "tidemill_spark"
-    conf: dict[str, str | bool | int] = {}
-
-    @model_validator(mode="after")
-    def _names_no_secret(self) -> Self:
-        secret = next((name for name, value in self.conf.items() if is_secret(name, value)), None)
-        if secret is not None:
-            msg = (
-                f"'{secret}' would put a secret into a file, onto a command line and into logs; "
-                "name an Airflow connection (conn_id of a source or target) where that will do, "
-                "else put it into spark-defaults.conf, which only Airflow's user can read"
-            )
-            raise Disagreement(msg, "conf", secret)
-        return self
-
-
 class Spec(Model):
     """One pipeline. Its name is the stem of the file the spec was read from.
 
     Attributes:
+        description: What the pipeline is for; Airflow's UI shows it.
+        env: The environment variables that the spec uses as `${NAME}`, each with its default.
+        schedule: When the DAG runs: a cron expression or one of Airflow's presets, such as
+            `@daily`.
+        wake: Starts a run when input arrives, beside the schedule.
+        timezone: The time zone of the session, in which Spark's functions read and write times.
+        expect: How often input has to come; a run fails when it is overdue.
+        sources: Name -> what the stream reads. A transform of several takes each by its name.
+        statics: Name -> a table that the stream is joined with.
+        trigger: Whether the input is read in several batches or in one.
+        budget: The most that one run takes.
+        event_time: When a row happened, for all sources.
+        multipleWatermarkPolicy: Which watermark counts where several sources have one.
+        state: How the state of windows, joins and deduplication is kept.
+        row_rules: Rule -> a condition in Spark SQL on columns of a source. A row that breaks one is
+            rejected.
+        observe: Metric -> an aggregate in Spark SQL over the rows of each batch.
+        listeners: Classes that hear of the query's progress, as `module:Class`.
+        output: What is written, how, and in which partitions.
+        gate: What holds an increment.
+        backfill: How partitions are computed again.
+        decisions: Who may decide about a held increment.
+        publish: Where the rows go; the first target says what readers see.
+        sink: One of Spark's own sinks, in place of gate and targets.
+        notify: Who is told when an increment is held, input is overdue or a run fails.
+        spark: The connection to Spark, and its settings.
+        airflow: Settings of the DAG and its tasks.
+        assets: Airflow assets beside the published table.
         transform: The stem of the transform's file, by default the pipeline's name; several
             pipelines may name one. `none` publishes the rows of the one source as they come.
         group: Pipelines of the same group share a DAG, of that name, and one Spark application.

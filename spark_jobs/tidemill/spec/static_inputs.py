@@ -57,6 +57,7 @@ class FileStatic(BaseStatic):
     which rows of the stream it has cost.
 
     Attributes:
+        format: The format of the files.
         path: A directory, a file or a glob.
         schema_: The columns, as Spark DDL.
         options: The options of Spark's reader, by Spark's names.

@@ -108,8 +108,9 @@ def sentence(complaint: ErrorDetails) -> Sentence:
     if kind in ("string_too_short", "too_short"):
         return Sentence("is empty", "Write a value, or remove the key.")
     if kind in ("string_too_long", "too_long"):
-        most = context["max_length"]
-        return Sentence(f"has more than {most} parts", f"Write at most {most}.")
+        unit = "characters" if kind == "string_too_long" else "parts"
+        most = f"{context['max_length']} {unit}"
+        return Sentence(f"has more than {most}", f"Write at most {most}.")
     if kind == "value_error":
         return own_words(str(context["error"]), value)
     return Sentence(f"cannot be {shown(value)}", "Change the value.")

@@ -20,7 +20,7 @@ from tidemill.contract.report import Outcome, Step
 from tidemill.increments.increments import Increments, Sealed, Verdict
 from tidemill.ledger.run_kinds import Role
 from tidemill.ledger.run_request import RunRequest, fix_request
-from tidemill.spec.spec import Notify
+from tidemill.spec.settings import Notify
 from tidemill_airflow.dags.notify import Notices, StateNotice
 from tidemill_airflow.operators.request import RequestRefused
 

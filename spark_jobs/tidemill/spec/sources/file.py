@@ -41,6 +41,10 @@ class FileSource(TypedSource):
     """Files that appear in a directory.
 
     Attributes:
+        format: The format of the files.
+        maxFileAge: How much older than the newest file a file may be before Spark passes over it.
+        latestFirst: Whether the newest files are read first.
+        fileNameOnly: Whether a file is known by its name alone, without its folder.
         path: The directory (or glob) that Spark lists.
         fetch: The object store whose objects are copied into `path` before a query starts.
         maxFilesPerTrigger: Most files one batch may take; 1000 where neither limit is given.

@@ -82,6 +82,10 @@ class KafkaSource(BaseSource):
     """Records of Kafka topics.
 
     Attributes:
+        includeHeaders: Whether Spark reads the records' headers.
+        maxTriggerDelay: The longest time that a batch waits for `minOffsetsPerTrigger`.
+        minPartitions: The fewest tasks that a batch is divided into.
+        maxRecordsPerPartition: Most records of one task.
         conn_id: The Airflow connection with brokers and secrets.
         subscribe: Topics; exactly one of `subscribe`, `subscribePattern` and `assign` is given.
         subscribePattern: A Java regular expression that is found in the names of topics.

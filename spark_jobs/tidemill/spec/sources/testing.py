@@ -47,7 +47,13 @@ def _spelled(value: OptionValue | timedelta) -> str:
 
 
 class RateSource(TrialSource):
-    """Rows that Spark makes up by the second: `timestamp`, `value`."""
+    """Rows that Spark makes up by the second: `timestamp`, `value`.
+
+    Attributes:
+        rowsPerSecond: How many rows each second has.
+        rampUpTime: How long the rate takes to reach that.
+        numPartitions: How many tasks make them.
+    """
 
     kind: Literal["rate"]
     rowsPerSecond: Annotated[int, Field(gt=0)] = 1
@@ -64,7 +70,14 @@ class RateSource(TrialSource):
 
 
 class RateMicroBatchSource(TrialSource):
-    """Rows that Spark makes up by the batch: `timestamp`, `value`."""
+    """Rows that Spark makes up by the batch: `timestamp`, `value`.
+
+    Attributes:
+        rowsPerBatch: How many rows each batch has.
+        startTimestamp: The time of the first batch, in milliseconds since the epoch.
+        advanceMillisPerBatch: How much later the next batch is.
+        numPartitions: How many tasks make them.
+    """
 
     NOT_CONTINUOUS: ClassVar = "Data source rate-micro-batch does not support continuous processing"
 
@@ -80,7 +93,13 @@ class RateMicroBatchSource(TrialSource):
 
 
 class SocketSource(TrialSource):
-    """Lines of text from a socket: `value`, and `timestamp` if asked for."""
+    """Lines of text from a socket: `value`, and `timestamp` if asked for.
+
+    Attributes:
+        host: The host that sends the lines.
+        port: Its port.
+        includeTimestamp: Whether each line has the time at which it came.
+    """
 
     kind: Literal["socket"]
     host: str = "127.0.0.1"
