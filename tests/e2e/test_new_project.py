@@ -27,7 +27,8 @@ def published(tidemill: Tidemill, name: str) -> list[dict[str, object]]:
 def test_a_pipeline_made_of_a_file_publishes_each_of_its_rows(
     tidemill: Tidemill, home: Path, parcels: Path
 ) -> None:
-    assert tidemill("new", "parcels", "--from", str(parcels)).exit_code == ExitCode.DONE
+    tried = tidemill("new", "parcels", "--from", str(parcels), "--preview")
+    assert tried.exit_code == ExitCode.DONE, tried.stdout
     ran = tidemill("run", "parcels", "--json")
     assert ran.exit_code == ExitCode.DONE, ran.stdout
     with parcels.open(newline="") as file:
@@ -56,7 +57,7 @@ def test_without_a_transform_rows_go_out_as_they_come_and_one_may_be_written_lat
     rows = published(tidemill, "visits")
     assert sorted(row["seconds"] for row in rows) == sorted(row["seconds"] for row in delivered)
     assert all(row["pages"] == ["a", "b"] for row in rows)
-    assert {row["day"] for row in rows} == {row["begun"][:10] for row in delivered}
+    assert {row["day"] for row in rows} == {row["when"][:10] for row in delivered}
 
     spec.write_text(spec.read_text().replace("transform: none\n", ""))
     project.transform("visits").write_text("def transform(rows):\n    return rows.drop('pages')\n")

@@ -52,7 +52,7 @@ def visits(tmp_path: Path) -> Path:
             "_id": number,
             "who": {"name": f"u{number % 7}", "age": number} if number else None,
             "pages": ["a", "b"],
-            "begun": f"2026-01-0{number % 9 + 1} 10:00:00Z",
+            "when": f"2026-01-0{number % 9 + 1} 10:00:00Z",
             "seconds": number if number % 2 else number * 1.5,
         }
         for number in range(40)

@@ -87,17 +87,17 @@ def test_json_lines_become_a_pipeline_that_publishes_them_as_they_come(
     made = tidemill("new", "visits", "--from", str(visits), "--no-transform", "--json").json
     assert made["problems"] == []
     assert made["schema"] == (
-        "who struct<name: string, age: bigint>, pages array<string>, begun timestamp, "
-        "seconds double"
+        "who struct<name: string, age: bigint>, pages array<string>, when timestamp, seconds double"
     )
     spec = load_spec(Project(home).spec("visits"))
     assert spec.transform == "none"
+    assert spec.output.partition_by == {"day": "to_date(`when`)"}
     assert not Project(home).transform("visits").exists()
     assert (made["rows"], len(made["notes"])) == (40, 2)
     assert expected(home, "visits") == {
         ("who", NOT_NULL): {"mostly": 0.97},
         ("pages", NOT_NULL): {},
-        ("begun", NOT_NULL): {},
+        ("when", NOT_NULL): {},
         ("seconds", NOT_NULL): {},
         ("seconds", BETWEEN): {"min_value": 0.0, "max_value": 200.0},
     }

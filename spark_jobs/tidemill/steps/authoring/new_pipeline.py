@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlglot.dialects.spark import Spark
+
 from tidemill.contract.errors import UsageError
 from tidemill.contract.project import Project
 from tidemill.sources.files.listing import list_source
@@ -199,9 +201,14 @@ def _spec(
         lines += [
             f"event_time: {{column: {json.dumps(time)}}}",
             "output:",
-            f"  partition_by: {{{day}: {json.dumps(f'to_date({quoted(time)})')}}}",
+            f"  partition_by: {{{day}: {json.dumps(f'to_date({_in_sql(time)})')}}}",
         ]
     return schema_line(project) + "\n".join(lines) + "\n"
+
+
+def _in_sql(time: str) -> str:
+    """A column that is named like a word of SQL's, such as `when`, in quotes."""
+    return f"`{time}`" if time.upper() in Spark.Tokenizer.KEYWORDS else quoted(time)
 
 
 def _schema_lines(columns: Sequence[SampledColumn]) -> list[str]:
