@@ -13,11 +13,13 @@ from unittest.mock import patch
 from typer.testing import CliRunner
 
 from tidemill.cli.app import app
+from tidemill.contract.project import enter_project
 
-# Exports live on from block to block, and every `tidemill` leaves its exit code. Those that need
-# Spark are handed to this process, whose JVM is warm.
+# Exports and the folder live on from block to block, and every `tidemill` leaves its exit code.
+# Those that need Spark are handed to this process, whose JVM is warm.
 _SHELL = """
 [ ! -e {state}/exports ] || . {state}/exports
+[ ! -e {state}/folder ] || cd "$(cat {state}/folder)"
 tidemill() {{
   local code
   case $1 in
@@ -30,7 +32,7 @@ tidemill() {{
   printf '%s %s\\n' "${{code:=0}}" "$1" >> {state}/ended
   return "$code"
 }}
-trap 'export -p > {state}/exports' EXIT
+trap 'export -p > {state}/exports; pwd > {state}/folder' EXIT
 {block}
 """
 
@@ -55,7 +57,7 @@ class Shell:
     """A shell.
 
     Args:
-        folder: Where it is.
+        folder: Where it starts.
         state: An empty folder for what it remembers.
         environ: What it starts with.
     """
@@ -101,6 +103,7 @@ class Shell:
         here = Path.cwd()
         with patch.dict(os.environ, exported):
             os.chdir(folder)
+            enter_project(Path(folder))
             try:
                 result = CliRunner().invoke(app, arguments, catch_exceptions=False)
             finally:
