@@ -95,6 +95,13 @@ def test_the_reference_has_every_field_of_every_part_of_a_spec() -> None:
     assert sorted(map(sorted, shown)) == sorted(map(sorted, expected))
 
 
+def test_each_field_of_the_reference_has_a_type_and_a_description() -> None:
+    page = (REFERENCE / "spec.md").read_text()
+    fields = re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \| (.*) \|$", page, re.MULTILINE)
+    assert len(fields) > 200
+    assert [name for name, kind, _, said in fields if not (kind.strip() and said.strip())] == []
+
+
 def commands(name: str, command: Any) -> Iterator[tuple[str, set[str]]]:
     options = (one for one in command.params if one.param_type_name == "option")
     yield name, {max(option.opts, key=len) for option in options}
