@@ -25,8 +25,7 @@ from airflow.sdk import (
 from airflow.sdk.exceptions import AirflowTimetableInvalid
 
 from tidemill.contract.errors import SpecError, TidemillError
-from tidemill.contract.examples import shown_spec_files
-from tidemill.spec.load import load_spec
+from tidemill.spec.catalog import SpecFile, shown_spec_files
 from tidemill.spec.spec import Spec
 from tidemill_airflow.dags.arrivals import arrivals
 from tidemill_airflow.dags.broken_spec import BrokenSpec
@@ -63,17 +62,18 @@ def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
     """A DAG for every spec that Airflow shows; a `BrokenSpec` for one that cannot be loaded."""
     export_settings()
     wanted = get_parsing_context().dag_id
-    paths: list[Path] = []
+    found: list[SpecFile] = []
     groups: dict[str, list[Member]] = {}
     try:
-        paths.extend(path for _, path in shown_spec_files(environ))
+        found.extend(shown_spec_files(environ))
     except TidemillError as error:
         yield BrokenSpec.of(error.path, error)
     # A task process needs its own DAG only; that of a group is named in its members' specs.
-    own = [path for path in paths if wanted and path.stem == pipeline_of(wanted, "")]
-    for path in own or paths:
+    own = [one for one in found if wanted and one.name == pipeline_of(wanted, "")]
+    for one in own or found:
+        name, path = one.name, one.path
         try:
-            name, spec = path.stem, load_spec(path, environ)
+            spec = one.load(environ)
             if spec.group is not None:
                 groups.setdefault(spec.group, []).append(Member(name, spec, path))
             elif wanted in (None, name):
@@ -81,11 +81,11 @@ def dags(environ: Mapping[str, str] = os.environ) -> Iterator[DAG]:
             if spec.published and wanted in (None, resolve_id(name)):
                 yield build_resolve_dag(name, spec, path)
         except TidemillError as error:
-            yield BrokenSpec.of(path, error)
+            yield BrokenSpec.of(path, error, name)
     for name, members in groups.items():
         try:
             if wanted in (None, name):
-                yield build_group(name, members, taken=[path.stem for path in paths])
+                yield build_group(name, members, taken=[one.name for one in found])
         except TidemillError as error:
             yield BrokenSpec.of(members[0].path, error)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from tidemill.contract.errors import ExitCode, SpecError
 from tidemill.contract.project import SHIPPED, Project, search_path
-from tidemill.spec.load import load_spec
+from tidemill.spec.catalog import SpecFile, paths_of, pipelines_in
 from tidemill_airflow.task_names import resolve_id
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:
         projects: Those that are looked at; all of them are on the search path.
         parsed: What Airflow made of the whole search path.
     """
-    paths = (path for project in search_path() for path in _specs(project))
-    everywhere = {name for path in paths for name in _dags_of(path)}
+    every = (one for project in search_path() for one in _specs(project))
+    everywhere = {name for one in every for name in _dags_of(one)}
     for name in sorted(set(parsed.dags) - everywhere):
         yield Problem(str(DAG_FILE), f"DAG '{name}' comes from no spec.", "Remove it.")
     for module in parsed.heavy:
@@ -90,24 +90,25 @@ def problems(projects: Sequence[Project], parsed: Parsed) -> Iterator[Problem]:
         )
     if str(DAG_FILE) in parsed.errors:
         yield Problem(str(DAG_FILE), parsed.errors[str(DAG_FILE)], "Fix the file.")
-    specs = [path for project in projects for path in _specs(project)]
+    specs = [one for project in projects for one in _specs(project)]
     if not specs:
         folders = ", ".join(str(project.specs) for project in projects)
         yield Problem(folders, "There is no spec, so nothing was checked.", "Name another folder.")
-    for path in specs:
-        yield from _of_spec(path, parsed)
+    for one in specs:
+        yield from _of_spec(one, parsed)
 
 
-def _of_spec(path: Path, parsed: Parsed) -> Iterator[Problem]:
+def _of_spec(one: SpecFile, parsed: Parsed) -> Iterator[Problem]:
     from tidemill_airflow.dags.house_rules import RESOLVE_RULES, RULES
 
+    path = one.path
     if str(path) in parsed.errors:
-        yield _of_error(path, parsed.errors[str(path)])
+        yield _of_error(one, parsed.errors[str(path)])
         return
-    spec = load_spec(path)
-    expected = {spec.group or path.stem: RULES}
+    spec = one.load()
+    expected = {spec.group or one.name: RULES}
     if spec.published:
-        expected[resolve_id(path.stem)] = RESOLVE_RULES
+        expected[resolve_id(one.name)] = RESOLVE_RULES
     for name, rules in expected.items():
         dag = parsed.dags.get(name)
         if dag is None:
@@ -119,24 +120,24 @@ def _of_spec(path: Path, parsed: Parsed) -> Iterator[Problem]:
                 yield Problem(str(path), f"DAG {name}: {what} ({rule.__name__}).", remedy)
 
 
-def _dags_of(path: Path) -> set[str]:
+def _dags_of(one: SpecFile) -> set[str]:
     """The DAGs that a spec may have: of its own or its group, and the one of decisions."""
     with suppress(SpecError):
-        spec = load_spec(path)
-        return {spec.group or path.stem, *([resolve_id(path.stem)] if spec.published else [])}
-    return {path.stem}
+        spec = one.load()
+        return {spec.group or one.name, *([resolve_id(one.name)] if spec.published else [])}
+    return {one.name}
 
 
-def _of_error(path: Path, text: str) -> Problem:
+def _of_error(one: SpecFile, text: str) -> Problem:
     try:
-        load_spec(path)
+        one.load()
     except SpecError as error:
-        return Problem(str(path), error.what, error.remedy, error.data.get("line"))
-    return Problem(str(path), text, "Fix the spec.")
+        return Problem(str(error.path), error.what, error.remedy, error.data.get("line"))
+    return Problem(str(one.path), text, "Fix the spec.")
 
 
-def _specs(project: Project) -> list[Path]:
-    return sorted(project.specs.glob("*.yaml"))
+def _specs(project: Project) -> list[SpecFile]:
+    return [one for path in paths_of(project) for one in pipelines_in(project, path)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

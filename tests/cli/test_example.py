@@ -9,8 +9,9 @@ import pytest
 
 from tests.cli.conftest import Tidemill
 from tidemill.contract.errors import ExitCode
-from tidemill.contract.examples import EXAMPLES, shown_spec_files
-from tidemill.contract.project import REPOSITORY, Project, find
+from tidemill.contract.examples import EXAMPLES
+from tidemill.contract.project import REPOSITORY, Project
+from tidemill.spec.catalog import find, shown_spec_files
 from tidemill.spec.load import load_spec
 
 OWN = "my_{}"
@@ -32,7 +33,7 @@ def test_a_copy_is_a_pipeline_of_its_own(tidemill: Tidemill, tmp_path: Path, nam
     assert answer.exit_code == ExitCode.DONE
     own, copied = Project(tmp_path), OWN.format(name)
     environ = {"TIDEMILL_PROJECTS": str(tmp_path)}
-    assert find(copied, environ) == own
+    assert find(copied, environ).project == own
     files = [own.spec(copied), own.transform(copied), own.suite(copied)]
     assert answer.json == [str(path) for path in files]
     assert load_spec(files[0]) == load_spec(Project(REPOSITORY).spec(name))
@@ -87,4 +88,4 @@ def test_airflow_shows_the_demo_and_the_examples_that_were_asked_for(
     environ = {"TIDEMILL_PROJECTS": str(tmp_path)}
     if shown is not None:
         environ["TIDEMILL_EXAMPLES"] = shown
-    assert {path.stem for _, path in shown_spec_files(environ)} == {"mine"} | examples
+    assert {one.name for one in shown_spec_files(environ)} == {"mine"} | examples

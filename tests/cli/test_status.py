@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Tidemill
 from tests.support.histories.history_builder import History, reject, rows
 from tidemill.contract.errors import ExitCode
-from tidemill.contract.project import spec_files
+from tidemill.spec.catalog import spec_files
 from tidemill.storage import documents
 from tidemill.storage.lease import Holder, hold
 from tidemill.storage.processes import this_process
@@ -155,7 +155,7 @@ def test_without_a_name_every_pipeline_of_one_s_own_has_a_line_and_each_example_
 
     monkeypatch.delenv("TIDEMILL_PROJECTS")
     examples = {one["pipeline"] for one in tidemill("status", "--json").json["pipelines"]}
-    assert examples == {path.stem for _, path in spec_files()} > {"shop_orders"}
+    assert examples == {one.name for one in spec_files()} > {"shop_orders"}
 
 
 def test_the_damage_of_one_pipeline_does_not_hide_the_others(

@@ -14,10 +14,9 @@ from tidemill.contract.project import (
     REPOSITORY,
     Project,
     TransformDoubled,
-    find,
     search_path,
-    spec_files,
 )
+from tidemill.spec.catalog import find, spec_files
 from tidemill.spec.pipeline import open_pipeline
 
 
@@ -54,12 +53,12 @@ def test_empty_parts_of_the_search_path_do_not_mean_the_working_directory() -> N
 
 
 def test_a_folder_that_does_not_exist_holds_no_pipelines(tmp_path: Path) -> None:
-    assert find("shop_orders", environ(Project(tmp_path / "none"))).home == REPOSITORY
+    assert find("shop_orders", environ(Project(tmp_path / "none"))).project.home == REPOSITORY
 
 
 def test_the_shipped_pipelines_are_found() -> None:
     shipped = {"actions_per_hour", "events_kafka", "retail", "shop_orders", "word_count_kafka"}
-    assert {path.stem for _, path in spec_files({})} >= shipped
+    assert {one.name for one in spec_files({})} >= shipped
 
 
 def test_a_users_pipeline_takes_all_three_files_from_its_own_folder(tmp_path: Path) -> None:
@@ -102,14 +101,14 @@ def test_one_name_in_two_folders_is_refused_after_all_others_were_given(tmp_path
 
 def until_refused(variables: dict[str, str]) -> Iterator[Path]:
     try:
-        yield from (path for _, path in spec_files(variables))
+        yield from (one.path for one in spec_files(variables))
     except UsageError:
         return
 
 
 def test_the_first_folder_with_a_name_wins(tmp_path: Path) -> None:
     own = project(tmp_path / "own", "retail")
-    assert find("retail", environ(own)).home == REPOSITORY
+    assert find("retail", environ(own)).project.home == REPOSITORY
 
 
 @pytest.mark.parametrize(

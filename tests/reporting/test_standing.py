@@ -20,6 +20,7 @@ from tidemill.reporting.standing import (
     keep_up,
     read_standing,
 )
+from tidemill.spec.catalog import SpecFile
 from tidemill.storage.lease import hold
 from tidemill.storage.root_identity import verify_root
 
@@ -32,7 +33,9 @@ def history(tmp_path: Path) -> History:
 
 
 def standing(history: History, now: datetime | None = None) -> PipelineStanding:
-    return read_standing(history.root, history.project.spec(NAME), now)
+    return read_standing(
+        history.root, SpecFile(history.project, history.project.spec(NAME), NAME), now
+    )
 
 
 @contextmanager
@@ -215,13 +218,13 @@ def test_damage_and_a_spec_that_does_not_load_are_said_and_not_raised(history: H
     sealed.write_text(content)
     assert standing(history).state == "waiting"
 
-    spec = history.project.spec(NAME).read_text()
+    spec = SpecFile(history.project, history.project.spec(NAME), NAME).read_text()
     for broken in ("sources: 3", spec.replace("format: csv", "format: ${UNSET_HERE}")):
-        history.project.spec(NAME).write_text(broken)
+        SpecFile(history.project, history.project.spec(NAME), NAME).write_text(broken)
         history.layout.status.unlink(missing_ok=True)
         found = standing(history)
         assert (found.state, found.error and found.error["code"]) == ("refused", "SpecError")
-    history.project.spec(NAME).write_text(spec)
+    SpecFile(history.project, history.project.spec(NAME), NAME).write_text(spec)
     assert (standing(history).state, standing(history).about.targets) == ("waiting", ("delta",))
 
 

@@ -25,9 +25,10 @@ class BrokenSpec(DAG):
     error: TidemillError
 
     @classmethod
-    def of(cls, spec_file: Path, error: TidemillError) -> BrokenSpec:
-        """Make one for a file and what is wrong with it."""
-        dag = cls(dag_id="broken." + re.sub(r"[^\w.-]", "_", spec_file.stem, flags=re.ASCII))
+    def of(cls, spec_file: Path, error: TidemillError, name: str | None = None) -> BrokenSpec:
+        """Make one for a file, or a pipeline in it, and what is wrong with it."""
+        dag_id = "broken." + re.sub(r"[^\w.-]", "_", name or spec_file.stem, flags=re.ASCII)
+        dag = cls(dag_id=dag_id)
         dag.spec_file = spec_file
         dag.error = error
         return dag

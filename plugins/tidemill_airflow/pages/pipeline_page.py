@@ -9,11 +9,11 @@ from fastapi.responses import HTMLResponse
 
 from tidemill.contract.errors import TidemillError, UsageError
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import find
 from tidemill.reporting.due import due_in_words, read_due
 from tidemill.reporting.effective_spec import Setting, effective_spec
 from tidemill.reporting.pipeline_history import PipelineHistory, read_history
 from tidemill.reporting.standing import PipelineStanding, read_standing
+from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.spec.root import existing_root
 from tidemill_airflow.pages.access import MayRead, dag_of
@@ -82,7 +82,7 @@ def _settings(opened: Pipeline | None) -> tuple[tuple[Setting, ...], TidemillErr
 def _standing(name: str) -> PipelineStanding | None:
     """Where it stands, as the list of pipelines says it; None for a pipeline without a spec."""
     try:
-        return read_standing(existing_root(), find(name).spec(name))
+        return read_standing(existing_root(), find(name))
     except UsageError:
         return None
 

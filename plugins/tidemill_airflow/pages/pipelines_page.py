@@ -9,7 +9,6 @@ from typing import Annotated, Any, get_args
 from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from tidemill.contract.examples import shown_spec_files
 from tidemill.reporting.standing import (
     PipelineStanding,
     by_attention,
@@ -17,6 +16,7 @@ from tidemill.reporting.standing import (
     read_standing,
 )
 from tidemill.reporting.status_document import PipelineState
+from tidemill.spec.catalog import shown_spec_files
 from tidemill.spec.root import existing_root
 from tidemill_airflow.pages.access import GetUserDep, permitted
 from tidemill_airflow.pages.rendering import render
@@ -67,7 +67,7 @@ def pipelines_json(user: GetUserDep, chosen: Annotated[Filter, Depends()]) -> JS
 
 def readable_pipelines(user: GetUserDep) -> list[PipelineStanding]:
     """Where each pipeline stands whose DAG a user may read, what needs attention first."""
-    shown = {path for _, path in shown_spec_files()}
+    shown = set(shown_spec_files())
     found = [read_standing(existing_root(), spec) for spec in listed_pipelines() if spec in shown]
     readable = permitted({one.about.dag_id for one in found}, user)
     return by_attention(one for one in found if one.about.dag_id in readable)

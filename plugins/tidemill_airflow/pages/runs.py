@@ -15,8 +15,8 @@ from fastapi import Request
 from sqlalchemy import select
 
 from tidemill.contract.errors import UsageError
-from tidemill.contract.project import spec_files
 from tidemill.ledger.reprocessed_run import airflow_run_id
+from tidemill.spec.catalog import spec_files
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.spec import Gate
 from tidemill_airflow.addresses import airflow_path
@@ -27,7 +27,7 @@ from tidemill_airflow.task_names import RESOLVE, resolve_id
 def pipelines_of(dag_id: str) -> list[str]:
     """The pipelines that a DAG runs: one, the members of a group, or none of ours."""
     name = dag_id.removesuffix(RESOLVE)
-    names = [path.stem for _, path in spec_files()]
+    names = [one.name for one in spec_files()]
     return [name] if name in names else [one for one in names if dag_of(one) == dag_id]
 
 

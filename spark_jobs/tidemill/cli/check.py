@@ -15,7 +15,7 @@ from tidemill.cli.problem_formats import github_lines, junit_report
 from tidemill.cli.screen import Json, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode, UsageError
-from tidemill.contract.project import spec_files
+from tidemill.spec.catalog import spec_files
 
 if TYPE_CHECKING:
     from tidemill.steps.read_only.problem import Problem
@@ -74,8 +74,8 @@ def check(names: Names = None, format: Format = "text", json: Json = False) -> N
             for line in github_lines(problems, [*left_out, *notes], _checkout()):
                 screen.line(line)
         else:
-            checked = (path for _, path in spec_files() if not names or path.stem in names)
-            screen.line(junit_report(problems, checked, Path.cwd()))
+            checked = [one.path for one in spec_files() if not names or one.name in names]
+            screen.line(junit_report(problems, dict.fromkeys(checked), Path.cwd()))
     certain = [problem for problem in problems if not problem.warning]
     raise Exit(int(ExitCode.USAGE if certain else ExitCode.DONE))
 

@@ -10,8 +10,8 @@ from typer import Context
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.examples import EXAMPLES
 from tidemill.contract.layout import PIPELINE_NAME, Layout
-from tidemill.contract.project import spec_files
 from tidemill.reporting.error_page import read_errors
+from tidemill.spec.catalog import spec_files
 from tidemill.spec.root import root
 
 
@@ -46,8 +46,8 @@ def increments(context: Context, incomplete: str) -> list[str]:
 def _names() -> Iterator[str]:
     # Two pipelines of one name are an error for the command to show.
     with suppress(TidemillError):
-        for _, path in spec_files():
-            yield path.stem
+        for one in spec_files():
+            yield one.name
 
 
 def _layouts(context: Context) -> Iterator[Layout]:

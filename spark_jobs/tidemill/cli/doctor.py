@@ -9,9 +9,9 @@ from tidemill.cli.completion import pipelines
 from tidemill.cli.fail_on import FailOn, exit_code, states_of
 from tidemill.cli.screen import Csv, Json, Screen
 from tidemill.contract.errors import ExitCode, TidemillError, UsageError
-from tidemill.contract.project import find, spec_files
 from tidemill.contract.report import Report
 from tidemill.reporting.standing import PipelineStanding, listed_pipelines, read_standing
+from tidemill.spec.catalog import find, spec_files
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.root import root
 from tidemill.steps.parts.run import perform
@@ -79,15 +79,15 @@ def doctor(
 def _names(name: str | None, every: bool) -> list[str]:
     if name is not None:
         return [name]
-    paths = (path for _, path in spec_files()) if every else listed_pipelines()
-    return [path.stem for path in paths]
+    found = spec_files() if every else listed_pipelines()
+    return [one.name for one in found]
 
 
 def _look(name: str, screen: Screen) -> tuple[Report | None, PipelineStanding, ExitCode]:
     """The doctor's report, None where the spec does not load; where it stands now; exit code."""
     from tidemill.steps.doctor import doctor as doctor_step
 
-    spec = find(name).spec(name)
+    spec = find(name)
 
     def log(line: str) -> None:
         screen.problem(f"{name}: {line}")

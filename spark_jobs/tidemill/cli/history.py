@@ -7,8 +7,8 @@ from typer import Option
 from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.cli.zones import Utc, time_shown, zone_of
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import find
 from tidemill.reporting.past_entries import read_entries
+from tidemill.spec.catalog import find
 from tidemill.spec.root import existing_root
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most entries to show, the newest.")]

@@ -9,8 +9,8 @@ from tidemill.cli.decisions.options import By, decider
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import find
 from tidemill.journal.journal import Event, Journal, Withdrawal
+from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.root import existing_root
 from tidemill.storage.run_context import RunContext

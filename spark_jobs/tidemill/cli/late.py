@@ -7,9 +7,9 @@ from typer import Option
 from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import find
 from tidemill.journal.takeovers import current
 from tidemill.ledger.late_rows import COLUMNS, LateLog, late_total
+from tidemill.spec.catalog import find
 from tidemill.spec.root import existing_root
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]

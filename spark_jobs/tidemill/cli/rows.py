@@ -11,11 +11,11 @@ from tidemill.cli.zones import Utc, zone_of
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import UsageError
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import find
 from tidemill.file_formats.delta import read_rows
 from tidemill.increments.rejected_rows import reasons_counted
 from tidemill.increments.snapshot import Snapshot
 from tidemill.reporting.increment_rows import read_increment_rows
+from tidemill.spec.catalog import find
 from tidemill.spec.root import existing_root
 
 Limit = Annotated[int, Option("--limit", min=1, help="Most rows to show.")]

@@ -6,8 +6,8 @@ from typer import Argument, Option
 
 from tidemill.cli.screen import Csv, Json, Screen
 from tidemill.contract.counted import counted
-from tidemill.contract.project import spec_files
 from tidemill.reporting.sql import answer, tables_of
+from tidemill.spec.catalog import spec_files
 from tidemill.spec.root import existing_root
 
 Query = Annotated[
@@ -29,7 +29,7 @@ def sql(query: Query, limit: Limit = 100, json: Json = False, csv: Csv = False) 
       tidemill sql "FROM tides_rejected" --limit 5
     """
     screen = Screen(json, csv)
-    tables = tables_of(existing_root(), (path.stem for _, path in spec_files()))
+    tables = tables_of(existing_root(), (one.name for one in spec_files()))
     found = answer(query, tables, limit)
     if json:
         screen.document(found.model_dump())

@@ -7,9 +7,9 @@ from typer import Option, Typer
 
 from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import find
 from tidemill.journal.takeovers import current
 from tidemill.spark_logs.state_metadata import state_operators
+from tidemill.spec.catalog import find
 from tidemill.spec.root import existing_root
 
 state = Typer(

@@ -14,7 +14,6 @@ from tidemill.contract.clock import wall_clock
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused, TidemillError
 from tidemill.contract.layout import FIRST_GENERATION, Layout
-from tidemill.contract.project import find
 from tidemill.file_formats.delta import Head
 from tidemill.increments.status import IncrementStatus
 from tidemill.ledger.orphans import read_orphans
@@ -28,6 +27,7 @@ from tidemill.reporting.standing import (
 )
 from tidemill.reporting.status_document import LastRun
 from tidemill.reporting.words import ago, share
+from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.spec.root import existing_root
 
@@ -54,7 +54,7 @@ def status(
     screen, failing = Screen(json, csv), states_of(fail_on)
     if name is not None:
         try:
-            standing = read_standing(existing_root(), find(name).spec(name))
+            standing = read_standing(existing_root(), find(name))
             one = _with_orphans(Layout(existing_root(), name))
         except TidemillError as error:
             if not json:

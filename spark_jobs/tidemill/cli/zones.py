@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo
 from typer import Option
 
 from tidemill.contract.errors import TidemillError
-from tidemill.contract.project import find
-from tidemill.spec.load import load_spec
+from tidemill.spec.catalog import find
 
 Utc = Annotated[bool, Option("--utc", help="Show times in UTC, not in the spec's time zone.")]
 
@@ -18,7 +17,7 @@ def zone_of(name: str, utc: bool = False) -> tzinfo:
     if utc:
         return UTC
     try:
-        return ZoneInfo(load_spec(find(name).spec(name)).timezone)
+        return ZoneInfo(find(name).load().timezone)
     except TidemillError:
         return UTC
 

@@ -4,12 +4,6 @@ All of them can be run at a shell. Airflow shows the demo's, and others on reque
 holds a user's own pipelines.
 """
 
-import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-
-from tidemill.contract.project import SHIPPED, Project, spec_files
-
 SHOWN = "TIDEMILL_EXAMPLES"
 DEMO = "shop_orders"
 ALL = "all"
@@ -36,20 +30,3 @@ EXAMPLES: dict[str, str | None] = {
     "word_count": "word_count",
     "word_count_kafka": None,
 }
-
-
-def shown_spec_files(environ: Mapping[str, str] = os.environ) -> Iterator[tuple[Project, Path]]:
-    """Every spec file whose pipeline Airflow shows.
-
-    Args:
-        environ: For `TIDEMILL_EXAMPLES`: names with commas between them, `all`, or nothing for no
-            example; the demo's where the variable is not set.
-
-    Raises:
-        UsageError: two folders hold a pipeline of the same name; after all others were given.
-    """
-    shown = {name.strip() for name in environ.get(SHOWN, DEMO).split(",")}
-    for project, path in spec_files(environ):
-        example = project.home == SHIPPED and path.stem in EXAMPLES
-        if not example or ALL in shown or path.stem in shown:
-            yield project, path

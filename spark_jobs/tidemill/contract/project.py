@@ -10,12 +10,11 @@ A wheel holds what a clone has beside the package in a folder of the package, `s
 """
 
 import os
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
-from tidemill.contract.errors import SpecError, UsageError
+from tidemill.contract.errors import SpecError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 REPOSITORY = PACKAGE.parents[1]
@@ -108,47 +107,3 @@ def enter_project(folder: Path, environ: MutableMapping[str, str] = os.environ) 
         given = environ.get(PROJECTS, "").split(os.pathsep)
         homes = dict.fromkeys([str(found.home), *given])
         environ[PROJECTS] = os.pathsep.join(home for home in homes if home)
-
-
-def spec_files(environ: Mapping[str, str] = os.environ) -> Iterator[tuple[Project, Path]]:
-    """Every spec file on the search path, sorted by name within its folder.
-
-    Raises:
-        UsageError: two folders hold a pipeline of the same name; after all others were given.
-    """
-    seen: dict[str, Path] = {}
-    doubled: list[Path] = []
-    for project in search_path(environ):
-        for path in sorted(project.specs.glob("*.yaml")):
-            if path.stem in seen:
-                doubled.append(path)
-                continue
-            seen[path.stem] = path
-            yield project, path
-    for path in doubled:
-        raise UsageError(
-            f"{path} and {seen[path.stem]} define the same pipeline.",
-            remedy="Rename one of them, with its transform and suite.",
-            path=path,
-            other=seen[path.stem],
-        )
-
-
-def find(name: str, environ: Mapping[str, str] = os.environ) -> Project:
-    """The project that holds a pipeline.
-
-    Raises:
-        UsageError: no such pipeline; carries the `nearest` name that exists, or None.
-    """
-    known: list[str] = []
-    for project, path in spec_files(environ):
-        if path.stem == name:
-            return project
-        known.append(path.stem)
-    nearest = next(iter(get_close_matches(name, known, n=1)), None)
-    raise UsageError(
-        f"There is no pipeline '{name}'.",
-        remedy=f"Did you mean '{nearest}'?" if nearest else f"Known: {', '.join(known) or 'none'}.",
-        name=name,
-        nearest=nearest,
-    )

@@ -20,6 +20,7 @@ from tidemill.reporting.status_document import (
     SourceBacklog,
     StatusDocument,
 )
+from tidemill.spec.effective import stamp_of
 from tidemill.spec.spec import Spec
 
 # Reasons of a held increment that a list shows; its page shows all.
@@ -36,7 +37,7 @@ def about_spec(name: str, spec: Spec, path: Path) -> About:
         description=" ".join(spec.description.split()),
         targets=tuple(target.name for target in spec.publish) if spec.published else (),
         expect_seconds=None if expect is None else (expect.every + expect.grace).total_seconds(),
-        spec_time=path.stat().st_mtime_ns,
+        spec_time=stamp_of(path),
     )
 
 

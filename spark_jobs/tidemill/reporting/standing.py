@@ -19,7 +19,7 @@ from tidemill.contract.clock import wall_clock
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import SHIPPED, search_path, spec_files
+from tidemill.contract.project import SHIPPED, search_path
 from tidemill.contract.report import Report, Step
 from tidemill.increments.snapshot import Snapshot
 from tidemill.reporting.derive_status import about_spec, with_history, with_report
@@ -32,7 +32,8 @@ from tidemill.reporting.status_document import (
     state_of,
     waiting_in_words,
 )
-from tidemill.spec.load import load_spec
+from tidemill.spec.catalog import SpecFile, spec_files
+from tidemill.spec.effective import stamp_of
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.root import root
 from tidemill.storage import documents
@@ -85,7 +86,7 @@ class HistoryRead:
     epoch: int
 
 
-def listed_pipelines(environ: Mapping[str, str] = os.environ) -> Iterator[Path]:
+def listed_pipelines(environ: Mapping[str, str] = os.environ) -> Iterator[SpecFile]:
     """The specs of all pipelines; of the examples of a clone, beside projects, those that ran.
 
     Raises:
@@ -93,26 +94,27 @@ def listed_pipelines(environ: Mapping[str, str] = os.environ) -> Iterator[Path]:
     """
     own_projects = len(search_path(environ)) > 1
     home = root(environ)
-    for project, path in spec_files(environ):
-        example = own_projects and project.home == SHIPPED
-        if not example or (home / path.stem).is_dir():
-            yield path
+    for one in spec_files(environ):
+        example = own_projects and one.project.home == SHIPPED
+        if not example or (home / one.name).is_dir():
+            yield one
 
 
-def read_standing(root: Path, spec: Path, now: datetime | None = None) -> PipelineStanding:
+def read_standing(root: Path, spec: SpecFile, now: datetime | None = None) -> PipelineStanding:
     """A pipeline as of now; damage is said in it, and never raised.
 
     Args:
         root: `TIDEMILL_ROOT`.
-        spec: The file of its spec, whose stem is its name.
+        spec: The file that holds it.
         now: The time to judge by; the clock's where not given.
     """
     now = now or wall_clock()
-    layout = Layout(root, spec.stem)
+    layout = Layout(root, spec.name)
     found = documents.read_if_whole(layout.status, StatusDocument)
     problem: dict[str, Any] | None = None
-    if found is None or found.about.spec_time != _modified(spec):
-        about, problem = _about(spec, _modified(spec))
+    modified = _modified(spec)
+    if found is None or found.about.spec_time != modified:
+        about, problem = _about(spec, modified)
         if found is None:
             found = _empty(layout, about, now)
         elif problem is None:
@@ -233,20 +235,20 @@ def _with(status: StatusDocument, **fields: Any) -> StatusDocument:
     return status.model_copy(update=fields)
 
 
-def _modified(spec: Path) -> int:
+def _modified(spec: SpecFile) -> int:
     try:
-        return spec.stat().st_mtime_ns
-    except OSError:
+        return stamp_of(spec.path)
+    except TidemillError:
         return 0
 
 
 @lru_cache(maxsize=4096)
-def _about(spec: Path, _modified_ns: int) -> tuple[About, dict[str, Any] | None]:
+def _about(spec: SpecFile, _modified: int) -> tuple[About, dict[str, Any] | None]:
     """What the spec says; and the error, where it does not load."""
     try:
-        return about_spec(spec.stem, load_spec(spec), spec), None
+        return about_spec(spec.name, spec.load(), spec.path), None
     except TidemillError as error:
-        return About(dag_id=spec.stem), error.as_dict()
+        return About(dag_id=spec.name), error.as_dict()
 
 
 def _touched(entry: os.DirEntry[str]) -> int:

@@ -1,135 +1,64 @@
-"""From a YAML file to a `Spec`: two functions, so that the second is tested without files.
+"""From YAML to a `Spec`: two functions, so that the second is tested without files.
 
 Every complaint names the file, the line and the field, and says what to write instead.
 """
 
 import os
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from tidemill.contract.errors import SpecError
-from tidemill.contract.layout import PIPELINE_NAME
 from tidemill.spec.complaints import Location, field_name, refusal, translate
+from tidemill.spec.each import VARIABLE
+from tidemill.spec.effective import Effective, effective, name_of
+from tidemill.spec.origins import Layer, Origin, placed
 from tidemill.spec.spec import Spec
-from tidemill.spec.yaml_size import MOST_NODES, first_too_large
-
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_TEXT_KEYS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "merge", "value"))
+from tidemill.spec.yaml_text import parse_yaml
 
 
-def load_spec(path: Path, environ: Mapping[str, str] = os.environ) -> Spec:
-    """The spec in a file.
+def load_spec(path: Path, environ: Mapping[str, str] = os.environ, name: str | None = None) -> Spec:
+    """The effective spec in a file.
 
     Args:
-        path: `<pipeline>.yaml`.
+        path: Within `dags/specs`.
         environ: Where the variables that the spec declares under `env:` are looked up.
+        name: The pipeline, where the file is a template of several.
 
     Raises:
-        SpecError: with `path`, `line` (1-based, or None) and `field`.
+        SpecError: with `path`, `line` (1-based, or None) and `field` of the wrong value, which may
+            be in a file of defaults; and its `row` in a template.
     """
-    if not PIPELINE_NAME.fullmatch(path.stem):
-        raise SpecError(
-            f"{path}: a spec's file has the pipeline's name, and '{path.stem}' cannot be one.",
-            remedy="Use a lower-case letter, then letters, digits and underscores.",
-            path=path,
-            line=None,
-            field=None,
-        )
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(
-            f"{path}: cannot be read ({error}).",
-            remedy="Check the file and its permissions.",
-            path=path,
-            line=None,
-            field=None,
-        ) from error
-    return parse_spec(text, path=path, environ=environ)
+    return _validated(effective(path, name or name_of(path), environ), path, environ)
 
 
 def parse_spec(text: str, *, path: Path, environ: Mapping[str, str]) -> Spec:
-    """The spec in a text; `path` is only for messages."""
-    lines = lines_of(text, path)
-    try:
-        document = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _not_yaml(error, path) from error
-    if not isinstance(document, dict):
+    """The spec in a text, without any defaults; `path` is only for messages."""
+    found = parse_yaml(text, path)
+    if not isinstance(found.document, dict):
         raise refusal(path, 1, None, "is empty or no mapping", "Start from a shipped spec.")
-    document = _expand(document, _declared(document), (), lines, path, environ)
+    layer = Layer.of(found.document, found.lines, path)
+    return _validated(Effective(layer.values, layer.origins, None), path, environ)
+
+
+def _validated(found: Effective, path: Path, environ: Mapping[str, str]) -> Spec:
+    # Places are numbered, for complaints know lines of one file only.
+    numbered: list[Origin] = list(found.origins.values())
+    lines = dict(zip(found.origins, range(1, len(numbered) + 1), strict=True))
     try:
-        return Spec.model_validate(document)
-    except ValidationError as error:
-        raise translate(error, lines, path) from error
+        document = _expand(found.values, _declared(found.values), (), lines, path, environ)
+        try:
+            return Spec.model_validate(document)
+        except ValidationError as error:
+            raise translate(error, lines, path) from error
+    except SpecError as error:
+        raise placed(error, numbered, path, found.row) from error.__cause__
 
 
-def lines_of(text: str, path: Path) -> dict[Location, int]:
-    """Location in the document, such as `("output", "mode")`, -> 1-based line.
-
-    Raises:
-        SpecError: the text is not YAML, its aliases spell out to too much, or a key is given twice
-            or is not text.
-    """
-    lines: dict[Location, int] = {}
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if node is not None:
-            _refuse_too_large(node, path)
-            _index(node, (), lines, path)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise _not_yaml(error, path) from error
-    return lines
-
-
-def _refuse_too_large(root: yaml.Node, path: Path) -> None:
-    node = first_too_large(root)
-    if node is not None:
-        raise refusal(
-            path,
-            node.start_mark.line + 1,
-            None,
-            f"spells out to more than {MOST_NODES:,} values here, its aliases (*name) included",
-            "Write the values out, or use fewer aliases of aliases.",
-        )
-
-
-def _index(node: yaml.Node, at: Location, lines: dict[Location, int], path: Path) -> None:
-    lines[at] = node.start_mark.line + 1
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            place = (*at, key.value if isinstance(key.value, str) else "?")
-            if key.tag not in _TEXT_KEYS:
-                line = key.start_mark.line + 1
-                # YAML takes `on`, `no` and `1` for a truth value or a number.
-                raise refusal(
-                    path, line, field_name(place), "is not text", "Put the key in quotes."
-                )
-            if place in lines:
-                raise refusal(
-                    path, key.start_mark.line + 1, field_name(place), "is given twice", "Keep one."
-                )
-            _index(value, place, lines, path)
-            lines[place] = key.start_mark.line + 1
-    elif isinstance(node, yaml.SequenceNode):
-        for number, item in enumerate(node.value):
-            _index(item, (*at, number), lines, path)
-
-
-def _not_yaml(error: Exception, path: Path) -> SpecError:
-    """The YAML reader's error; wrong dates and deep nesting do not raise a YAMLError."""
-    mark = getattr(error, "problem_mark", None)
-    line = mark.line + 1 if mark else None
-    why = getattr(error, "problem", None) or str(error).split("\n")[0]
-    return refusal(path, line, None, f"is not YAML ({why})", "Fix the syntax.")
-
-
-def _declared(document: Mapping[Hashable, Any]) -> Mapping[str, str | None]:
+def _declared(document: Mapping[str, Any]) -> Mapping[str, str | None]:
     declared = document.get("env")
     return declared if isinstance(declared, dict) else {}
 
@@ -181,4 +110,4 @@ def _expand(
             )
         return found
 
-    return _VARIABLE.sub(look_up, value)
+    return VARIABLE.sub(look_up, value)

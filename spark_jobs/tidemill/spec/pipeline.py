@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import Project, find, search_path
+from tidemill.contract.project import Project, search_path
 from tidemill.spec import pipeline_files
-from tidemill.spec.load import load_spec
+from tidemill.spec.catalog import find
 from tidemill.spec.root import root
 from tidemill.spec.spec import Spec
 
@@ -18,11 +18,12 @@ class Pipeline:
     """One pipeline, loaded.
 
     Args:
-        name: The stem of its spec's file.
+        name: Of its spec's file, or of its row in a template.
         project: The folder of its spec, and of its transform and suite unless these are shared.
         layout: Its paths under `TIDEMILL_ROOT`.
         generation: That steps work on, where it is not the live one.
         others: Further projects, whose transforms and suites the spec may name.
+        file: That of its spec, where it is not the one of its name.
     """
 
     name: str
@@ -31,10 +32,11 @@ class Pipeline:
     layout: Layout
     generation: str | None = None
     others: tuple[Project, ...] = ()
+    file: Path | None = None
 
     @property
     def spec_file(self) -> Path:
-        return self.project.spec(self.name)
+        return self.file or self.project.spec(self.name)
 
     @property
     def transform_file(self) -> Path:
@@ -52,7 +54,7 @@ def open_pipeline(name: str, environ: Mapping[str, str] = os.environ) -> Pipelin
         UsageError: no such pipeline, or `TIDEMILL_ROOT` is unset or no absolute local path.
         SpecError: its spec does not load.
     """
-    project = find(name, environ)
-    spec = load_spec(project.spec(name), environ)
+    found = find(name, environ)
+    spec = found.load(environ)
     layout = Layout(root(environ), name)
-    return Pipeline(name, spec, project, layout, others=search_path(environ))
+    return Pipeline(name, spec, found.project, layout, others=search_path(environ), file=found.path)

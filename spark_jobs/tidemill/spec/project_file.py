@@ -1,17 +1,19 @@
 """`tidemill.yaml` at a project's root: what holds for all of its pipelines."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from tidemill.spec.complaints import refusal
-from tidemill.spec.load import lines_of
+from tidemill.spec.complaints import Location, refusal
+from tidemill.spec.origins import Layer
+from tidemill.spec.yaml_text import YamlText, read_yaml
 
 FORMAT = 1
-KEYS = ("tidemill", "root")
+PROFILE = "TIDEMILL_PROFILE"
+KEYS = ("tidemill", "root", "defaults", "profiles", "variables")
+OF_A_PROFILE = ("defaults", "variables")
 
 
 @dataclass(frozen=True)
@@ -20,52 +22,84 @@ class ProjectFile:
 
     Args:
         root: The folder of all pipelines' data, for which `TIDEMILL_ROOT` is not set.
+        defaults: What lies under every spec, those of the profile last.
+        variables: Name -> value, for `${name}` in specs.
     """
 
     root: Path | None = None
+    defaults: tuple[Layer, ...] = ()
+    variables: Mapping[str, Any] | None = None
 
 
-def read_project_file(path: Path) -> ProjectFile:
+def read_project_file(path: Path, profile: str | None = None) -> ProjectFile:
     """A project's settings.
 
     Args:
         path: `tidemill.yaml`, which need not be there.
+        profile: What `TIDEMILL_PROFILE` says.
 
     Raises:
-        SpecError: it cannot be read, or holds what is not known.
+        SpecError: it cannot be read, or holds what is not known, or lacks the profile.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    if not path.is_file():
         return ProjectFile()
-    except (OSError, UnicodeDecodeError) as error:
-        what = f"cannot be read ({error})"
-        raise refusal(path, None, None, what, "Check the file and its permissions.") from error
-    lines = lines_of(text, path)
-    document = yaml.safe_load(text)
-    if document is None:
+    text = read_yaml(path)
+    if text.document is None:
         return ProjectFile()
-    if not isinstance(document, dict):
-        raise refusal(
-            path, 1, None, "is not a mapping of keys to values", f"Known: {', '.join(KEYS)}."
-        )
-    for key in document:
-        if key not in KEYS:
-            near = get_close_matches(key, KEYS, n=1)
-            remedy = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(KEYS)}."
-            raise refusal(path, lines[key,], key, "is not a known key", remedy)
+    document = _mapping(path, text, (), KEYS)
     if document.get("tidemill", FORMAT) != FORMAT:
         what = f"is the format of this file, of which only {FORMAT} is known"
         remedy = f"Set it to {FORMAT}, or install a newer Tidemill."
-        raise refusal(path, lines["tidemill",], "tidemill", what, remedy)
-    return ProjectFile(root=_root(path, document.get("root"), lines))
+        raise refusal(path, text.lines["tidemill",], "tidemill", what, remedy)
+    profiles = _mapping(path, text, ("profiles",))
+    for name in profiles:
+        _mapping(path, text, ("profiles", name), OF_A_PROFILE)
+    parts: list[Location] = [()]
+    if profile and profiles:
+        if profile not in profiles:
+            what = f"has no '{profile}', which {PROFILE} names"
+            remedy = _near(profile, profiles)
+            raise refusal(path, text.lines["profiles",], "profiles", what, remedy)
+        parts.append(("profiles", profile))
+    variables: dict[str, Any] = {}
+    layers = []
+    for part in parts:
+        variables |= _mapping(path, text, (*part, "variables"))
+        below = (*part, "defaults")
+        layers.append(Layer.of(_mapping(path, text, below), text.lines, path, below))
+    return ProjectFile(_root(path, text), tuple(layers), variables)
 
 
-def _root(path: Path, given: Any, lines: dict[tuple[Any, ...], int]) -> Path | None:
+def _mapping(
+    path: Path, text: YamlText, at: Location, known: Iterable[str] | None = None
+) -> Mapping[str, Any]:
+    """The mapping at a place of the file; empty where it is not there."""
+    value = text.document
+    for key in at:
+        value = value.get(key) if isinstance(value, dict) else None
+    if value is None:
+        return {}
+    field = ".".join(map(str, at)) or None
+    if not isinstance(value, dict):
+        remedy = f"Known: {', '.join(known or KEYS)}."
+        raise refusal(path, text.lines.get(at), field, "is not a mapping of keys", remedy)
+    for key in value:
+        if known is not None and key not in known:
+            named = ".".join((*at, key))
+            remedy = _near(key, known)
+            raise refusal(path, text.lines[(*at, key)], named, "is not a known key", remedy)
+    return value
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    near = get_close_matches(word, known, n=1)
+    return f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(known)}."
+
+
+def _root(path: Path, text: YamlText) -> Path | None:
+    given = text.document.get("root")
     if given is None:
         return None
     if not isinstance(given, str) or not given:
-        raise refusal(path, lines["root",], "root", "is not text", "Name a folder.")
-    if "://" in given:
-        return Path(given)
-    return (path.parent / given).resolve()
+        raise refusal(path, text.lines["root",], "root", "is not text", "Name a folder.")
+    return Path(given) if "://" in given else (path.parent / given).resolve()

@@ -13,6 +13,7 @@ from tests.support.histories.history_builder import History, rows
 from tidemill.reporting.standing import read_standing
 from tidemill.sources.kinds import open_source
 from tidemill.sources.probe_result import ProbeResult
+from tidemill.spec.catalog import SpecFile
 from tidemill.spec.sources.base import Rating
 
 
@@ -101,7 +102,7 @@ def test_it_is_rated_as_the_spec_says(tmp_path: Path, rating: str) -> None:
 def test_the_pipeline_is_behind_until_a_run_has_caught_up(feed: FileFeed) -> None:
     feed.grow(minutes=58)
     history = feed.history
-    spec = history.project.spec(history.name)
+    spec = SpecFile(history.project, history.project.spec(history.name), history.name)
     look(history, "first")
     found = read_standing(history.root, spec)
     assert found.state == "behind"

@@ -12,7 +12,7 @@ from tidemill.cli.screen import Json, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.document import FORMAT_VERSION
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import find, spec_files
+from tidemill.spec.catalog import find, spec_files
 from tidemill.spec.root import existing_root
 
 Names = Annotated[
@@ -36,7 +36,7 @@ def upgrade(names: Names = None, yes: Yes = False, json: Json = False) -> None:
     for name in names or ():
         find(name)
     layouts = [
-        Layout(existing_root(), name) for name in names or (path.stem for _, path in spec_files())
+        Layout(existing_root(), name) for name in names or (one.name for one in spec_files())
     ]
     counts = {layout: _counts(layout) for layout in layouts}
     old = [layout for layout in layouts if counts[layout]]

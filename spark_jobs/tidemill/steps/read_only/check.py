@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tidemill.contract.errors import SpecError
-from tidemill.contract.project import Project, TransformDoubled, find, search_path
+from tidemill.contract.project import TransformDoubled, search_path
 from tidemill.spec import json_schema as schema
-from tidemill.spec.load import lines_of, load_spec
+from tidemill.spec.catalog import SpecFile, find, paths_of, pipelines_in
+from tidemill.spec.effective import effective
 from tidemill.spec.pipeline_files import suite_file, transform_file
 from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.check_chains import problems_of_chains
@@ -18,7 +19,7 @@ from tidemill.steps.read_only.check_expressions import problems_of_expressions
 from tidemill.steps.read_only.check_result import problems_of_result
 from tidemill.steps.read_only.check_suite import problems_of_suite
 from tidemill.steps.read_only.check_transform import problems_of_transform
-from tidemill.steps.read_only.problem import Problem
+from tidemill.steps.read_only.problem import Places, Problem
 from tidemill.steps.read_only.result_columns import result_columns
 
 
@@ -36,62 +37,51 @@ def check(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) ->
     problems = []
     seen: dict[str, Path] = {}
     for project in search_path(environ):
-        for path in sorted(project.specs.glob("*.y*ml")):
-            if names and path.stem not in names:
-                continue
-            if path.suffix != ".yaml":
+        for path in sorted(project.specs.rglob("*.yml")):
+            if not names or path.stem in names:
                 problems.append(Problem(path, None, "is not read", f"Name it {path.stem}.yaml."))
-            elif path.stem in seen:
-                what = f"defines the same pipeline as {seen[path.stem]}"
+        for one in (one for path in paths_of(project) for one in pipelines_in(project, path)):
+            if names and one.name not in names:
+                continue
+            if one.name in seen:
+                what = f"defines the same pipeline as {seen[one.name]}: {one.name}"
                 remedy = "Rename one of them, with its transform and suite."
-                problems.append(Problem(path, None, what, remedy))
+                problems.append(Problem(one.path, None, what, remedy))
             else:
-                seen[path.stem] = path
-                problems.extend(_of_pipeline(project, path, environ))
-        problems.extend(_unread(project, names))
+                seen[one.name] = one.path
+                problems.extend(_of_pipeline(one, environ))
     if not names:
         problems.extend(_of_schema())
-    return problems
+    # A file that serves many pipelines is wrong once.
+    return list(dict.fromkeys(problems))
 
 
-def _unread(project: Project, names: Sequence[str]) -> Iterator[Problem]:
-    """The specs in folders in which no pipeline is looked for."""
-    for path in sorted(project.specs.glob("*/**/*.yaml")):
-        if not names or path.stem in names:
-            what = "is in a folder of dags/specs, where no spec is read"
-            yield Problem(path, None, what, f"Move it to {project.spec(path.stem)}.")
-
-
-def _of_pipeline(project: Project, path: Path, environ: Mapping[str, str]) -> Iterator[Problem]:
+def _of_pipeline(one: SpecFile, environ: Mapping[str, str]) -> Iterator[Problem]:
     try:
-        spec = load_spec(path, environ)
+        spec = one.load(environ)
     except SpecError as error:
         # Which transform and suite it means is then unknown too.
-        for one in (error, *error.further):
-            yield Problem.said(path, one.line, one.what, one.remedy)
+        for said in (error, *error.further):
+            yield Problem.said(said.path, said.line, said.what, said.remedy)
         return
-    yield from _of_chains(spec, path, environ)
+    places = Places(one.path, effective(one.path, one.name, environ).origins)
+    for at, what, remedy in problems_of_chains(one.name, spec, environ):
+        yield places.problem(at, what, remedy)
     transform: Path | None
     try:
-        transform = transform_file(path.stem, spec, project, search_path(environ))
+        transform = transform_file(one.name, spec, one.project, search_path(environ))
     except TransformDoubled as error:
         yield Problem.said(error.path, None, error.what, error.remedy)
         transform, result = None, None
     else:
         yield from problems_of_transform(transform, spec)
         result = result_columns(spec, transform)
-    yield from problems_of_expressions(spec, path, transform, result)
+    yield from problems_of_expressions(spec, places, transform, result)
     if result is not None:
-        yield from problems_of_result(spec, path, result)
+        yield from problems_of_result(spec, places, result)
     if spec.published:
-        suite = suite_file(path.stem, spec, project, search_path(environ))
+        suite = suite_file(one.name, spec, one.project, search_path(environ))
         yield from problems_of_suite(suite, result)
-
-
-def _of_chains(spec: Spec, path: Path, environ: Mapping[str, str]) -> Iterator[Problem]:
-    lines = lines_of(path.read_text(encoding="utf-8"), path)
-    for at, what, remedy in problems_of_chains(path.stem, spec, environ):
-        yield Problem(path, lines.get(at), what, remedy)
 
 
 def _of_schema() -> Iterator[Problem]:

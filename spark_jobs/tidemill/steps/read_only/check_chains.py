@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tidemill.contract.errors import TidemillError, UsageError
-from tidemill.contract.project import find
+from tidemill.spec.catalog import find
 from tidemill.spec.complaints import Location
-from tidemill.spec.load import load_spec
 from tidemill.spec.output import OutputMode
 from tidemill.spec.spec import Spec
 from tidemill.spec.targets import DeltaTarget
@@ -80,6 +79,6 @@ def _upstreams(name: str, environ: Mapping[str, str]) -> list[str]:
 def _spec_of(name: str, environ: Mapping[str, str]) -> Spec | None:
     """A pipeline's spec; None where it does not load, which is said of that pipeline."""
     try:
-        return load_spec(find(name, environ).specs / f"{name}.yaml", environ)
+        return find(name, environ).load(environ)
     except TidemillError:
         return None

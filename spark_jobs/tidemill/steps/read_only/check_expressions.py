@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from tidemill.contract.syntax.unrepeatable_sql import unrepeatable_in_sql
 from tidemill.spec.complaints import Location, field_name
-from tidemill.spec.load import lines_of
 from tidemill.spec.spec import Spec
-from tidemill.steps.read_only.problem import Problem
+from tidemill.steps.read_only.problem import Places, Problem
 from tidemill.steps.read_only.select_columns import Columns
 from tidemill.steps.read_only.spark_sql import (
     NotSparkSql,
@@ -41,29 +40,28 @@ class Place(NamedTuple):
 
 
 def problems_of_expressions(
-    spec: Spec, path: Path, transform: Path | None, result: Columns | None
+    spec: Spec, places: Places, transform: Path | None, result: Columns | None
 ) -> Iterator[Problem]:
     """The problems with row rules, partitions and metrics.
 
     Args:
-        path: The spec's file.
+        places: Where the spec's values come from.
         transform: The transform's file.
         result: The columns of the published rows, where they are known.
     """
-    lines = lines_of(path.read_text(encoding="utf-8"), path)
     functions_known = not any("extensions" in name for name in spec.spark.conf)
     for place in dict.fromkeys(_places(spec, result)):
-        field, line = field_name(place.at), lines.get(place.at)
+        field = field_name(place.at)
         for what, remedy in _problems(place, functions_known=functions_known):
-            yield Problem(path, line, f"{field} {what}", remedy)
+            yield places.problem(place.at, f"{field} {what}", remedy)
         columns = place.columns or ()
         for used in unrepeatable_in_sql(place.sql, columns) if place.repeatable else ():
             what = f"{field} uses {used}, which gives another value the next time"
-            yield Problem(path, line, what, "Compute it from the row.")
+            yield places.problem(place.at, what, "Compute it from the row.")
     if result is None and transform is not None and transform.is_file():
         for name, what, remedy in _misspelt_partitions(spec, transform):
             at = ("output", "partition_by", name)
-            yield Problem(path, lines.get(at), f"{field_name(at)} {what}", remedy)
+            yield places.problem(at, f"{field_name(at)} {what}", remedy)
 
 
 def _misspelt_partitions(spec: Spec, transform: Path) -> Iterator[tuple[str, str, str]]:

@@ -1,31 +1,27 @@
 """Checks the columns that spec and suite name against those of the result, without Spark."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from tidemill.spec.complaints import Location, field_name
-from tidemill.spec.load import lines_of
 from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.check_expressions import unknown_words
-from tidemill.steps.read_only.problem import Problem
+from tidemill.steps.read_only.problem import Places, Problem
 from tidemill.steps.read_only.result_columns import source_partitions
 from tidemill.steps.read_only.select_columns import Columns
 from tidemill.steps.read_only.spark_sql import nearest
 
 
-def problems_of_result(spec: Spec, path: Path, result: Columns) -> Iterator[Problem]:
+def problems_of_result(spec: Spec, places: Places, result: Columns) -> Iterator[Problem]:
     """The columns that the spec names and the result does not have.
 
     Args:
-        path: The spec's file.
+        places: Where the spec's values come from.
         result: The columns of the published rows.
     """
-    lines = lines_of(path.read_text(encoding="utf-8"), path)
     for at, name in _named(spec):
         for word in unknown_words([name], result):
             what = f"{field_name(at)} names '{word}', which is not a column of the result"
-            line = next((lines[at[:n]] for n in range(len(at), 0, -1) if at[:n] in lines), None)
-            yield Problem(path, line, what, nearest(word, result))
+            yield places.problem(at, what, nearest(word, result))
 
 
 def _named(spec: Spec) -> Iterator[tuple[Location, str]]:

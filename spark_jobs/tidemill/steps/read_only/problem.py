@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+
+from tidemill.spec.complaints import Location
+from tidemill.spec.origins import Origin
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,28 @@ class Problem:
         for place in (f"{file}:{line}: ", f"{file}: ", f"{file} "):
             what = what.removeprefix(place)
         return cls(file, line, what.removesuffix("."), remedy)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the values of one pipeline's spec come from.
+
+    Args:
+        file: The spec.
+        origins: The origin of each location that a file gives.
+    """
+
+    file: Path
+    origins: Mapping[Location, Origin]
+
+    def problem(self, at: Location, what: str, remedy: str) -> Problem:
+        """A problem with a value, at the line that gave it or the nearest part above it."""
+        above = (self.origins.get(at[:end]) for end in range(len(at), 0, -1))
+        origin = next((one for one in above if one is not None), None)
+        if origin is None:
+            return Problem(self.file, None, what, remedy)
+        told = f"row {origin.row} of each: {what}" if origin.row else what
+        return Problem(origin.path, origin.line, told, remedy)
 
 
 def write_or_rename(path: Path, none: str, means: str) -> str:

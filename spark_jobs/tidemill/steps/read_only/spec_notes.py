@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from tidemill.contract.errors import SpecError, UsageError
-from tidemill.contract.project import spec_files
-from tidemill.spec.load import load_spec
+from tidemill.spec.catalog import spec_files
 from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.backfill_notes import backfill_note
 from tidemill.steps.read_only.key_notes import key_note
@@ -20,10 +19,10 @@ def spec_notes(names: Sequence[str] = (), environ: Mapping[str, str] = os.enviro
     """
     # A pipeline that is there twice, or a spec that does not load, is a problem, and no note.
     with suppress(UsageError):
-        for _, path in spec_files(environ):
-            if not names or path.stem in names:
+        for one in spec_files(environ):
+            if not names or one.name in names:
                 with suppress(SpecError):
-                    yield from notes_of(path.stem, load_spec(path))
+                    yield from notes_of(one.name, one.load())
 
 
 def notes_of(name: str, spec: Spec) -> Iterator[str]:
