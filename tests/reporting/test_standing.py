@@ -218,13 +218,13 @@ def test_damage_and_a_spec_that_does_not_load_are_said_and_not_raised(history: H
     sealed.write_text(content)
     assert standing(history).state == "waiting"
 
-    spec = SpecFile(history.project, history.project.spec(NAME), NAME).read_text()
+    spec = history.project.spec(NAME).read_text()
     for broken in ("sources: 3", spec.replace("format: csv", "format: ${UNSET_HERE}")):
-        SpecFile(history.project, history.project.spec(NAME), NAME).write_text(broken)
+        history.project.spec(NAME).write_text(broken)
         history.layout.status.unlink(missing_ok=True)
         found = standing(history)
         assert (found.state, found.error and found.error["code"]) == ("refused", "SpecError")
-    SpecFile(history.project, history.project.spec(NAME), NAME).write_text(spec)
+    history.project.spec(NAME).write_text(spec)
     assert (standing(history).state, standing(history).about.targets) == ("waiting", ("delta",))
 
 

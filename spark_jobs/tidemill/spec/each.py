@@ -42,9 +42,15 @@ class Row:
 def is_template(path: Path) -> bool:
     """Whether a file has rows, found without parsing it."""
     try:
-        return _HAS_ROWS.search(path.read_bytes()) is not None
+        found = path.stat()
+        return _has_rows(path, found.st_mtime_ns, found.st_size, found.st_ino)
     except OSError:
         return False
+
+
+@lru_cache(maxsize=4096)
+def _has_rows(path: Path, _time: int, _size: int, _inode: int) -> bool:
+    return _HAS_ROWS.search(path.read_bytes()) is not None
 
 
 def rows_of(path: Path) -> dict[str, Row]:

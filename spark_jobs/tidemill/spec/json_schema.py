@@ -23,12 +23,38 @@ _DURATIONS = TypeAdapter(timedelta)
 PATH = SHIPPED / "dags" / "specs" / "spec.schema.json"
 
 
+_ROW = {"anyOf": [{"type": "object"}, {"type": "null"}]}
+# What makes a file a template, read by `each.py` before there is a `Spec`.
+_OF_A_TEMPLATE: dict[str, Any] = {
+    "each": {
+        "description": "The rows that make a pipeline each: a mapping of names to values, a list "
+        "of mappings, or a CSV file beside the spec.",
+        "anyOf": [
+            {"type": "object", "additionalProperties": _ROW},
+            {"type": "array", "items": _ROW},
+            {"type": "string"},
+        ],
+    },
+    "name": {
+        "description": "The pipeline's name, made of values of its row, such as `${country}`; by "
+        "default the file's, an underscore and the row's.",
+        "type": "string",
+    },
+    "except": {
+        "description": "The rows that differ: `skip`, or the fields that they have otherwise.",
+        "type": "object",
+        "additionalProperties": {"anyOf": [{"const": "skip"}, {"type": "object"}]},
+    },
+}
+
+
 def spec_schema() -> dict[str, Any]:
     schema = _closed(Spec.model_json_schema(by_alias=True, mode="validation"))
     models = {model.__name__: model for model in _models(Model)}
     for name, part in {"Spec": schema, **schema["$defs"]}.items():
         if name in models:
             _describe(part, models[name])
+    schema["properties"] = {**_OF_A_TEMPLATE, **schema["properties"]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,

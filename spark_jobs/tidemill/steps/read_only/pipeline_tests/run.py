@@ -9,8 +9,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from tidemill.contract.log import Log
-from tidemill.contract.project import spec_files
 from tidemill.contract.report import Outcome
+from tidemill.spec.catalog import spec_files
 from tidemill.spec.pipeline import Pipeline, open_pipeline
 from tidemill.steps.read_only.pipeline_tests.cases import Case, Expected, Given, path_of, read_cases
 from tidemill.steps.read_only.pipeline_tests.expected import difference
@@ -36,8 +36,8 @@ class Result:
 
 def pipelines_with_tests(environ: Mapping[str, str] = os.environ) -> list[str]:
     """The names of the pipelines that have tests."""
-    found = ((project, path.stem) for project, path in spec_files(environ))
-    return [name for project, name in found if path_of(project, name).is_file()]
+    found = spec_files(environ)
+    return [one.name for one in found if path_of(one.project, one.name).is_file()]
 
 
 def run_tests(name: str, log: Log, environ: Mapping[str, str] = os.environ) -> Iterator[Result]:
