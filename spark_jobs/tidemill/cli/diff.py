@@ -7,8 +7,8 @@ from typer import Option
 from tidemill.cli.screen import Csv, Json, PipelineName, Screen
 from tidemill.contract.counted import counted
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import find
 from tidemill.file_formats.delta_diff import read_diff
+from tidemill.spec.catalog import find
 from tidemill.spec.root import existing_root
 
 From = Annotated[

@@ -1,16 +1,17 @@
 """Every pipeline on the search path: its name, and the file that holds it."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 
 from tidemill.contract.errors import SpecError, UsageError
 from tidemill.contract.examples import ALL, DEMO, EXAMPLES, SHOWN
 from tidemill.contract.project import SHIPPED, Project, search_path
 from tidemill.spec.each import is_template, rows_of
-from tidemill.spec.effective import DEFAULTS, name_of
+from tidemill.spec.effective import DEFAULTS, folders_of, name_of
 from tidemill.spec.load import load_spec
 from tidemill.spec.spec import Spec
 
@@ -41,17 +42,24 @@ def paths_of(project: Project) -> list[Path]:
     return sorted(path for path in project.specs.rglob("*.yaml") if path.name != DEFAULTS)
 
 
-def pipelines_in(project: Project, path: Path) -> Iterator[SpecFile]:
+def names_in(path: Path) -> Collection[str]:
     """The pipelines of a file; where its rows cannot be understood, one that does not load."""
-    name = name_of(path)
     if not is_template(path):
-        yield SpecFile(project, path, name)
-        return
+        return [name_of(path)]
     try:
-        space = name.removesuffix(path.stem)
-        yield from (SpecFile(project, path, f"{space}{row}") for row in rows_of(path))
+        return _of_rows(folders_of(path), tuple(rows_of(path)))
     except SpecError:
-        yield SpecFile(project, path, name)
+        return [name_of(path)]
+
+
+@lru_cache(maxsize=512)
+def _of_rows(folders: tuple[str, ...], rows: tuple[str, ...]) -> dict[str, None]:
+    return dict.fromkeys("__".join((*folders, row)) for row in rows)
+
+
+def pipelines_in(project: Project, path: Path) -> Iterator[SpecFile]:
+    """The pipelines of a file."""
+    return (SpecFile(project, path, name) for name in names_in(path))
 
 
 def spec_files(environ: Mapping[str, str] = os.environ) -> Iterator[SpecFile]:
@@ -110,10 +118,10 @@ def find(name: str, environ: Mapping[str, str] = os.environ) -> SpecFile:
         if usual.parent == project.specs and usual.is_file() and not is_template(usual):
             return SpecFile(project, usual, name)
         for path in paths_of(project):
-            for one in pipelines_in(project, path):
-                if one.name == name:
-                    return one
-                known.append(one.name)
+            names = names_in(path)
+            if name in names:
+                return SpecFile(project, path, name)
+            known.extend(names)
     nearest = next(iter(get_close_matches(name, known, n=1)), None)
     raise UsageError(
         f"There is no pipeline '{name}'.",

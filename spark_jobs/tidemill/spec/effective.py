@@ -35,12 +35,14 @@ class Effective:
     row: str | None
 
 
+@lru_cache(maxsize=8192)
 def home_of(path: Path) -> Path | None:
     """The project that a spec's file belongs to; None for a file that stands elsewhere."""
     specs = next((one for one in path.parents if one.name == "specs"), None)
     return specs.parent.parent if specs is not None and specs.parent.name == "dags" else None
 
 
+@lru_cache(maxsize=8192)
 def folders_of(path: Path) -> tuple[str, ...]:
     """The folders below `dags/specs` that a spec's file is in: its name space."""
     home = home_of(path)

@@ -13,7 +13,6 @@ from tidemill.spec import json_schema as schema
 from tidemill.spec.catalog import SpecFile, find, paths_of, pipelines_in
 from tidemill.spec.effective import effective
 from tidemill.spec.pipeline_files import suite_file, transform_file
-from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.check_chains import problems_of_chains
 from tidemill.steps.read_only.check_expressions import problems_of_expressions
 from tidemill.steps.read_only.check_result import problems_of_result
