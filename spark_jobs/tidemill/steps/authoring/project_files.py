@@ -7,7 +7,8 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from tidemill.contract.errors import UsageError
-from tidemill.contract.project import SHIPPED, Project, search_path, spec_files
+from tidemill.contract.project import SHIPPED, Project, search_path
+from tidemill.spec.catalog import spec_files
 from tidemill.spec.model import Name
 
 
@@ -44,7 +45,7 @@ def refuse_unfit(name: str, environ: Mapping[str, str] = os.environ) -> None:
             remedy="Use small letters, digits and '_', with a letter first.",
             name=name,
         ) from error
-    taken = {path.stem: path for _, path in spec_files(environ)}
+    taken = {one.name: one.path for one in spec_files(environ)}
     if name in taken:
         raise UsageError(
             f"{taken[name]} is a pipeline of that name.",
