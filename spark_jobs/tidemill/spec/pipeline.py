@@ -18,7 +18,7 @@ class Pipeline:
     """One pipeline, loaded.
 
     Args:
-        name: Of its spec's file, or of its row in a template.
+        name: The name of its spec's file, or of its row in a template.
         project: The folder of its spec, and of its transform and suite unless these are shared.
         layout: Its paths under `TIDEMILL_ROOT`.
         generation: That steps work on, where it is not the live one.
