@@ -57,7 +57,7 @@ def name_of(path: Path) -> str:
 
 
 def files_under(path: Path) -> Iterator[Path]:
-    """The files whose defaults lie under a spec, the farthest first; some may not be there."""
+    """The files that give a spec its defaults, the farthest first; some may not be there."""
     home = home_of(path)
     if home is None:
         return

@@ -22,7 +22,7 @@ class ProjectFile:
 
     Args:
         root: The folder of all pipelines' data, for which `TIDEMILL_ROOT` is not set.
-        defaults: What lies under every spec, those of the profile last.
+        defaults: What holds for every spec unless it says otherwise, those of the profile last.
         variables: Name -> value, for `${name}` in specs.
     """
 
