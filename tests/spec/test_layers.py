@@ -1,4 +1,4 @@
-"""Defaults lie under specs; a message names the file that holds the wrong value."""
+"""Defaults hold for specs; a message names the file that holds the wrong value."""
 
 from __future__ import annotations
 
