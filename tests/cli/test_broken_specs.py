@@ -9,8 +9,7 @@ import pytest
 from tests.cli.conftest import Tidemill
 from tests.support.check_problems import SPEC, SUITE, TRANSFORM, found
 from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
-from tidemill.contract.errors import ExitCode
-from tidemill.steps.read_only import dag_integrity
+from tidemill.steps.read_only.checks import dag_integrity
 
 SQL = TRANSFORM.replace(".py", ".sql")
 TEXTS = {
@@ -223,19 +222,6 @@ def test_a_function_that_cannot_be_called_gets_one_too(
     assert {(file, said) for file, _, said in found(tidemill("check", NAME, "--json"))} == {
         (TRANSFORM, remedy)
     }
-
-
-def test_a_spec_in_a_folder_that_is_not_looked_into_gets_one_too(
-    tidemill: Tidemill, project: Path
-) -> None:
-    folder = project / "dags" / "specs" / "shops"
-    folder.mkdir()
-    (project / SPEC).rename(folder / "orders.yaml")
-
-    answer = tidemill("check", "--json")
-
-    assert answer.exit_code == ExitCode.USAGE
-    assert [problem["file"] for problem in answer.json["problems"]] == [str(folder / "orders.yaml")]
 
 
 def test_what_python_returns_is_not_known_and_nothing_is_said_of_its_columns(

@@ -12,7 +12,7 @@ from tests.cli.conftest import Tidemill
 from tests.support.check_problems import SPEC, SUITE, TRANSFORM, edit, found
 from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.contract.errors import ExitCode
-from tidemill.steps.read_only import dag_integrity
+from tidemill.steps.read_only.checks import dag_integrity
 
 pytestmark = pytest.mark.usefixtures("mill")
 

@@ -13,7 +13,7 @@ from tests.support.check_problems import SPEC, edit, found
 from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.contract.errors import ExitCode
 from tidemill.spec import json_schema as schema
-from tidemill.steps.read_only import dag_integrity
+from tidemill.steps.read_only.checks import dag_integrity
 
 pytestmark = pytest.mark.usefixtures("mill")
 
@@ -112,8 +112,8 @@ def test_a_sound_pipeline_has_a_sound_dag(tidemill: Tidemill) -> None:
 
 def test_airflow_is_not_imported_into_this_process(mill: OrdersPipeline) -> None:
     program = (
-        "import sys; from tidemill.steps.read_only import check, dag_integrity; "
-        f"check.check(['{NAME}']); assert dag_integrity.airflow_installed();"
+        "import sys; from tidemill.steps.read_only.checks import all_checks, dag_integrity; "
+        f"all_checks.check(['{NAME}']); assert dag_integrity.airflow_installed();"
         "print(sorted({'pyspark', 'great_expectations', 'airflow'} & set(sys.modules)))"
     )
     ended = subprocess.run(
@@ -125,3 +125,9 @@ def test_airflow_is_not_imported_into_this_process(mill: OrdersPipeline) -> None
     )
 
     assert ended.stdout.strip() == "[]"
+
+
+@pytest.mark.usefixtures("without_airflow")
+def test_the_examples_are_left_out_beside_pipelines_of_ones_own(tidemill: Tidemill) -> None:
+    assert tidemill("check", "actions_per_hour", "--json").json["notes"] != []
+    assert tidemill("check", "--json").json["notes"] == []

@@ -10,7 +10,7 @@ from tests.cli.conftest import Tidemill
 from tests.support.check_problems import found
 from tests.support.pipelines.json_pipeline import JsonPipeline
 from tests.support.pipelines.orders_pipeline import OrdersPipeline
-from tidemill.steps.read_only import dag_integrity
+from tidemill.steps.read_only.checks import dag_integrity
 
 ROWS = "def transform({argument}):\n    return {argument}\n"
 

@@ -13,8 +13,8 @@ from tests.support.check_problems import SPEC, edit
 from tests.support.pipelines.orders_pipeline import NAME, OrdersPipeline
 from tidemill.cli.problem_formats import github_lines, junit_report
 from tidemill.contract.errors import ExitCode
-from tidemill.steps.read_only import dag_integrity
-from tidemill.steps.read_only.problem import Problem
+from tidemill.steps.read_only.checks import dag_integrity
+from tidemill.steps.read_only.checks.problem import Problem
 
 HERE = Path("/checkout")
 ANNOTATION = re.compile(r"::(error|warning|notice) (.*?)::(.*)")

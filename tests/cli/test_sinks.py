@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Tidemill
 from tests.support.pipelines.ungated_pipeline import COUNTS, IDENTITY, NAME, UngatedPipeline
 from tidemill.contract.errors import ExitCode
-from tidemill.steps.read_only import dag_integrity
+from tidemill.steps.read_only.checks import dag_integrity
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.spec_text import minimal, parse
-from tidemill.steps.read_only.backfill_notes import backfill_note
+from tidemill.steps.read_only.checks.backfill_notes import backfill_note
 
 UNTIMED = {"event_time:\n  column: at\n": ""}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.spec_text import minimal, parse
-from tidemill.steps.read_only.key_notes import key_note
+from tidemill.steps.read_only.checks.key_notes import key_note
 
 UPDATE = "output: {mode: update, keys: [id]}\n"
 TO_MARIADB = "publish: [{kind: delta}, {kind: mariadb, conn_id: db, table: t}]\n"

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tidemill.contract.syntax.spark_functions import SPARK_FUNCTIONS
-from tidemill.steps.read_only.spark_sql import tree_of, unknown_functions
+from tidemill.steps.read_only.checks.spark_sql import tree_of, unknown_functions
 
 _EXAMPLE = re.compile(r"> (SELECT.*?);\s*$", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 

@@ -13,7 +13,7 @@ from tidemill_airflow.settings import engine_environment
 # A driver on another machine finds pipelines, files and packages by these.
 OF_THE_DRIVER = (
     *("TIDEMILL_ROOT", "TIDEMILL_ROOT_ID", "TIDEMILL_PROJECTS", "TIDEMILL_EXAMPLES"),
-    *("TIDEMILL_JARS", "PYTHONPATH"),
+    *("TIDEMILL_PROFILE", "TIDEMILL_JARS", "PYTHONPATH"),
 )
 
 

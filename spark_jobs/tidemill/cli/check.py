@@ -18,7 +18,7 @@ from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.spec.catalog import spec_files
 
 if TYPE_CHECKING:
-    from tidemill.steps.read_only.problem import Problem
+    from tidemill.steps.read_only.checks.problem import Problem
 
 Names = Annotated[
     list[str] | None,
@@ -40,14 +40,14 @@ def check(names: Names = None, format: Format = "text", json: Json = False) -> N
     """Find mistakes in specs, transforms, suites and DAGs; no JVM, no database, no data.
 
     Examples:
-      tidemill check                  # every pipeline
+      tidemill check                  # every pipeline of yours
       tidemill check --format github
       tidemill check --format junit > check.xml
     """
     from tidemill.gate.known_expectations import known_expectations
-    from tidemill.steps.read_only.check import check as check_pipelines
-    from tidemill.steps.read_only.dag_integrity import airflow_installed, check_dags
-    from tidemill.steps.read_only.spec_notes import spec_notes
+    from tidemill.steps.read_only.checks.all_checks import check as check_pipelines
+    from tidemill.steps.read_only.checks.dag_integrity import airflow_installed, check_dags
+    from tidemill.steps.read_only.checks.spec_notes import spec_notes
 
     screen = Screen(json)
     if json and format != "text":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 if TYPE_CHECKING:
-    from tidemill.steps.read_only.problem import Problem
+    from tidemill.steps.read_only.checks.problem import Problem
 
 SUITE = "tidemill check"
 # Characters that XML cannot hold.

@@ -97,6 +97,11 @@ def project_above(folder: Path) -> Project | None:
     return next((project for project in above if project.file.is_file()), None)
 
 
+def is_left_out(project: Project, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a look at all pipelines leaves it out: the examples, beside other projects."""
+    return project.home == SHIPPED and len(search_path(environ)) > 1
+
+
 def enter_project(folder: Path, environ: MutableMapping[str, str] = os.environ) -> None:
     """Put the project that a folder belongs to before those of `TIDEMILL_PROJECTS`.
 

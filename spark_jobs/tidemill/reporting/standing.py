@@ -19,7 +19,7 @@ from tidemill.contract.clock import wall_clock
 from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.layout import Layout
-from tidemill.contract.project import SHIPPED, search_path
+from tidemill.contract.project import is_left_out
 from tidemill.contract.report import Report, Step
 from tidemill.increments.snapshot import Snapshot
 from tidemill.reporting.derive_status import about_spec, with_history, with_report
@@ -92,11 +92,9 @@ def listed_pipelines(environ: Mapping[str, str] = os.environ) -> Iterator[SpecFi
     Raises:
         UsageError: `TIDEMILL_ROOT` is not set, or two folders hold a pipeline of the same name.
     """
-    own_projects = len(search_path(environ)) > 1
     home = root(environ)
     for one in spec_files(environ):
-        example = own_projects and one.project.home == SHIPPED
-        if not example or (home / one.name).is_dir():
+        if not is_left_out(one.project, environ) or (home / one.name).is_dir():
             yield one
 
 

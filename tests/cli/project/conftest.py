@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Tidemill
 from tidemill.contract.errors import ExitCode
-from tidemill.steps.read_only import dag_integrity
+from tidemill.steps.read_only.checks import dag_integrity
 
 CITIES = ("Leeds", "York", "Hull")
 PARCELS = 60

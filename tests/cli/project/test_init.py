@@ -12,7 +12,7 @@ from tests.cli.conftest import Tidemill
 from tidemill.contract.errors import ExitCode
 from tidemill.contract.project import Project
 from tidemill.spec.json_schema import spec_schema
-from tidemill.steps.read_only import dag_integrity
+from tidemill.steps.read_only.checks import dag_integrity
 
 EXAMPLE = "my_shop_orders"
 

@@ -17,7 +17,7 @@ from tidemill.spec.formats.table import FileFormat
 
 if TYPE_CHECKING:
     from tidemill.steps.authoring.new_pipeline import NewPipeline
-    from tidemill.steps.read_only.problem import Problem
+    from tidemill.steps.read_only.checks.problem import Problem
 
 Name = Annotated[
     str, Argument(metavar="NAME", help="The name of the new pipeline.", show_default=False)
@@ -63,7 +63,7 @@ def new(
       tidemill new tides --from /srv/feeds/tides --no-transform --preview
     """
     from tidemill.steps.authoring.new_pipeline import new_pipeline
-    from tidemill.steps.read_only.check import check
+    from tidemill.steps.read_only.checks.all_checks import check
 
     if format is not None and format not in get_args(FileFormat):
         raise BadParameter(f"one of {', '.join(get_args(FileFormat))}", param_hint="--format")

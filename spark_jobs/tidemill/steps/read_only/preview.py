@@ -30,7 +30,7 @@ from tidemill.spec.root import root as root_of
 from tidemill.spec.sources.file import FileSource
 from tidemill.steps.gate import gate
 from tidemill.steps.parts.run import perform
-from tidemill.steps.read_only.spec_notes import notes_of
+from tidemill.steps.read_only.checks.spec_notes import notes_of
 from tidemill.storage import documents
 from tidemill.storage.run_context import RunContext
 

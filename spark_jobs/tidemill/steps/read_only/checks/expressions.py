@@ -8,9 +8,9 @@ from typing import NamedTuple
 from tidemill.contract.syntax.unrepeatable_sql import unrepeatable_in_sql
 from tidemill.spec.complaints import Location, field_name
 from tidemill.spec.spec import Spec
-from tidemill.steps.read_only.problem import Places, Problem
-from tidemill.steps.read_only.select_columns import Columns
-from tidemill.steps.read_only.spark_sql import (
+from tidemill.steps.read_only.checks.problem import Places, Problem
+from tidemill.steps.read_only.checks.select_columns import Columns
+from tidemill.steps.read_only.checks.spark_sql import (
     NotSparkSql,
     columns_named,
     nearest,

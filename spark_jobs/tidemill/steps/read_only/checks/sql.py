@@ -9,11 +9,15 @@ from tidemill.contract.syntax.sql_text import java_call, tokens
 from tidemill.contract.syntax.unrepeatable_sql import unrepeatable_in_sql
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
-from tidemill.steps.read_only.check_result import dropped_partitions
-from tidemill.steps.read_only.problem import Problem
-from tidemill.steps.read_only.result_columns import input_columns
-from tidemill.steps.read_only.select_columns import names_within, select_columns, unknown_tables
-from tidemill.steps.read_only.spark_sql import (
+from tidemill.steps.read_only.checks.problem import Problem
+from tidemill.steps.read_only.checks.result import dropped_partitions
+from tidemill.steps.read_only.checks.result_columns import input_columns
+from tidemill.steps.read_only.checks.select_columns import (
+    names_within,
+    select_columns,
+    unknown_tables,
+)
+from tidemill.steps.read_only.checks.spark_sql import (
     NotSparkSql,
     columns_named,
     nearest,

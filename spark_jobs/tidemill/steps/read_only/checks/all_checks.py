@@ -8,25 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tidemill.contract.errors import SpecError
-from tidemill.contract.project import TransformDoubled, search_path
+from tidemill.contract.project import TransformDoubled, is_left_out, search_path
 from tidemill.spec import json_schema as schema
 from tidemill.spec.catalog import SpecFile, find, paths_of, pipelines_in
 from tidemill.spec.effective import effective
 from tidemill.spec.pipeline_files import suite_file, transform_file
-from tidemill.steps.read_only.check_chains import problems_of_chains
-from tidemill.steps.read_only.check_expressions import problems_of_expressions
-from tidemill.steps.read_only.check_result import problems_of_result
-from tidemill.steps.read_only.check_suite import problems_of_suite
-from tidemill.steps.read_only.check_transform import problems_of_transform
-from tidemill.steps.read_only.problem import Places, Problem
-from tidemill.steps.read_only.result_columns import result_columns
+from tidemill.steps.read_only.checks.chains import problems_of_chains
+from tidemill.steps.read_only.checks.expressions import problems_of_expressions
+from tidemill.steps.read_only.checks.problem import Places, Problem
+from tidemill.steps.read_only.checks.result import problems_of_result
+from tidemill.steps.read_only.checks.result_columns import result_columns
+from tidemill.steps.read_only.checks.suite import problems_of_suite
+from tidemill.steps.read_only.checks.transform import problems_of_transform
 
 
 def check(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> list[Problem]:
     """Check pipelines: their specs, transforms and suites, and the editors' JSON Schema.
 
     Args:
-        names: The pipelines; all on the search path where none is given.
+        names: The pipelines. Where none is given, all; of the examples beside other projects, none.
 
     Raises:
         UsageError: there is no pipeline of one of the names.
@@ -37,7 +37,7 @@ def check(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) ->
     seen: dict[str, Path] = {}
     for project in search_path(environ):
         for path in sorted(project.specs.rglob("*.yml")):
-            if not names or path.stem in names:
+            if path.stem in names if names else not is_left_out(project, environ):
                 problems.append(Problem(path, None, "is not read", f"Name it {path.stem}.yaml."))
         for one in (one for path in paths_of(project) for one in pipelines_in(project, path)):
             if names and one.name not in names:
@@ -48,7 +48,8 @@ def check(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) ->
                 problems.append(Problem(one.path, None, what, remedy))
             else:
                 seen[one.name] = one.path
-                problems.extend(_of_pipeline(one, environ))
+                if names or not is_left_out(project, environ):
+                    problems.extend(_of_pipeline(one, environ))
     if not names:
         problems.extend(_of_schema())
     # A file that serves many pipelines is wrong once.

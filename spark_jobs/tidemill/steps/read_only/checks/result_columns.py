@@ -6,8 +6,8 @@ from pathlib import Path
 from tidemill.contract.syntax.ddl import column_names
 from tidemill.spec.pipeline_files import NO_TRANSFORM
 from tidemill.spec.spec import Spec
-from tidemill.steps.read_only.select_columns import Columns, select_columns
-from tidemill.steps.read_only.spark_sql import NotSparkSql, tree_of, words_of
+from tidemill.steps.read_only.checks.select_columns import Columns, select_columns
+from tidemill.steps.read_only.checks.spark_sql import NotSparkSql, tree_of, words_of
 
 
 def input_columns(spec: Spec) -> Mapping[str, Columns | None]:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from tidemill.spec.complaints import Location, field_name
 from tidemill.spec.spec import Spec
-from tidemill.steps.read_only.check_expressions import unknown_words
-from tidemill.steps.read_only.problem import Places, Problem
-from tidemill.steps.read_only.result_columns import source_partitions
-from tidemill.steps.read_only.select_columns import Columns
-from tidemill.steps.read_only.spark_sql import nearest
+from tidemill.steps.read_only.checks.expressions import unknown_words
+from tidemill.steps.read_only.checks.problem import Places, Problem
+from tidemill.steps.read_only.checks.result_columns import source_partitions
+from tidemill.steps.read_only.checks.select_columns import Columns
+from tidemill.steps.read_only.checks.spark_sql import nearest
 
 
 def problems_of_result(spec: Spec, places: Places, result: Columns) -> Iterator[Problem]:

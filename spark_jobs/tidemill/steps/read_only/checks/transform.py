@@ -7,9 +7,9 @@ from pathlib import Path
 from tidemill.contract.user_code import clock_or_chance
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
-from tidemill.steps.read_only.check_arguments import problems_of_arguments
-from tidemill.steps.read_only.check_sql import problems_of_sql
-from tidemill.steps.read_only.problem import Problem, write_or_rename
+from tidemill.steps.read_only.checks.arguments import problems_of_arguments
+from tidemill.steps.read_only.checks.problem import Problem, write_or_rename
+from tidemill.steps.read_only.checks.sql import problems_of_sql
 
 
 def problems_of_transform(path: Path, spec: Spec) -> Iterator[Problem]:

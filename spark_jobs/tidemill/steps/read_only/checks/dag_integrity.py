@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemill.contract.errors import TidemillError
-from tidemill.steps.read_only.problem import Problem
+from tidemill.steps.read_only.checks.problem import Problem
 
 INTEGRITY = ("-m", "tidemill_airflow.integrity", "--json")
 # Importing Airflow takes seconds, on a busy machine many.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tidemill.gate.known_expectations import known_expectations
 from tidemill.gate.suite import Expectation, SuiteError, load_suite
-from tidemill.steps.read_only.check_expressions import unknown_words
-from tidemill.steps.read_only.problem import Problem, write_or_rename
-from tidemill.steps.read_only.select_columns import Columns
-from tidemill.steps.read_only.spark_sql import nearest
+from tidemill.steps.read_only.checks.expressions import unknown_words
+from tidemill.steps.read_only.checks.problem import Problem, write_or_rename
+from tidemill.steps.read_only.checks.select_columns import Columns
+from tidemill.steps.read_only.checks.spark_sql import nearest
 
 
 def problems_of_suite(path: Path, result: Columns | None) -> Iterator[Problem]:

@@ -5,22 +5,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from tidemill.contract.errors import SpecError, UsageError
+from tidemill.contract.project import is_left_out
 from tidemill.spec.catalog import spec_files
 from tidemill.spec.spec import Spec
-from tidemill.steps.read_only.backfill_notes import backfill_note
-from tidemill.steps.read_only.key_notes import key_note
+from tidemill.steps.read_only.checks.backfill_notes import backfill_note
+from tidemill.steps.read_only.checks.key_notes import key_note
 
 
 def spec_notes(names: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> Iterator[str]:
     """What people should know of specs that nothing is wrong with, a sentence each.
 
     Args:
-        names: The pipelines; all on the search path where none is given.
+        names: The pipelines. Where none is given, all; of the examples beside other projects, none.
     """
     # A pipeline that is there twice, or a spec that does not load, is a problem, and no note.
     with suppress(UsageError):
         for one in spec_files(environ):
-            if not names or one.name in names:
+            if one.name in names if names else not is_left_out(one.project, environ):
                 with suppress(SpecError):
                     yield from notes_of(one.name, one.load())
 

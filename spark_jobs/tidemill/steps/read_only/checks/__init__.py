@@ -1,0 +1,1 @@
+"""What `tidemill check` finds in specs, transforms, suites and DAGs, and notes about specs."""
