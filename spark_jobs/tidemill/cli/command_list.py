@@ -43,7 +43,7 @@ from tidemill.cli.decisions import (
     target,
     upgrade,
 )
-from tidemill.cli.project import init, new, suite
+from tidemill.cli.project import init, new, render, suite
 
 Command = Callable[..., Any]
 
@@ -55,6 +55,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         check.check,
         preview.preview,
         test.test,
+        render.render,
         plan.plan,
         example.example,
         schema.schema,
