@@ -27,7 +27,7 @@ __pycache__/
 """
 CI = """\
 # Finds mistakes in specs, transforms, suites and DAGs, and writes them beside the lines of a pull
-# request.
+# request. Its summary says what the request changes of which pipeline, and what that means.
 name: tidemill
 on: [push, pull_request]
 jobs:
@@ -35,10 +35,15 @@ jobs:
     runs-on: ubuntu-latest
     steps:
       - uses: actions/checkout@v4
+        with: {fetch-depth: 0}
       - uses: actions/setup-python@v5
         with: {python-version: "3.12"}
       - run: pip install 'tidemill[engine]'
       - run: tidemill check --format github
+      - if: github.event_name == 'pull_request'
+        run: >-
+          tidemill plan --against "origin/$GITHUB_BASE_REF" --format markdown
+          >> "$GITHUB_STEP_SUMMARY"
 """
 LOADER = '''\
 """An Airflow DAG for every spec of this project: make Airflow's dags folder this one."""

@@ -1,0 +1,1 @@
+"""What a change of a repository means for each pipeline, told before it is merged."""
