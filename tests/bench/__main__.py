@@ -50,7 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--group", type=float, default=0.1, help="MB a member; 0 for no group")
     parser.add_argument("--days", type=int, default=300, help="of a history; 0 for no backfill")
     parser.add_argument("--day", type=float, default=0.5, help="MB a day of it")
-    parser.add_argument("--pipelines", type=int, default=500, help="on the page; 0 for no page")
+    parser.add_argument(
+        "--pipelines", type=int, default=500, help="on the page and of a template; 0 for neither"
+    )
     parser.add_argument("--runs", type=int, default=3, help="pairs of each comparison")
     parser.add_argument("--out", type=Path, default=KEPT, help="where the results are kept")
     return parser

@@ -15,6 +15,7 @@ from tests.bench.measure import Cost, cost_of
 from tests.bench.page import PageSides
 from tests.bench.results import Comparison, Side
 from tests.bench.sides import FileSides
+from tests.bench.template import FEW, TemplateSides
 from tidemill.contract.layout import Layout
 
 SHORT = 30
@@ -40,6 +41,7 @@ def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
             f"page of {given.pipelines} pipelines with a year of days / without status documents",
             lambda: page().sides(),
         )
+        yield from _of_a_template(home / "template", given.pipelines)
     if given.records:
         with kafka_sides(home / "kafka", given.records) as sides:
             yield from _of_kafka(sides, given.records)
@@ -102,6 +104,15 @@ def _of_a_group(sides: GroupSides) -> Iterator[Comparison]:
         ("all tasks", sides.tasks_of),
     ):
         yield Comparison(f"{name} of a group of {MEMBERS} / of one", partial(both, cost))
+
+
+def _of_a_template(home: Path, pipelines: int) -> Iterator[Comparison]:
+    """What many pipelines cost that come from one file."""
+    sides = TemplateSides(home, pipelines)
+    yield Comparison(f"DAGs of {pipelines} pipelines of a template / by hand", sides.dags)
+    for command in ("check", "status"):
+        title = f"tidemill {command} of {pipelines} pipelines of a template / of {FEW}"
+        yield Comparison(title, partial(sides.command, command))
 
 
 def _of_backfills(home: Path, days: int, megabytes: float) -> Iterator[Comparison]:
