@@ -97,7 +97,7 @@ def test_an_event_time_that_the_source_lacks_is_refused() -> None:
     with pytest.raises(SpecError) as error:
         parse(minimal(replace={"column: at": "column: happened"}))
     assert "happened" in error.value.what
-    assert "id, amount, at" in error.value.what
+    assert "id, amount, at" in str(error.value.remedy)
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "Amount"])

@@ -22,7 +22,7 @@ from tidemill.contract.report import Outcome
 from tidemill.toolchain.engine_environment import APPLICATION
 from tidemill_airflow.operators.ingest import IngestOperator
 
-PAGE = REPOSITORY / "docs" / "on-a-cluster.md"
+PAGE = REPOSITORY / "docs" / "operations" / "on-a-cluster.md"
 KUBERNETES = "k8s://https://cluster.example"
 SECRETS = {"AIRFLOW_CONN_TIDEMILL_KAFKA", "AIRFLOW_CONN_WAREHOUSE", "FEED_TOKEN"}
 STEP = ("ingest", NAME, "--run-id=run-1")
