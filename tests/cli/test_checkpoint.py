@@ -21,7 +21,7 @@ def torn(history: History) -> Path:
 
 def test_it_shows_what_it_would_do_and_does_nothing_unasked(tidemill: Tidemill, torn: Path) -> None:
     answer = tidemill("checkpoint", "repair", "orders")
-    assert answer.exit_code != ExitCode.DONE
+    assert answer.exit_code == ExitCode.USAGE
     assert "commits/0" in answer.stdout
     assert torn.read_text() == ""
 

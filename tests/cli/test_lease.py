@@ -6,11 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.cli.conftest import Tidemill
 from tests.support.histories.history_builder import NAME, History, rows
-from tidemill.cli.app import app
 from tidemill.storage.lease import hold, newest_epoch
 
 
@@ -33,15 +31,16 @@ def test_it_shows_who_holds_the_lease(published: History, tidemill: Tidemill) ->
         assert "publish of run r" in tidemill("lease", "show", NAME).stdout
 
 
-def test_it_says_first_what_it_will_do_and_does_it_when_told(published: History) -> None:
+def test_it_says_first_what_it_will_do_and_does_it_when_told(
+    published: History, tidemill: Tidemill
+) -> None:
     lease = published.layout.lease
     fence = newest_epoch(lease)
     shutil.rmtree(lease)
-    asked = CliRunner().invoke(app, ["lease", "repair", NAME], input="n\n")
-    assert asked.exit_code == 1
-    assert f"epoch {fence}" in asked.stdout
+    (step,) = tidemill("lease", "repair", NAME, "--dry-run", "--json").json["plan"]
+    assert f"up to {fence}" in step
     assert newest_epoch(lease) == 0
-    assert CliRunner().invoke(app, ["lease", "repair", NAME], input="y\n").exit_code == 0
+    assert tidemill("lease", "repair", NAME, "--yes").exit_code == 0
     assert newest_epoch(lease) == fence
 
 

@@ -21,6 +21,8 @@ from tidemill.storage.run_context import RunContext
 
 # Commands that compute with Spark. Their run's doctor decides whether they can.
 COMPUTES = ("run", "backfill", "rebuild", "redo", "replay", "follow")
+# Commands that need a yes, which a person gives at a terminal.
+ASKING = ("forget", "checkpoint repair", "target repair", "lease repair", "flush")
 DAY = {"from": datetime(2024, 1, 1, tzinfo=UTC), "to": datetime(2024, 1, 2, tzinfo=UTC)}
 VALUES = {"TEXT": "as the message says"}
 
@@ -53,7 +55,7 @@ def carry_out(place: Place, remedy: str, command: str) -> str:
     if first[0] in COMPUTES:
         can_begin(place.pipeline, first)
         return ""
-    confirmed = ["--yes"] if first[0] in ("forget", "checkpoint", "target", "lease") else []
+    confirmed = ["--yes"] if any(" ".join(first).startswith(it) for it in ASKING) else []
     typed_in = {"env": place.environ, "catch_exceptions": False}
     answer = CliRunner().invoke(app, [*first, *confirmed], **typed_in)
     assert answer.exit_code == ExitCode.DONE, answer.output

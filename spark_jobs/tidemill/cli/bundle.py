@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Option
 
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import UsageError
 
@@ -15,7 +16,7 @@ To = Annotated[
 ]
 
 
-def bundle(name: PipelineName, to: To = None, json: Json = False) -> None:
+def bundle(name: PipelineName, to: To = None, dry_run: DryRun = False, json: Json = False) -> None:
     """Write a file for support: versions, spec, and documents without secrets or row values.
 
     Examples:
@@ -23,10 +24,15 @@ def bundle(name: PipelineName, to: To = None, json: Json = False) -> None:
       tidemill bundle tides --to /tmp/tides.tar.gz
     """
     from tidemill.spec.pipeline import open_pipeline
-    from tidemill.steps.read_only.support_bundle import write_bundle
+    from tidemill.steps.read_only.support_bundle import bundled, write_bundle
 
     screen = Screen(json)
     path = (to or Path(f"{name}.tar.gz")).absolute()
+    if dry_run:
+        texts = bundled(open_pipeline(name))
+        parts = (f"put {part} into it, {counted(len(text), 'byte')}" for part, text in texts)
+        show_dry_run(screen, (f"write {path}", *parts), pipeline=name)
+        return
     try:
         held = write_bundle(open_pipeline(name), path)
     except FileExistsError as error:

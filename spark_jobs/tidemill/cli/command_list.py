@@ -11,7 +11,6 @@ from tidemill.cli import (
     check,
     diff,
     doctor,
-    example,
     explain,
     history,
     info,
@@ -43,7 +42,7 @@ from tidemill.cli.decisions import (
     target,
     upgrade,
 )
-from tidemill.cli.project import init, new, render, suite
+from tidemill.cli.project import example, init, new, render, suite
 
 Command = Callable[..., Any]
 

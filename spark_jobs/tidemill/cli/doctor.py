@@ -51,7 +51,7 @@ def doctor(
     screen, failing = Screen(json, csv), states_of(fail_on)
     if name is not None and every:
         raise UsageError("A pipeline and --all were given.", remedy="Give one of them.", name=name)
-    found = [_look(one, screen) for one in _names(name, every)]
+    found = [look_at(one, screen) for one in _names(name, every)]
     standings = [standing for _, standing, _ in found]
     if fail_on is None:
         code = max((code for _, _, code in found), default=ExitCode.DONE)
@@ -83,7 +83,7 @@ def _names(name: str | None, every: bool) -> list[str]:
     return [one.name for one in found]
 
 
-def _look(name: str, screen: Screen) -> tuple[Report | None, PipelineStanding, ExitCode]:
+def look_at(name: str, screen: Screen) -> tuple[Report | None, PipelineStanding, ExitCode]:
     """The doctor's report, None where the spec does not load; where it stands now; exit code."""
     from tidemill.steps.doctor import doctor as doctor_step
 

@@ -8,7 +8,9 @@ from typer import Argument, Option, Typer
 from tidemill.cli.decisions.options import By, decider
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Csv, Json, PipelineName, Screen
+from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.contract.layout import Layout
+from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Event, Journal, Withdrawal
 from tidemill.spec.catalog import find
 from tidemill.spec.pipeline import open_pipeline
@@ -52,7 +54,12 @@ def show(name: PipelineName, limit: Limit = 20, json: Json = False, csv: Csv = F
 
 @journal.command("withdraw")
 def withdraw(
-    name: PipelineName, event: Number, reason: Reason, by: By = None, json: Json = False
+    name: PipelineName,
+    event: Number,
+    reason: Reason,
+    by: By = None,
+    dry_run: DryRun = False,
+    json: Json = False,
 ) -> None:
     """Take back an event that no target has applied, and those that wait behind it.
 
@@ -61,9 +68,18 @@ def withdraw(
     Examples:
       tidemill journal withdraw tides 7 --reason "the database refuses it"
     """
+    from tidemill.steps.decisions.withdraw import events_from
     from tidemill.steps.decisions.withdraw import withdraw as take_back
 
     screen = Screen(json)
+    if dry_run:
+        found = events_from(Snapshot(open_pipeline(name).layout), event)
+        plan = (
+            f"withdraw event {one.seq}, of increment {one.increment:06d}, unless a target has it"
+            for one in found
+        )
+        show_dry_run(screen, plan, pipeline=name)
+        return
     run = RunContext(open_pipeline(name), manual_run_id("withdraw"), screen.line)
     done = take_back(run, event, by=decider(by), reason=reason)
     for one in done:

@@ -10,6 +10,7 @@ from tidemill.cli.decisions.options import By
 from tidemill.cli.decisions.recompute import ask_for_partitions
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Quantity, Screen
+from tidemill.cli.write_rule import DryRun
 from tidemill.contract.errors import ExitCode
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.storage.run_context import RunContext
@@ -28,6 +29,7 @@ def requalify(
     backfill: Backfill = False,
     reason: Reason = "failed today's suite",
     by: By = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Judge published rows by today's suite; takes in nothing, takes back nothing.
@@ -44,7 +46,7 @@ def requalify(
         report = judge_again(run)
     if backfill and report.failed:
         wanted = [partition for one in report.failed for partition in one.partitions]
-        ask_for_partitions(pipeline, wanted, by=by, reason=reason, json=json)
+        ask_for_partitions(pipeline, wanted, by=by, reason=reason, json=json, dry_run=dry_run)
     if json:
         screen.document(report.model_dump(mode="json"))
     else:

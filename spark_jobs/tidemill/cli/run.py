@@ -8,8 +8,10 @@ from typing import Annotated, Any, get_args
 from typer import Argument, Exit, Option
 
 from tidemill.cli.completion import pipelines, runs
+from tidemill.cli.doctor import look_at
 from tidemill.cli.ingest_bar import IngestBar
 from tidemill.cli.screen import Json, Screen
+from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import ExitCode, SpecError, TidemillError
 from tidemill.contract.report import Outcome, Report, Step, read
@@ -39,11 +41,12 @@ RunId = Annotated[
 ]
 
 
-def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
+def run(names: Names, run_id: RunId = None, dry_run: DryRun = False, json: Json = False) -> None:
     """Take in what is there, judge it, publish it: doctor, ingest, gate, publish.
 
     A pipeline with a sink of Spark's own runs doctor and ingest. Several pipelines are ingested in
-    one Spark application; one that fails or is held leaves the others alone.
+    one Spark application; one that fails or is held leaves the others alone. With --dry-run the
+    doctor says what waits or why a run is refused, and leaves its report.
 
     Examples:
       tidemill run tides
@@ -51,6 +54,8 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
     """
     screen, run_id = Screen(json), run_id or manual_run_id()
     names = [*dict.fromkeys(names)]
+    if dry_run:
+        raise Exit(int(show_doctor(names, screen)))
     parts = [_opened(name, run_id, screen, alone=len(names) == 1) for name in names]
     _refuse_other_applications(parts)
     for part in parts:
@@ -70,6 +75,21 @@ def run(names: Names, run_id: RunId = None, json: Json = False) -> None:
         documents = [part.document(run_id) for part in parts]
         screen.document({"run_id": run_id, "exit_code": code, "pipelines": documents})
     raise Exit(code)
+
+
+def show_doctor(names: Sequence[str], screen: Screen) -> ExitCode:
+    """The dry run of what starts with a doctor: what each pipeline's doctor says now.
+
+    Returns:
+        The worst exit code that the doctors end with.
+    """
+    plan, codes = [], [ExitCode.DONE]
+    for name in names:
+        report, standing, code = look_at(name, screen)
+        codes.append(code)
+        plan.append(f"{name}: " + (sentence(report) if report else " ".join(standing.decisions)))
+    show_dry_run(screen, plan, pipelines=[*names])
+    return max(codes)
 
 
 @dataclass

@@ -45,7 +45,7 @@ def status(pipeline: Pipeline, screen: Screen, *, utc: bool) -> ExitCode:
     Raises:
         NoRunningQuery: none runs.
     """
-    query = _the_one(pipeline)
+    query = the_one(pipeline)
     if screen.as_json:
         screen.document(query.model_dump(mode="json", exclude={"plan"}))
         return ExitCode.DONE
@@ -76,7 +76,7 @@ def stop(pipeline: Pipeline, screen: Screen) -> ExitCode:
     Raises:
         NoRunningQuery: none runs.
     """
-    query = _the_one(pipeline)
+    query = the_one(pipeline)
     place = Running(pipeline.layout, query.run_id)
     place.ask_to_stop()
     screen.line(f"{query.run_id}: asked to stop, waiting for its batch to end")
@@ -121,7 +121,7 @@ def _at_work(pipeline: Pipeline, query: RunningQuery) -> bool:
     return (holder.process, holder.run_id) == (query.process, query.run_id)
 
 
-def _the_one(pipeline: Pipeline) -> RunningQuery:
+def the_one(pipeline: Pipeline) -> RunningQuery:
     found = running(pipeline.layout)
     if not found:
         raise NoRunningQuery(

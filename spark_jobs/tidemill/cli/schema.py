@@ -6,6 +6,7 @@ from typer import Argument, BadParameter, Context, Option, Typer
 
 from tidemill.cli.completion import pipelines
 from tidemill.cli.screen import Json, Screen
+from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.contract.counted import counted
 from tidemill.spec import json_schema as specs
 from tidemill.spec.formats.table import FileFormat
@@ -37,7 +38,7 @@ Files = Annotated[int, Option("--files", min=1, help="Most files to look at, the
 
 
 @schema.callback(invoke_without_command=True)
-def print_schema(context: Context, write: Write = False) -> None:
+def print_schema(context: Context, write: Write = False, dry_run: DryRun = False) -> None:
     """Print the JSON Schema of specs, from which editors complete them.
 
     Examples:
@@ -46,7 +47,9 @@ def print_schema(context: Context, write: Write = False) -> None:
     if context.invoked_subcommand is not None:
         return
     screen = Screen()
-    if write:
+    if write and dry_run:
+        show_dry_run(screen, [f"write {specs.PATH}"])
+    elif write:
         screen.line(str(specs.write(specs.PATH)))
     else:
         screen.document(specs.spec_schema())

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 from typer import Argument, Exit, Option
 
 from tidemill.cli.completion import pipelines
-from tidemill.cli.run import keep_spark_log, manual_run_id
-from tidemill.cli.running_queries import explain, listed, status, stop
+from tidemill.cli.run import keep_spark_log, manual_run_id, show_doctor
+from tidemill.cli.running_queries import explain, listed, status, stop, the_one
 from tidemill.cli.screen import Csv, Json, Screen
+from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.cli.zones import Utc
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode, UsageError
@@ -59,6 +60,7 @@ def stream(
     status_: Status = False,
     stop_: Stop = False,
     explain_: Explain = False,
+    dry_run: DryRun = False,
     utc: Utc = False,
     json: Json = False,
     csv: Csv = False,
@@ -84,11 +86,18 @@ def stream(
     if name is None:
         raise UsageError("Which pipeline?", remedy="Give its name, or --list.")
     pipeline = open_pipeline(name)
+    if dry_run and stop_:
+        query = the_one(pipeline)
+        show_dry_run(screen, [f"end {query.run_id} after its current batch"], pipeline=name)
+        return
     if asked:
         if status_:
             raise Exit(int(status(pipeline, screen, utc=utc)))
         raise Exit(int(stop(pipeline, screen) if stop_ else explain(pipeline, screen)))
-    _run(pipeline, run_id, parse_trigger(trigger), limit if show else 0, screen)
+    with_trigger = parse_trigger(trigger)
+    if dry_run:
+        raise Exit(int(show_doctor([name], screen)))
+    _run(pipeline, run_id, with_trigger, limit if show else 0, screen)
 
 
 def _run(

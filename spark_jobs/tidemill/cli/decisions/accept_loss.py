@@ -1,16 +1,20 @@
 """`tidemill accept-loss`: a person lets expired records of Kafka be passed over."""
 
-from typer import confirm
-
-from tidemill.cli.decisions.options import By, PipelineReason, Yes, decider
+from tidemill.cli.decisions.options import By, PipelineReason, decider
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.write_rule import DryRun, Yes, agreed
 from tidemill.contract.counted import counted
 from tidemill.spec.pipeline import open_pipeline
 
 
 def accept_loss(
-    name: PipelineName, reason: PipelineReason, by: By = None, yes: Yes = False, json: Json = False
+    name: PipelineName,
+    reason: PipelineReason,
+    by: By = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    json: Json = False,
 ) -> None:
     """Go on without Kafka records that expired before they were read.
 
@@ -23,15 +27,14 @@ def accept_loss(
     screen = Screen(json)
     pipeline = open_pipeline(name)
     found = find_losses(pipeline)
-    rows = [
-        (one.source, lost.topic, lost.partition, lost.first, lost.until - 1, lost.records)
+    plan = [
+        f"pass over offsets {lost.first} to {lost.until - 1} of {lost.topic}-{lost.partition} in "
+        f"sources.{one.source}: at most {counted(lost.records, 'record')}, gone for good"
         for one in found
         for lost in one.gone
     ]
-    columns = ("source", "topic", "partition", "first offset", "last offset", "records at most")
-    screen.table("gone for good", columns, rows)
-    if not yes:
-        confirm("Publish without them?", abort=True, err=True)
+    if not agreed(screen, plan, dry_run=dry_run, yes=yes, pipeline=name):
+        return
     accepted = accept_losses(
         pipeline,
         found,

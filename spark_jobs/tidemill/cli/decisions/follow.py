@@ -1,21 +1,16 @@
 """`tidemill follow`: computes again what is due since a table upstream was computed again."""
 
-from typing import Annotated
-
-from typer import Option
-
 from tidemill.cli.decisions.options import By, HistoryReason
 from tidemill.cli.decisions.recompute import ask_for_partitions
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.write_rule import DryRun
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.follow import due_now, named
 
 
 def follow(
     name: PipelineName,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     reason: HistoryReason = "rows upstream were computed again",
     by: By = None,
     json: Json = False,

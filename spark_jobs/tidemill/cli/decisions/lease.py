@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from typer import Typer, confirm
+from typer import Typer
 
-from tidemill.cli.decisions.options import Yes
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.write_rule import DryRun, Yes, agreed
 from tidemill.cli.zones import Utc, time_shown, zone_of
 from tidemill.spec.pipeline import open_pipeline
 
@@ -43,7 +43,9 @@ def show(name: PipelineName, utc: Utc = False, json: Json = False) -> None:
 
 
 @lease.command("repair")
-def repair(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
+def repair(
+    name: PipelineName, yes: Yes = False, dry_run: DryRun = False, json: Json = False
+) -> None:
     """Let a lease that was lost or set back go on after every epoch that has written.
 
     Examples:
@@ -54,16 +56,19 @@ def repair(name: PipelineName, yes: Yes = False, json: Json = False) -> None:
     screen, pipeline = Screen(json), open_pipeline(name)
     found = look_at_lease(pipeline)
     fence = found.set_back
+    plan = (
+        []
+        if fence is None
+        else [
+            f"use up the epochs after {found.epoch} up to {fence.epoch}, under which {fence.where} "
+            "was written; no row is touched"
+        ]
+    )
+    if not agreed(screen, plan, dry_run=dry_run, yes=yes, pipeline=name):
+        return
     if fence is None:
         screen.line(f"epoch {found.epoch} is as new as all that was written: nothing to repair")
     else:
-        screen.line(
-            f"the newest epoch of {pipeline.layout.lease} is {found.epoch}, and {fence.where} was "
-            f"written under epoch {fence.epoch}"
-        )
-        screen.line(f"the epochs up to {fence.epoch} are used up; no row is touched")
-        if not yes:
-            confirm("Go on?", abort=True, err=True)
         found = repair_lease(pipeline, found, manual_run_id("lease-repair"))
         screen.line(f"the next writer takes epoch {found.epoch + 1}")
     if json:

@@ -25,7 +25,6 @@ PipelineReason = Annotated[
     str, Option("--reason", help="Why; it is kept with the pipeline.", show_default=False)
 ]
 By = Annotated[str | None, Option("--by", help="Who decides.", show_default="you")]
-Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
 
 
 def decider(by: str | None) -> str:

@@ -10,6 +10,7 @@ from typer import BadParameter, Exit, Option
 from tidemill.cli.decisions.options import By, HistoryReason, Increment, decider
 from tidemill.cli.run import manual_run_id, perform_shown
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.write_rule import DryRun, Yes, agreed, show_dry_run
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.report import Outcome, Report
 from tidemill.ledger.run_request import RunRequest, fix_request, partition_named
@@ -20,6 +21,8 @@ Exclude = Annotated[
     list[str] | None,
     Option("--exclude", metavar="FILE", help="That is not to count any more; may be repeated."),
 ]
+# Whose dry run is computed, by the steps of a run; its report is kept.
+COMPUTED = ("backfill", "rebuild")
 
 
 def backfill(
@@ -36,9 +39,7 @@ def backfill(
             help="A partition instead, such as year=2012 or year=2012/state=CA; may be repeated.",
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     reason: Annotated[str, Option("--reason", help="Why; for the table's history.")] = "",
     by: By = None,
     json: Json = False,
@@ -73,6 +74,7 @@ def redo(
     reason: HistoryReason,
     exclude: Exclude = None,
     by: By = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Compute what is not published again with today's code.
@@ -81,7 +83,8 @@ def redo(
       tidemill redo tides --reason "rule fixed"
       tidemill redo tides --exclude feed/2026-03-01.csv --reason "a test file"
     """
-    _decide(name, RunRequest(role="redo", exclude=tuple(exclude or ()), reason=reason), by, json)
+    request = RunRequest(role="redo", exclude=tuple(exclude or ()), dry_run=dry_run, reason=reason)
+    _decide(name, request, by, json)
 
 
 def reject(
@@ -89,6 +92,7 @@ def reject(
     increment: Increment,
     reason: HistoryReason,
     by: By = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Leave the input of an unpublished increment out; those behind it go out.
@@ -98,7 +102,8 @@ def reject(
     Examples:
       tidemill reject tides 3 --reason "sent by the wrong station"
     """
-    _decide(name, RunRequest(role="reject", increment=increment, reason=reason), by, json)
+    request = RunRequest(role="reject", increment=increment, dry_run=dry_run, reason=reason)
+    _decide(name, request, by, json)
 
 
 def reinstate(
@@ -106,6 +111,7 @@ def reinstate(
     increment: Increment,
     reason: HistoryReason,
     by: By = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Take a rejection back: the rows of its input are added.
@@ -113,23 +119,25 @@ def reinstate(
     Examples:
       tidemill reinstate tides 3 --reason "it was right after all"
     """
-    _decide(name, RunRequest(role="reinstate", increment=increment, reason=reason), by, json)
+    request = RunRequest(role="reinstate", increment=increment, dry_run=dry_run, reason=reason)
+    _decide(name, request, by, json)
 
 
 def rebuild(
     name: PipelineName,
     reason: HistoryReason,
     exclude: Exclude = None,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Say what the sources no longer hold, and do nothing.")
-    ] = False,
     accept_loss: Annotated[
         bool, Option("--accept-loss", help="Go on without what the sources no longer hold.")
     ] = False,
     by: By = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Compute everything again from its input, and swap the whole table.
+
+    With --accept-loss it asks first: what the sources no longer hold is then gone for good.
 
     Examples:
       tidemill rebuild tides --dry-run --reason "new key"
@@ -142,14 +150,15 @@ def rebuild(
         accept_loss=accept_loss,
         reason=reason,
     )
-    _decide(name, request, by, json)
+    lost = ["swap the whole table for one without what the sources no longer hold"]
+    # A dry run says what that is.
+    if dry_run or agreed(Screen(json), lost if accept_loss else (), dry_run=False, yes=yes):
+        _decide(name, request, by, json)
 
 
 def replay(
     name: PipelineName,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     reason: HistoryReason = "rule or schema fixed",
     by: By = None,
     json: Json = False,
@@ -194,7 +203,13 @@ def ask_for_partitions(
 
 def _decide(name: str, request: RunRequest, by: str | None, json: bool) -> None:
     asked = request.model_copy(update={"by": decider(by), "asked": wall_clock()})
-    _perform(open_pipeline(name), asked, json)
+    pipeline = open_pipeline(name)
+    if asked.dry_run and asked.role not in COMPUTED:
+        from tidemill.steps.decisions.planned import planned
+
+        show_dry_run(Screen(json), planned(pipeline, asked), pipeline=name)
+        return
+    _perform(pipeline, asked, json)
 
 
 def _perform(pipeline: Pipeline, request: RunRequest, json: bool) -> NoReturn:

@@ -7,6 +7,8 @@ from typer import Exit, Option
 from tidemill.cli.decisions.options import By, HistoryReason, Increment, decider
 from tidemill.cli.run import manual_run_id, perform_shown
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.write_rule import DryRun, show_dry_run
+from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.decisions.release import release as decide
 from tidemill.storage.run_context import RunContext
@@ -20,6 +22,7 @@ def release(
     reason: HistoryReason,
     by: By = None,
     publish: Publish = False,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Let a held increment be published in spite of its verdict.
@@ -29,6 +32,12 @@ def release(
     """
     screen = Screen(json)
     pipeline, run_id = open_pipeline(name), manual_run_id("release")
+    if dry_run:
+        from tidemill.steps.decisions.planned import planned
+
+        asked = RunRequest(role="release", increment=increment, by=decider(by), reason=reason)
+        show_dry_run(screen, planned(pipeline, asked), pipeline=name)
+        return
     decision = decide(pipeline, increment, by=decider(by), reason=reason, run_id=run_id)
     screen.line(f"increment {increment:06d} is released by {decision.by}")
     document = {"pipeline": name, "run_id": run_id, "release": decision.model_dump(mode="json")}

@@ -2,13 +2,14 @@
 
 import sys
 
-from typer import Exit, confirm, prompt
+from typer import Exit, prompt
 
 from tidemill.cli.decisions.options import By
 from tidemill.cli.decisions.recompute import redo, reject
 from tidemill.cli.decisions.release import release
 from tidemill.cli.screen import Json, PipelineName, Screen
 from tidemill.cli.status import state_of
+from tidemill.cli.write_rule import DryRun
 from tidemill.cli.zones import Utc, zone_of
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode
@@ -22,10 +23,17 @@ from tidemill.spec.pipeline import Pipeline, open_pipeline
 INPUTS_SHOWN = 5
 
 
-def resolve(name: PipelineName, by: By = None, utc: Utc = False, json: Json = False) -> None:
+def resolve(
+    name: PipelineName,
+    by: By = None,
+    dry_run: DryRun = False,
+    utc: Utc = False,
+    json: Json = False,
+) -> None:
     """Show the held increment and what may be decided; in a terminal, ask and do it.
 
-    Outside of a terminal it only shows. Exit code 3 as long as something is held.
+    With --dry-run, or outside of a terminal, it only shows. Exit code 3 as long as something is
+    held.
 
     Examples:
       tidemill resolve tides
@@ -39,7 +47,7 @@ def resolve(name: PipelineName, by: By = None, utc: Utc = False, json: Json = Fa
         screen.line(f"{name}: nothing is held")
     else:
         _show(incident, screen, utc=utc)
-        if sys.stdin.isatty() and sys.stdout.isatty():
+        if not dry_run and sys.stdin.isatty() and sys.stdout.isatty():
             _ask(incident, by)
             return
     raise Exit(int(ExitCode.DONE if incident is None else ExitCode.HELD))
@@ -103,9 +111,6 @@ def _ask(incident: Incident, by: str | None) -> None:
     number = incident.increment.increment
     files = _files(choice)
     reason = prompt("Why? It goes into the table's history")
-    left_out = f" without {', '.join(files)}" if files else ""
-    subject = f"increment {number:06d}" if choice.takes_increment else "all that is unpublished"
-    confirm(f"{choice.action} {subject} of {name}{left_out}?", abort=True)
     if choice.action == "release":
         release(name, number, reason, by=by)
     elif choice.action == "reject":

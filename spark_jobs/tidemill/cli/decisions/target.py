@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from typer import Argument, Typer, confirm
+from typer import Argument, Typer
 
-from tidemill.cli.decisions.options import Yes
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.write_rule import DryRun, Yes, agreed
 from tidemill.spec.pipeline import open_pipeline
 
 TargetName = Annotated[
@@ -26,7 +26,13 @@ def _group() -> None: ...
 
 
 @target.command()
-def repair(name: PipelineName, target: TargetName, yes: Yes = False, json: Json = False) -> None:
+def repair(
+    name: PipelineName,
+    target: TargetName,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
     """Apply again what a target had applied and lost; says first what it will do.
 
     Examples:
@@ -37,11 +43,10 @@ def repair(name: PipelineName, target: TargetName, yes: Yes = False, json: Json 
     screen, pipeline = Screen(json), open_pipeline(name)
     found = plan_repair(pipeline, target)
     screen.line(found.problem or f"{target} is where the journal says it is; nothing is to be done")
-    for step in found.steps:
-        screen.line(f"  will {step}")
+    plan = [] if found.problem is None else [*found.steps]
+    if not agreed(screen, plan, dry_run=dry_run, yes=yes, pipeline=name, target=target):
+        return
     if found.problem is not None:
-        if not yes:
-            confirm("Do it?", abort=True, err=True)
         found = repair_target(pipeline, target, manual_run_id("repair"), screen.line)
         screen.line(f"the next run goes on; at once: tidemill run {name}")
     if json:

@@ -3,12 +3,12 @@
 from collections import Counter
 from typing import Annotated
 
-from typer import Argument, confirm
+from typer import Argument
 
 from tidemill.cli.completion import pipelines
-from tidemill.cli.decisions.options import Yes
 from tidemill.cli.run import manual_run_id
 from tidemill.cli.screen import Json, Screen
+from tidemill.cli.write_rule import DryRun, Yes, agreed
 from tidemill.contract.counted import counted
 from tidemill.contract.document import FORMAT_VERSION
 from tidemill.contract.layout import Layout
@@ -23,7 +23,9 @@ Names = Annotated[
 ]
 
 
-def upgrade(names: Names = None, yes: Yes = False, json: Json = False) -> None:
+def upgrade(
+    names: Names = None, yes: Yes = False, dry_run: DryRun = False, json: Json = False
+) -> None:
     """Rewrite documents that an older version wrote in today's format; asks first.
 
     Examples:
@@ -40,15 +42,18 @@ def upgrade(names: Names = None, yes: Yes = False, json: Json = False) -> None:
     ]
     counts = {layout: _counts(layout) for layout in layouts}
     old = [layout for layout in layouts if counts[layout]]
-    lines = [(it.name, kind, n) for it in old for kind, n in sorted(counts[it].items())]
-    if lines:
-        screen.table("", ("pipeline", "document", "of an older format"), lines)
-        if not yes and not json:
-            confirm(f"Rewrite them in format {FORMAT_VERSION}?", abort=True, err=True)
-    else:
+    plan = [
+        f"rewrite {counted(count, 'document')} of kind {kind} of {it.name} in format "
+        f"{FORMAT_VERSION}"
+        for it in old
+        for kind, count in sorted(counts[it].items())
+    ]
+    if not agreed(screen, plan, dry_run=dry_run, yes=yes):
+        return
+    if not old:
         screen.line(f"every document has format {FORMAT_VERSION}: nothing to rewrite")
     done: Counter[Layout] = Counter()
-    for layout in old if yes or not json else ():
+    for layout in old:
         done[layout] = sum(1 for _ in upgrade_documents(layout, manual_run_id("upgrade")))
         screen.line(f"{layout.name}: {counted(done[layout], 'document')} rewritten")
     if json:

@@ -11,6 +11,7 @@ from typer import Argument, BadParameter, Exit, Option
 
 from tidemill.cli.project.expectations import show_expectations
 from tidemill.cli.screen import Json, Screen
+from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.contract.counted import counted
 from tidemill.contract.errors import ExitCode, UsageError
 from tidemill.spec.formats.table import FileFormat
@@ -54,6 +55,7 @@ def new(
     to: To = None,
     no_transform: NoTransform = False,
     preview: Preview = False,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Make a pipeline's spec, transform and suite from a sample of its data.
@@ -71,7 +73,19 @@ def new(
         raise UsageError("--json and --preview exclude each other.", remedy="Give one of them.")
     screen = Screen(json)
     with screen.busy("reading the sample …"):
-        made = new_pipeline(name, place, format=format, folder=to, transform=not no_transform)
+        made = new_pipeline(
+            name,
+            place,
+            format=format,
+            folder=to,
+            transform=not no_transform,
+            write=not dry_run,
+        )
+    if dry_run:
+        plan = (f"write {_shown(path)}" for path in made.files)
+        schema = ", ".join(column.ddl for column in made.columns)
+        show_dry_run(screen, plan, pipeline=name, schema=schema)
+        return
     problems = check([name], _environment(made.project.home))
     if json:
         screen.document(

@@ -8,6 +8,7 @@ from typer import Option, Typer
 
 from tidemill.cli.project.expectations import show_expectations
 from tidemill.cli.screen import Json, PipelineName, Screen
+from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.contract.counted import counted
 from tidemill.spec.pipeline import open_pipeline
 
@@ -19,14 +20,16 @@ Write = Annotated[bool, Option("--write", help="Write it into the pipeline's pro
 
 
 @suite.command("infer")
-def infer(name: PipelineName, write: Write = False, json: Json = False) -> None:
+def infer(
+    name: PipelineName, write: Write = False, dry_run: DryRun = False, json: Json = False
+) -> None:
     """Propose a suite from published rows: nulls, ranges, sets and uniqueness.
 
     Examples:
       tidemill suite infer tides
       tidemill suite infer tides --write
     """
-    from tidemill.steps.authoring.infer_suite import infer_suite, write_suite
+    from tidemill.steps.authoring.infer_suite import infer_suite, own_suite, write_suite
 
     screen = Screen(json)
     pipeline = open_pipeline(name)
@@ -34,6 +37,10 @@ def infer(name: PipelineName, write: Write = False, json: Json = False) -> None:
         found = infer_suite(pipeline)
     if not write:
         screen.document(found.suite)
+        return
+    if dry_run:
+        plan = [f"write {own_suite(pipeline)}"]
+        show_dry_run(screen, plan, pipeline=name, suite=found.suite)
         return
     path = write_suite(pipeline, found)
     if json:

@@ -11,6 +11,7 @@ from tidemill.contract.project import SHIPPED, Project
 from tidemill.spec.load import load_spec
 from tidemill.steps.authoring.project_files import (
     own_project,
+    refuse_existing,
     refuse_unfit,
     schema_line,
     write_files,
@@ -18,7 +19,12 @@ from tidemill.steps.authoring.project_files import (
 
 
 def copy_example(
-    name: str, as_name: str, folder: Path | None = None, environ: Mapping[str, str] = os.environ
+    name: str,
+    as_name: str,
+    folder: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    write: bool = True,
 ) -> list[Path]:
     """Copy an example's spec, transform and suite.
 
@@ -26,9 +32,10 @@ def copy_example(
         name: The example.
         as_name: The name of the copy.
         folder: The project; the first of `TIDEMILL_PROJECTS` where not given.
+        write: Whether to write them, or only to prove that they can be written.
 
     Returns:
-        The files that were written.
+        The files of the copy.
 
     Raises:
         UsageError: there is no such example or no project, or the name is taken.
@@ -36,7 +43,9 @@ def copy_example(
     target = Project(folder) if folder else own_project(environ)
     refuse_unfit(as_name, environ)
     texts = example_files(name, as_name, target, environ)
-    write_files(texts)
+    if write:
+        write_files(texts)
+    refuse_existing(() if write else texts)
     return [*texts]
 
 

@@ -9,7 +9,7 @@ from tidemill.contract.errors import UsageError
 from tidemill.file_formats.delta import open_dataset, read_head
 from tidemill.spec.pipeline import Pipeline
 from tidemill.steps.authoring.profile import profile
-from tidemill.steps.authoring.project_files import write_files
+from tidemill.steps.authoring.project_files import refuse_existing, write_files
 
 
 class NoPublishedRows(UsageError):
@@ -61,6 +61,17 @@ def write_suite(pipeline: Pipeline, inferred: InferredSuite) -> Path:
     """
     path = _file(pipeline)
     write_files({path: inferred.text})
+    return path
+
+
+def own_suite(pipeline: Pipeline) -> Path:
+    """The file of the pipeline's own suite, which is not there yet.
+
+    Raises:
+        FileExists: it is.
+    """
+    path = _file(pipeline)
+    refuse_existing([path])
     return path
 
 

@@ -14,11 +14,12 @@ from tidemill.steps.authoring.copy_example import example_files
 EXAMPLE = "shop_orders"
 SCHEMA = "spec.schema.json"
 
-SETTINGS = """\
+DEFAULT_ROOT = ".tidemill/root"
+SETTINGS = f"""\
 # Marks this folder as a Tidemill project: commands that are typed in it find its pipelines.
 tidemill: 1
 # All pipelines' data, for which TIDEMILL_ROOT is not set. In production set TIDEMILL_ROOT.
-root: .tidemill/root
+root: {DEFAULT_ROOT}
 """
 IGNORED = """\
 .tidemill/
@@ -59,7 +60,7 @@ class MadeProject:
     """A project, and what was made of it now.
 
     Args:
-        files: Path -> whether it was written; one that was there has been kept.
+        files: Path -> whether it was written, or would be; one that was there is kept.
         root: The folder of its pipelines' data; None where its `tidemill.yaml` was there, and
             names none.
     """
@@ -70,13 +71,18 @@ class MadeProject:
 
 
 def make_project(
-    home: Path, *, example: bool = True, environ: Mapping[str, str] = os.environ
+    home: Path,
+    *,
+    example: bool = True,
+    write: bool = True,
+    environ: Mapping[str, str] = os.environ,
 ) -> MadeProject:
     """Make what a folder lacks to be a project.
 
     Args:
         home: Made where it is missing; files in it are kept as they are.
         example: Whether it gets a copy of an example, `my_shop_orders`.
+        write: Whether to write, or only to say what would be written.
     """
     project = Project(home)
     texts = {
@@ -90,13 +96,21 @@ def make_project(
             Project(SHIPPED).expectations / "great_expectations.yml"
         ).read_text(),
     }
-    files = {path: _write(path, text) for path, text in texts.items()}
+    put = _write if write else _lacks
+    files = {path: put(path, text) for path, text in texts.items()}
     for folder in (project.transform(EXAMPLE).parent, project.suite(EXAMPLE).parent):
-        folder.mkdir(parents=True, exist_ok=True)
+        if write:
+            folder.mkdir(parents=True, exist_ok=True)
     # Now that the JSON Schema is there, specs point to it.
     copied = example_files(EXAMPLE, f"my_{EXAMPLE}", project, environ) if example else {}
-    files |= {path: _write(path, text) for path, text in copied.items()}
+    files |= {path: put(path, text) for path, text in copied.items()}
+    if not project.file.is_file():
+        return MadeProject(home, files, home / DEFAULT_ROOT)
     return MadeProject(home, files, read_project_file(project.file).root)
+
+
+def _lacks(path: Path, _text: str) -> bool:
+    return not path.exists()
 
 
 def _write(path: Path, text: str) -> bool:

@@ -21,6 +21,7 @@ from tidemill.steps.authoring.arrow_types import table_of
 from tidemill.steps.authoring.profile import profile
 from tidemill.steps.authoring.project_files import (
     own_project,
+    refuse_existing,
     refuse_unfit,
     schema_line,
     write_files,
@@ -48,7 +49,7 @@ class NewPipeline:
     """A pipeline that was made.
 
     Args:
-        files: The files that were written: spec, transform if there is one, suite.
+        files: Its files: spec, transform if there is one, suite.
         project: The folder that they are in.
         sample: The files that the rows came from.
         rows: How many.
@@ -77,6 +78,7 @@ def new_pipeline(
     format: str | None = None,
     folder: Path | None = None,
     transform: bool = True,
+    write: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> NewPipeline:
     """Make a pipeline that reads the folder of a sample.
@@ -87,6 +89,7 @@ def new_pipeline(
         format: The files' format; guessed where not given.
         folder: The project; the user's own one where not given.
         transform: Whether it gets a transform to edit; otherwise its spec says `none`.
+        write: Whether to write its files, or only to prove that they can be written.
 
     Raises:
         UnknownSample: the files cannot be read without Spark, or hold nothing.
@@ -108,7 +111,9 @@ def new_pipeline(
         texts[spec] = texts[spec] + "transform: none\n"
     suite = {"name": name, "expectations": expectations, "meta": {}}
     texts[project.suite(name)] = json.dumps(suite, indent=2, ensure_ascii=False) + "\n"
-    write_files(texts)
+    if write:
+        write_files(texts)
+    refuse_existing(() if write else texts)
     return NewPipeline(
         files=tuple(texts),
         project=project,

@@ -1,7 +1,7 @@
 """The files that a command writes into a user's project; one that is there is never overwritten."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -61,19 +61,28 @@ def schema_line(project: Project) -> str:
     return f"# yaml-language-server: $schema={place}\n"
 
 
-def write_files(texts: Mapping[Path, str]) -> None:
-    """Write new files with their folders: all of them, or none.
+def refuse_existing(paths: Iterable[Path]) -> None:
+    """Prove that files which are to be written are not there.
 
     Raises:
         FileExists: one of them is there.
     """
-    for path in texts:
+    for path in paths:
         if path.exists():
             raise FileExists(
                 f"{path} is there already.",
                 remedy="Move it away, or choose another name.",
                 path=path,
             )
+
+
+def write_files(texts: Mapping[Path, str]) -> None:
+    """Write new files with their folders: all of them, or none.
+
+    Raises:
+        FileExists: one of them is there.
+    """
+    refuse_existing(texts)
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ from tidemill.contract.clock import Clock, wall_clock
 from tidemill.contract.errors import UsageError
 from tidemill.contract.os_user import os_user
 from tidemill.contract.pipeline_class import PipelineClass
+from tidemill.generations.generation import Generation
 from tidemill.generations.verify import open_generation
 from tidemill.ledger.flushes import Flush, put_flush
 from tidemill.spec.event_time import as_time
@@ -50,20 +51,11 @@ def flush(
         LeaseHeld: a step is writing to this pipeline.
     """
     refuse_missing_reason("flush", by=by, reason=reason)
-    watermark_ms = int(to.timestamp() * 1000)
+    watermark_ms = _milliseconds(to)
     with hold(pipeline.layout.lease, step="flush", run_id=run_id, patience=PATIENCE_SECONDS):
         generation = open_generation(pipeline)
-        last = generation.committed
-        kind = PipelineClass.MAP if generation.note is None else generation.note.pipeline_class
-        if kind in KEPT_WHATEVER:
-            raise _refused(pipeline, KEPT_WHATEVER[kind])
-        if last < 0 or generation.unfinished:
-            raise _refused(pipeline, "a batch is to be finished first; run the pipeline")
-        reached = generation.checkpoint.commits[last].next_watermark_ms
-        if reached >= watermark_ms:
-            raise _refused(pipeline, f"its watermark is {as_time(reached)} already")
         asked = Flush(
-            batch=last + 1,
+            batch=_batch(pipeline, generation, watermark_ms),
             watermark_ms=watermark_ms,
             by=by.strip(),
             os_user=os_user(),
@@ -74,6 +66,32 @@ def flush(
     if waiting.watermark_ms != watermark_ms:
         raise _refused(pipeline, "another flush awaits the next run; run the pipeline first")
     return waiting
+
+
+def flushed_batch(pipeline: Pipeline, to: datetime) -> int:
+    """The batch that would close what is open up to an event time.
+
+    Raises:
+        NothingToFlush: as for `flush`.
+    """
+    return _batch(pipeline, open_generation(pipeline), _milliseconds(to))
+
+
+def _milliseconds(to: datetime) -> int:
+    return int(to.timestamp() * 1000)
+
+
+def _batch(pipeline: Pipeline, generation: Generation, watermark_ms: int) -> int:
+    last = generation.committed
+    kind = PipelineClass.MAP if generation.note is None else generation.note.pipeline_class
+    if kind in KEPT_WHATEVER:
+        raise _refused(pipeline, KEPT_WHATEVER[kind])
+    if last < 0 or generation.unfinished:
+        raise _refused(pipeline, "a batch is to be finished first; run the pipeline")
+    reached = generation.checkpoint.commits[last].next_watermark_ms
+    if reached >= watermark_ms:
+        raise _refused(pipeline, f"its watermark is {as_time(reached)} already")
+    return last + 1
 
 
 def _refused(pipeline: Pipeline, why: str) -> NothingToFlush:

@@ -39,7 +39,7 @@ def withdraw(run: RunContext, seq: int, *, by: str, reason: str) -> list[Withdra
     """
     refuse_missing_reason("withdrawal", by=by, reason=reason)
     # Also checked before the lease is held: a wrong number need not wait for a long ingest.
-    _events_from(Snapshot(run.layout), seq)
+    events_from(Snapshot(run.layout), seq)
     with run.hold("withdraw", patience=PATIENCE_SECONDS) as held:
         return _withdraw_from(held, Snapshot(run.layout), seq, by=by.strip(), reason=reason.strip())
 
@@ -72,7 +72,7 @@ def _withdraw_from(
 ) -> list[Withdrawal]:
     """Take an event back and those behind it, unless a target has one of them."""
     targets = targets_of(run.pipeline, run.epoch, run.log)
-    events = _events_from(snapshot, seq)
+    events = events_from(snapshot, seq)
     for event in events:
         having = target_that_has(run, event, targets)
         if having is not None:
@@ -92,7 +92,7 @@ def _withdraw_from(
     return done[::-1]
 
 
-def _events_from(snapshot: Snapshot, seq: int) -> list[Event]:
+def events_from(snapshot: Snapshot, seq: int) -> list[Event]:
     """The event and those after it."""
     events = [event for event in snapshot.events if event.seq >= seq]
     if not events or events[0].seq != seq:

@@ -58,13 +58,19 @@ def write_bundle(
     """
     held = []
     with tarfile.open(to, "x:gz") as bundle:
-        for name, text in _parts(pipeline, environ):
-            content = text.encode()
+        for name, content in bundled(pipeline, environ):
             entry = tarfile.TarInfo(f"{pipeline.name}/{name}")
             entry.size = len(content)
             bundle.addfile(entry, BytesIO(content))
             held.append((name, len(content)))
     return held
+
+
+def bundled(
+    pipeline: Pipeline, environ: Mapping[str, str] = os.environ
+) -> Iterator[tuple[str, bytes]]:
+    """The name and the content of each file of a bundle."""
+    return ((name, text.encode()) for name, text in _parts(pipeline, environ))
 
 
 def redacted(value: Any, fields: frozenset[str], field: str = "") -> Any:

@@ -7,6 +7,7 @@ from typer import Argument, Option, Typer
 
 from tidemill.cli.completion import examples
 from tidemill.cli.screen import Csv, Json, Screen
+from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.contract.examples import EXAMPLES
 from tidemill.contract.project import SHIPPED, Project
 from tidemill.spec.load import load_spec
@@ -50,7 +51,13 @@ def list_examples(json: Json = False, csv: Csv = False) -> None:
 
 
 @example.command("copy")
-def copy(name: Example, as_name: As = None, to: To = None, json: Json = False) -> None:
+def copy(
+    name: Example,
+    as_name: As = None,
+    to: To = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
     """Copy an example's spec, transform and suite into your own project.
 
     Examples:
@@ -58,7 +65,10 @@ def copy(name: Example, as_name: As = None, to: To = None, json: Json = False) -
     """
     screen = Screen(json)
     own = as_name or f"my_{name}"
-    files = copy_example(name, own, to.resolve() if to else None)
+    files = copy_example(name, own, to.resolve() if to else None, write=not dry_run)
+    if dry_run:
+        show_dry_run(screen, (f"write {path}" for path in files), pipeline=own)
+        return
     if json:
         screen.document([str(path) for path in files])
         return
