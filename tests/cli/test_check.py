@@ -31,6 +31,7 @@ def test_a_sound_pipeline_has_no_problems(tidemill: Tidemill) -> None:
         "notes": [],
         "dags_checked": False,
         "suites_checked": True,
+        "planned": False,
     }
 
 

@@ -36,11 +36,26 @@ Format = Annotated[
 ]
 
 
-def check(names: Names = None, format: Format = "text", json: Json = False) -> None:
-    """Find mistakes in specs, transforms, suites and DAGs; no JVM, no database, no data.
+OnSpark = Annotated[
+    bool,
+    Option(
+        "--spark",
+        help="Also plan each pipeline on inputs without rows, in one Spark session.",
+    ),
+]
+
+
+def check(
+    names: Names = None, spark: OnSpark = False, format: Format = "text", json: Json = False
+) -> None:
+    """Find mistakes in specs, transforms, suites and DAGs; no database, no data.
+
+    Without --spark it starts no JVM. With it the columns of each result are known, and
+    compared with the keys, partitions and suite.
 
     Examples:
       tidemill check                  # every pipeline of yours
+      tidemill check --spark orders
       tidemill check --format github
       tidemill check --format junit > check.xml
     """
@@ -55,6 +70,11 @@ def check(names: Names = None, format: Format = "text", json: Json = False) -> N
             "--json and --format exclude each other.", remedy="Give one of them.", format=format
         )
     problems = check_pipelines(names or ())
+    if spark:
+        from tidemill.steps.read_only.checks.planned_pipelines import check_planned
+
+        with screen.busy("planning on Spark …"):
+            problems = check_planned(names or (), problems)
     with_dags, with_suites = airflow_installed(), bool(known_expectations())
     if with_dags:
         with screen.busy("checking the DAGs …"):
@@ -62,7 +82,7 @@ def check(names: Names = None, format: Format = "text", json: Json = False) -> N
     notes = [*spec_notes(names or ())]
     if json:
         found = [asdict(problem) for problem in problems]
-        parts = {"dags_checked": with_dags, "suites_checked": with_suites}
+        parts = {"dags_checked": with_dags, "suites_checked": with_suites, "planned": spark}
         screen.document({"problems": found, "notes": notes, **parts})
     else:
         left_out = [] if with_dags else ["Airflow is not installed: the DAGs were not checked."]

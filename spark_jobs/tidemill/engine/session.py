@@ -43,11 +43,19 @@ def open_group_session(pipelines: Sequence[Pipeline], backlog_bytes: int | None)
         pipelines: The pipelines that share one Spark application, each in its own pool.
         backlog_bytes: What waits to be read by all of them; None if unknown.
     """
-    jars = (session_conf(pipeline.spec).get(JARS, "") for pipeline in pipelines)
-    each = dict.fromkeys(jar for given in jars for jar in given.split(",") if jar)
-    conf = {**HADOOP_UMASK, **FAIR, **EXECUTORS, **({JARS: ",".join(each)} if each else {})}
     name = f"tidemill ingest of {len(pipelines)} pipelines"
-    return _open(name, conf, backlog_bytes, pipelines[0].spec.spark.conn_id)
+    return _open(name, _shared_conf(pipelines), backlog_bytes, pipelines[0].spec.spark.conn_id)
+
+
+def open_planning_session(pipelines: Sequence[Pipeline]) -> SparkSession:
+    """The session on this machine that plans of several pipelines are made in, one by one.
+
+    Args:
+        pipelines: The pipelines, whose jars it has.
+    """
+    return _open(
+        f"tidemill check of {len(pipelines)} pipelines", _shared_conf(pipelines), None, None
+    )
 
 
 def session_within(shared: SparkSession, pipeline: Pipeline) -> SparkSession:
@@ -81,8 +89,14 @@ def open_session(pipeline: Pipeline, step: str, backlog_bytes: int | None = None
     return _open(name, session_conf(spec), backlog_bytes, spec.spark.conn_id)
 
 
+def _shared_conf(pipelines: Sequence[Pipeline]) -> dict[str, str]:
+    jars = (session_conf(pipeline.spec).get(JARS, "") for pipeline in pipelines)
+    each = dict.fromkeys(jar for given in jars for jar in given.split(",") if jar)
+    return {**HADOOP_UMASK, **FAIR, **EXECUTORS, **({JARS: ",".join(each)} if each else {})}
+
+
 def _open(
-    name: str, conf: Mapping[str, str], backlog_bytes: int | None, conn_id: str
+    name: str, conf: Mapping[str, str], backlog_bytes: int | None, conn_id: str | None
 ) -> SparkSession:
     # Python workers start whatever `python3` the PATH holds unless they are told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -97,7 +111,8 @@ def _open(
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(java_home(os.environ))
         master, settings, secrets = _master(conn_id)
-        verify_masters(master, conn_id)
+        if conn_id is not None:
+            verify_masters(master, conn_id)
         os.environ.update(loopback_variables(master, os.environ))
         options = driver_java_options(backlog_bytes)
         java = {"spark.driver.extraJavaOptions": options} if options else {}
@@ -116,8 +131,14 @@ def _open(
     return session
 
 
-def _master(conn_id: str) -> tuple[str, dict[str, str], dict[str, str]]:
-    """The master of a driver that no spark-submit starts, and what it asks for."""
+def _master(conn_id: str | None) -> tuple[str, dict[str, str], dict[str, str]]:
+    """The master of a driver that no spark-submit starts, and what it asks for.
+
+    Args:
+        conn_id: The Spark connection; None for this machine, whatever is connected.
+    """
+    if conn_id is None:
+        return "local[*]", {}, {}
     own = os.environ.get("TIDEMILL_MASTER")
     if own or not os.environ.get(variable(conn_id)):
         return own or "local[*]", {}, {}

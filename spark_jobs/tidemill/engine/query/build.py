@@ -10,17 +10,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from tidemill.engine.query.file_columns import of_transform
-from tidemill.engine.query.key_checks import refuse_keys
 from tidemill.engine.query.metrics import observed
-from tidemill.engine.query.partition_columns import refuse_unfaithful_types, with_partitions
+from tidemill.engine.query.partition_columns import with_partitions
 from tidemill.engine.query.pipeline_class import class_of, state_encoding
 from tidemill.engine.query.planned_query import ROWS_READ, Plan, Watch
 from tidemill.engine.query.publishable import publishable
 from tidemill.engine.query.read_once import read_once
-from tidemill.engine.query.refusals import refuse_unrepeatable, refuse_unsupported
+from tidemill.engine.query.refusals import refuse_unsupported
 from tidemill.engine.query.reject import committed, good, tag, two_passes
 from tidemill.engine.query.repeatable_expressions import refuse_unrepeatable_expressions
-from tidemill.engine.query.result_columns import refuse_unfit_columns
+from tidemill.engine.query.result_checks import result_checks
 from tidemill.engine.query.row_counts import reads_for_a_sample
 from tidemill.engine.query.single_pass import one_pass, rows_per_row
 from tidemill.engine.query.transform import apply, load_transform
@@ -69,18 +68,13 @@ def plan_rows(
     spec, path = pipeline.spec, pipeline.transform_file
     if spec.published:
         refuse_unrepeatable_expressions(spec, pipeline.spec_file)
-    tagged = {
-        name: tag(frame, spec, name, of_transform(pipeline, name))
-        for name, frame in sources.items()
-    }
+    tagged = _tagged(sources, pipeline)
     fine = {name: good(frame, spec, name) for name, frame in tagged.items()}
     transform = load_transform(path)
     transformed = with_partitions(apply(transform, fine, spec, path, statics), pipeline)
     if spec.published:
-        refuse_unfit_columns(transformed.schema, spec, path)
-        refuse_unrepeatable(transformed, path, spec.output.mode)
-        refuse_keys(transformed, spec, pipeline.spec_file)
-        refuse_unfaithful_types(transformed.schema, spec, pipeline.spec_file)
+        for refuse in result_checks(transformed, pipeline):
+            refuse()
     rows, may_be_null = None, tuple[str, ...]()
     per_row: RowsPerRow = "any"
     if len(sources) == 1:
@@ -106,6 +100,26 @@ def plan_rows(
         state_encoding(transformed),
         per_row,
     )
+
+
+def result_of(
+    sources: Mapping[str, DataFrame], pipeline: Pipeline, statics: Statics | None = None
+) -> DataFrame:
+    """What the transform makes of the good rows, with the partition columns; nothing is refused.
+
+    Raises:
+        SpecError: schema, expressions or transform do not fit together.
+    """
+    spec, path = pipeline.spec, pipeline.transform_file
+    fine = {name: good(rows, spec, name) for name, rows in _tagged(sources, pipeline).items()}
+    return with_partitions(apply(load_transform(path), fine, spec, path, statics), pipeline)
+
+
+def _tagged(sources: Mapping[str, DataFrame], pipeline: Pipeline) -> dict[str, DataFrame]:
+    return {
+        name: tag(frame, pipeline.spec, name, of_transform(pipeline, name))
+        for name, frame in sources.items()
+    }
 
 
 def _published(schema: StructType) -> StructType:

@@ -7,7 +7,13 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import cast
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import (
+    AnalysisException,
+    PySparkAttributeError,
+    PySparkException,
+    PySparkTypeError,
+    PySparkValueError,
+)
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -24,6 +30,8 @@ from tidemill.spec.spec import Spec
 Transform = Callable[..., DataFrame]
 # Spark's words for what it has no condition for.
 ASKS_FOR_ROWS = "must be executed with writeStream.start()"
+# Raised in Python by a call that no Spark would take, such as of a column that a frame lacks.
+CALLED_WRONG = (PySparkAttributeError, PySparkTypeError, PySparkValueError)
 
 
 class TransformRefused(SpecError):
@@ -111,7 +119,7 @@ def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -
     _refuse_other_arguments(transform, inputs, path, by_name=by_name)
     try:
         result = transform(**inputs) if by_name else transform(*inputs.values())
-    except AnalysisException as error:
+    except (AnalysisException, *CALLED_WRONG) as error:
         raise _refused(error, path) from error
     except (PySparkException, SqlRefused):
         # Whoever builds the query tells Spark's own errors apart.
@@ -125,7 +133,7 @@ def _result(transform: Transform, inputs: Mapping[str, DataFrame], path: Path) -
     return result
 
 
-def _refused(error: AnalysisException, path: Path) -> TransformRefused:
+def _refused(error: PySparkException, path: Path) -> TransformRefused:
     line = _line(error, path)
     message = said(error)
     asks = ASKS_FOR_ROWS in message

@@ -16,6 +16,7 @@ from typing import TypeVar
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
+from pyspark.sql.types import StructType
 
 from tidemill.contract.connections.airflow import connection
 from tidemill.contract.connections.kafka import spark_options
@@ -31,6 +32,11 @@ from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.spec.spec import Spec
 
 PARSED = "_parsed"
+# The columns of Spark's Kafka source.
+RECORDS = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "timestampType int, headers array<struct<key: string, value: binary>>"
+)
 # What says where a stream begins and how much a batch takes means nothing to a given range.
 OF_A_STREAM = ("assign", "subscribe", "starting", "max", "min")
 
@@ -44,6 +50,11 @@ class SparkKafkaSource(SparkSource[KafkaSource]):
     def stream(self, *, continuous: bool = False) -> DataFrame:
         spec = self.pipeline.spec
         return stream(self.session, self.name, self.spec, spec, continuous=continuous)
+
+    def schema(self) -> StructType:
+        # Without records neither a connection nor the jars of the source are needed.
+        rows = _rows(self.session.createDataFrame([], RECORDS), self.spec)
+        return rows.select(*self.spec.columns).schema
 
     def read_again(self, ledger: Ledger, batch: Batch, before: Batch | None) -> DataFrame:
         return self.read_part((), RangesRead(ledger).read_by(batch, before).get(self.name, ()))

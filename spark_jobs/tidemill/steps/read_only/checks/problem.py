@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -57,6 +58,13 @@ class Places:
             return Problem(self.file, None, what, remedy)
         told = f"row {origin.row} of each: {what}" if origin.row else what
         return Problem(origin.path, origin.line, told, remedy)
+
+
+def line_of(text: str, word: str) -> int | None:
+    """The first line of a text with a word; None where there is none."""
+    whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+    lines = enumerate(text.split("\n"), 1)
+    return next((number for number, line in lines if whole.search(line)), None)
 
 
 def write_or_rename(path: Path, none: str, means: str) -> str:
