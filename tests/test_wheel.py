@@ -233,7 +233,13 @@ def test_airflow_finds_dags_plugin_provider_and_steps_of_the_wheel(installed: In
 def test_without_extras_the_command_checks_and_says_what_is_missing(light: Installed) -> None:
     light.run("tidemill", "example", "copy", "retail", "--to", "mills")
     found = json.loads(light.run("tidemill", "check", "my_retail", "--json"))
-    assert found == {"problems": [], "notes": [], "dags_checked": False, "suites_checked": False}
+    assert found == {
+        "problems": [],
+        "notes": [],
+        "dags_checked": False,
+        "suites_checked": False,
+        "planned": False,
+    }
     said = json.loads(light.run("tidemill", "info", "--json"))
     absent = {name for name, installed in said["packages"].items() if installed is None}
     assert {"pyspark", "deltalake", "apache-airflow", "confluent-kafka"} <= absent

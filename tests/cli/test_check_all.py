@@ -107,6 +107,7 @@ def test_a_sound_pipeline_has_a_sound_dag(tidemill: Tidemill) -> None:
         "notes": [],
         "dags_checked": True,
         "suites_checked": True,
+        "planned": False,
     }
 
 

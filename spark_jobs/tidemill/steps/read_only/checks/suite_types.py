@@ -16,7 +16,7 @@ _OF_NUMBERS = frozenset(
     f"expect_column_{name}_to_be_between"
     for name in ("mean", "median", "stdev", "sum", "quantile_values")
 ) | {"expect_column_value_z_scores_to_be_less_than"}
-# Of these the arguments are compared with the column's own values.
+# The expectations whose arguments are compared with the column's own values.
 _OF_VALUES = frozenset(
     f"expect_column_{name}"
     for name in (
