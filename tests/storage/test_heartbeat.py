@@ -16,7 +16,7 @@ from tests.support.listed_folders import listings
 from tests.support.processes import wait_for
 from tidemill.contract.errors import LeaseLost
 from tidemill.storage import documents, heartbeat
-from tidemill.storage.heartbeat import Heartbeat
+from tidemill.storage.heartbeat import Heartbeat, check_epoch
 from tidemill.storage.lease import Released, hold
 
 
@@ -104,7 +104,7 @@ def test_a_process_that_was_paused_too_long_does_not_beat_again(
     assert (folder / "000001.beat").stat().st_mtime_ns == stamp
 
 
-def test_a_beat_costs_two_system_calls_however_many_epochs_there_were(
+def test_a_beat_costs_three_system_calls_however_many_epochs_there_were(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for epoch in range(1, 101):
@@ -116,7 +116,20 @@ def test_a_beat_costs_two_system_calls_however_many_epochs_there_were(
         monkeypatch.setattr(os, name, counting(calls, name, getattr(os, name)))
     beating._beat()
     monkeypatch.undo()
-    assert calls == {"utime": 1, "stat": 1}
+    assert calls == {"utime": 1, "stat": 2}
+
+
+def test_a_writer_learns_of_its_loss_after_upkeep_has_removed_its_epoch_and_the_next(
+    folder: Path,
+) -> None:
+    for epoch in range(1, 6):
+        write(folder, holder_of(elsewhere(), epoch=epoch))
+    for removed in (1, 2, 3):
+        (folder / f"{removed:06d}.json").unlink()
+    with pytest.raises(LeaseLost) as lost:
+        check_epoch(folder, 2)
+    assert lost.value.newer == 5
+    check_epoch(folder, 5)
 
 
 def counting(calls: Counter[str], name: str, call: Callable[..., Any]) -> Callable[..., Any]:

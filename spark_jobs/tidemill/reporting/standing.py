@@ -192,7 +192,10 @@ def last_reports(runs: Path) -> Iterator[Report]:
 
 def _is_current(layout: Layout, status: StatusDocument) -> bool:
     """Whether no process has taken the lease since the document was written."""
-    return status.epoch >= 0 and not documents.exists(layout.lease, status.epoch + 1)
+    if status.epoch < 0 or documents.exists(layout.lease, status.epoch + 1):
+        return False
+    # Upkeep may have removed both, as so many runs have come since.
+    return status.epoch == 0 or documents.exists(layout.lease, status.epoch)
 
 
 def _derived(

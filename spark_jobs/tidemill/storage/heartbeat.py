@@ -1,7 +1,7 @@
 """The heartbeat of a lease: proof that its holder lives, and that it still holds the lease.
 
-A beat costs two system calls, however many epochs there were: the time of `<epoch>.beat` is set,
-and `<epoch + 1>.json`, which only a successor writes, is looked for.
+A beat costs three system calls, however many epochs there were: the time of `<epoch>.beat` is set,
+`<epoch + 1>.json`, which only a successor writes, is looked for, and so is `<epoch>.json`.
 """
 
 import logging
@@ -101,7 +101,10 @@ class Heartbeat:
 
 
 def check_epoch(folder: Path, epoch: int) -> None:
-    """Stop a writer that was fenced out; one system call.
+    """Stop a writer that was fenced out; two system calls.
+
+    Upkeep removes old epochs, the oldest first: a writer that finds neither its successor nor its
+    own epoch is so old that both were removed.
 
     Args:
         epoch: The one that the writer holds.
@@ -109,9 +112,12 @@ def check_epoch(folder: Path, epoch: int) -> None:
     Raises:
         LeaseLost: somebody took a newer epoch.
     """
-    if not documents.exists(folder, epoch + 1):
+    if not documents.exists(folder, epoch + 1) and documents.exists(folder, epoch):
         return
-    newer = documents.newest(folder, known=epoch + 1)
+    newer = documents.newest(folder, known=epoch + 1) or 0
+    if newer <= epoch:
+        # The whole folder is away, and may be back in a moment.
+        return
     raise LeaseLost(
         f"Epoch {epoch} of the lease was taken over by epoch {newer}.",
         remedy="Nothing to do: the newer run carries on.",

@@ -61,7 +61,7 @@ class Lease:
     heartbeat: Heartbeat | None = field(default=None, compare=False, repr=False)
 
     def check(self) -> None:
-        """Stop a writer that was fenced out; one system call.
+        """Stop a writer that was fenced out; two system calls.
 
         Raises:
             LeaseLost: somebody took a newer epoch, or may have: this process could not beat.
