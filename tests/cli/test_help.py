@@ -23,11 +23,11 @@ def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[Any]:
             yield from commands(command, words)
 
 
-def test_every_command_stands_in_one_of_four_groups() -> None:
+def test_every_command_stands_in_one_of_five_groups() -> None:
     groups = [command.rich_help_panel for command in ROOT.commands.values()]
 
     assert {*groups} == {*GROUPS}
-    assert [*GROUPS] == ["Write", "Run", "Look", "Decide and compute again"]
+    assert [*GROUPS] == ["Write", "Run", "Look", "Decide and compute again", "Tidy up"]
     assert len(groups) == sum(len(commands) for commands in GROUPS.values())
 
 

@@ -24,6 +24,8 @@ READS = {
     # Groups: what stands below them has the options.
     *("example", "suite", "journal", "state", "target", "lease", "checkpoint"),
 }
+# They show what they would do, and do it with `--apply`.
+UPKEEP = {"vacuum", "upkeep"}
 WHY = ("--reason", "as a test says")
 DECISIONS = {
     "release": ("release", NAME, "2", *WHY),
@@ -123,7 +125,8 @@ def has(command: object, option: str) -> bool:
 
 
 def test_every_command_that_writes_has_a_dry_run() -> None:
-    assert names(writing=False) == READS
+    assert names(writing=False) == READS | UPKEEP
+    assert {str(one.id) for one in commands() if has(one.values[0], "--apply")} == UPKEEP
     assert names(writing=True) == {*DECISIONS, *STAYING, *ELSEWHERE}
 
 

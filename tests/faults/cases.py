@@ -113,6 +113,12 @@ CASES = {
         [(ONE, ["a"]), (ONE, [])],
         step=steps.withdraw_and_publish,
     ),
+    "vacuum": Case(
+        pasts.leftovers_of_every_kind,
+        [(ONE, ["a"]), (TWO, ["a"])],
+        step=steps.vacuum_and_publish,
+        rest=steps.what_vacuum_leaves,
+    ),
     "archive": Case(
         pasts.three_files_to_archive,
         [([], []), (["0", "1", "2"], [])],

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.histories.generation_builder import days, made_again, rebuilt, tail_redone
 from tests.support.histories.history_builder import History, reject, row, rows
+from tests.support.histories.left_behind import leave_behind
 from tests.support.histories.net_history_builder import count
 from tests.support.histories.spark_log_builder import write_commit
 from tests.support.sample_rows import COLUMNS
@@ -20,6 +21,8 @@ from tidemill.publish.delta.table_schema import SchemaChanged
 from tidemill.publish.delta.target import DeltaTarget
 from tidemill.storage import documents
 
+# Runs, epochs and notices that a vacuum leaves.
+KEPT = 4
 SECOND, THIRD = date(2024, 1, 2), date(2024, 1, 3)
 
 
@@ -138,6 +141,13 @@ def a_held_increment(history: History) -> None:
     history.publish()
     history.increment(rows(2), outcome="held")
     history.increment(rows(3))
+
+
+def leftovers_of_every_kind(history: History) -> None:
+    history.increment(rows(1), [reject("a")])
+    history.publish()
+    leave_behind(history, KEPT)
+    history.increment(rows(2))
 
 
 def three_files_to_archive(history: History) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from tests.faults.pasts import KEPT
 from tests.support.histories.history_builder import History, reject, rows
 from tests.support.histories.spark_log_builder import write_commit
 from tidemill.contract.report import Report
@@ -16,6 +17,7 @@ from tidemill.steps.decisions.repair_lease import look_at_lease, repair_lease
 from tidemill.steps.decisions.repair_target import repair_target
 from tidemill.steps.decisions.withdraw import NotWithdrawable, withdraw
 from tidemill.steps.parts.seal import seal
+from tidemill.steps.upkeep.vacuum import plan_vacuum, vacuum
 
 
 def reject_and_publish(history: History) -> Report:
@@ -83,6 +85,17 @@ def withdraw_and_publish(history: History) -> Report:
     with suppress(NotWithdrawable):
         withdraw(history.run("withdraw"), 2, by="ann", reason="wrong")
     return history.publish("withdraw")
+
+
+def vacuum_and_publish(history: History) -> Report:
+    vacuum(history.run("vacuum"), KEPT)
+    return history.publish("vacuum")
+
+
+def what_vacuum_leaves(history: History) -> Any:
+    """What the next one would remove, but what too many later runs and epochs make superfluous."""
+    planned = plan_vacuum(history.run("plan"), KEPT)
+    return [str(one.path) for one in planned if one.kind not in ("lease", "run")]
 
 
 def what_a_repair_would_do(history: History) -> Any:

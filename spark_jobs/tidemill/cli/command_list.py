@@ -43,6 +43,7 @@ from tidemill.cli.decisions import (
     upgrade,
 )
 from tidemill.cli.project import example, init, new, render, suite
+from tidemill.cli.upkeep import upkeep, vacuum
 
 Command = Callable[..., Any]
 
@@ -97,6 +98,10 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         target.target,
         lease.lease,
         checkpoint.checkpoint,
+    ),
+    "Tidy up": (
+        vacuum.vacuum,
+        upkeep.upkeep,
     ),
 }
 

@@ -30,6 +30,14 @@ def read_orphans(layout: Layout, generation: str) -> Orphans | None:
     Raises:
         Refused: the sink's log or the checkpoint is damaged.
     """
+    found = orphan_files(layout, generation)
+    if found is None:
+        return None
+    return Orphans(files=len(found), bytes=sum(one.st_size for one in found.values()))
+
+
+def orphan_files(layout: Layout, generation: str) -> dict[str, os.stat_result] | None:
+    """The orphans of a generation by their paths; as `read_orphans`."""
     # Listed first, as what is written meanwhile would be in no log that was read before.
     found = _files(layout.sink(generation))
     checkpoint = read_checkpoint(layout.checkpoint(generation))
@@ -37,15 +45,14 @@ def read_orphans(layout: Layout, generation: str) -> Orphans | None:
         return None
     log = read_committed(read_note(layout, generation), layout.sink(generation))
     named = {str(file.path) for file in log.files}
-    sizes = [size for path, size in found.items() if path not in named]
-    return Orphans(files=len(sizes), bytes=sum(sizes))
+    return {path: one for path, one in found.items() if path not in named}
 
 
-def _files(sink: Path) -> dict[str, int]:
-    """The data files below a sink with their sizes; logs, manifests and checksums are not one."""
-    found: dict[str, int] = {}
+def _files(sink: Path) -> dict[str, os.stat_result]:
+    """The data files below a sink; logs, manifests and checksums are not one."""
+    found: dict[str, os.stat_result] = {}
     for folder, folders, names in os.walk(sink):
         folders[:] = [name for name in folders if name != METADATA_DIRECTORY]
         paths = (os.path.join(folder, name) for name in names if name[0] not in "._")  # noqa: PTH118
-        found.update((path, os.stat(path).st_size) for path in paths)  # noqa: PTH116
+        found.update((path, os.stat(path)) for path in paths)  # noqa: PTH116
     return found

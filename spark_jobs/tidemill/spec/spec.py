@@ -24,6 +24,7 @@ from tidemill.spec.decisions import Decisions
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.model import Expression, Model, Name
 from tidemill.spec.output import Output
+from tidemill.spec.retention import Retention
 from tidemill.spec.settings import (
     Backfill,
     Budget,
@@ -142,6 +143,7 @@ class Spec(Model):
         assets: Airflow assets beside the published table.
         transform: The stem of the transform's file, by default the pipeline's name; several
             pipelines may name one. `none` publishes the rows of the one source as they come.
+        retention: How long `tidemill vacuum` leaves files that nothing needs.
         group: Pipelines of the same group share a DAG, of that name, and one Spark application.
     """
 
@@ -172,6 +174,7 @@ class Spec(Model):
     spark: Spark = Spark()
     airflow: Airflow = Airflow()
     assets: Assets = Assets()
+    retention: Retention = Retention()
     group: Name | None = None
 
     @property

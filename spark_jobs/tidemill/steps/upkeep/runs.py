@@ -1,0 +1,54 @@
+"""Folders of runs that are over: requests, reports and logs."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tidemill.generations.build import generation_builds
+from tidemill.increments.increment import State
+from tidemill.increments.snapshot import Snapshot
+from tidemill.ledger.run_increment import read_run_increment
+from tidemill.ledger.run_request import read_request
+from tidemill.steps.upkeep.leftover import Leftover, leftover
+
+
+def finished_runs(snapshot: Snapshot, before: float, kept: int) -> Iterator[Leftover]:
+    """The folders of old runs whose retry would find nothing left to do.
+
+    Decisions of people stay, runs that built a generation or were reprocessed, and every run whose
+    increment is not published, rejected or superseded. Status and pages look at the newest runs,
+    the alarm of a feed that never came at the first: these stay too.
+
+    Args:
+        before: A run with a younger file stays; in seconds since 1970.
+        kept: How many of the newest stay.
+    """
+    layout = snapshot.layout
+    if not layout.runs.is_dir():
+        return
+    folders = sorted(
+        (Path(one) for one in os.scandir(layout.runs) if one.is_dir(follow_symlinks=False)),
+        key=lambda folder: folder.stat().st_mtime_ns,
+    )
+    built = {layout.run(one.run_id) for one in generation_builds(layout)}
+    visible = snapshot.visible
+    open_increments = {
+        one.number
+        for one in snapshot.increments
+        if one.number not in visible and one.state not in (State.REJECTED, State.SUPERSEDED)
+    }
+    needed = built | {
+        layout.run(one.sealed.run_id)
+        for one in snapshot.increments
+        if one.number in open_increments
+    }
+    for folder in folders[1:-kept]:
+        if folder in needed or (folder / "reprocessed").exists():
+            continue
+        found = leftover("run", folder)
+        if found is None or found.modified >= before:
+            continue
+        if read_request(folder).role not in ("live", "backfill"):
+            continue
+        if read_run_increment(folder) not in open_increments:
+            yield found
