@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.cli.conftest import Tidemill
@@ -53,6 +55,34 @@ def test_anything_else_is_a_problem(
 ) -> None:
     write(mill, text)
     assert found(tidemill("check", NAME, "--json")) == {(SQL, None, remedy)}
+
+
+def test_a_name_that_spark_reads_in_backticks_alone_is_a_problem(
+    tidemill: Tidemill, mill: OrdersPipeline
+) -> None:
+    write(mill, "SELECT id AS größe FROM orders")
+    assert found(tidemill("check", NAME, "--json")) == {(SQL, 1, "Write `größe`.")}
+
+
+def test_columns_with_any_names_are_known(tidemill: Tidemill, mill: OrdersPipeline) -> None:
+    source = {**mill.spec["sources"]["orders"], "schema": "_id string, `a.b` int, `Ä` timestamp"}
+    changed: dict[str, object] = {
+        **mill.spec,
+        "sources": {"orders": source},
+        "event_time": {"column": "Ä", "watermark": "1 hour"},
+        "row_rules": {"known": "_id IS NOT NULL AND `a.b` > 0"},
+        "output": {"mode": "update", "keys": ["_id", "AN ZAHL"], "partition_by": {"Tag.es": "`Ä`"}},
+        "gate": {"suite": "none"},
+    }
+    spec = mill.home / "project" / SPEC
+    spec.write_text(json.dumps(changed))
+    select = "SELECT _id, count(`a.b`) AS `AN ZAHL`, `Tag.es` FROM orders GROUP BY ALL"
+    write(mill, select)
+    assert tidemill("check", NAME, "--json").exit_code == ExitCode.DONE
+
+    (mill.home / "project" / SQL).write_text(select.replace("_id", "_idd"))
+    remedy = "Did you mean '_id'?"
+    assert (SQL, 1, remedy) in found(tidemill("check", NAME, "--json"))
 
 
 @pytest.mark.parametrize(

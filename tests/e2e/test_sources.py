@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +132,44 @@ def test_a_header_that_does_not_match_the_schema_is_an_error_and_not_swapped_col
     mill.deliver("swapped.csv", ["a,1,2026-03-01 00:00:00"])
     assert mill.run("second")["publish"].outcome is Outcome.DONE
     mill.assert_whole()
+
+
+ODD_NAMES = "_id string, `shop.city` string, `Ärger` int, `ORDER ID` int, `when.booked` timestamp"
+ODD_TOTALS = """
+SELECT _id, `ORDER ID`, `Tag.es`, sum(`Ärger`) AS `Ärger.Summe`, count(`shop.city`) AS ANZAHL
+FROM orders
+GROUP BY _id, `ORDER ID`, `Tag.es`
+"""
+
+
+def test_columns_keep_their_names_as_they_come(tmp_path: Path, spark: object) -> None:
+    spec = json.loads(json.dumps(SPEC))
+    spec["sources"]["orders"].update(format="json", schema=ODD_NAMES)
+    spec["event_time"] = {"column": "when.booked", "watermark": "1 hour"}
+    spec["row_rules"] = {"city_known": "`shop.city` IS NOT NULL"}
+    partitions = {"Tag.es": "to_date(`when.booked`)"}
+    keys = ["_id", "ORDER ID", "Tag.es"]
+    spec["output"] = {"mode": "update", "keys": keys, "partition_by": partitions}
+    spec["gate"] = {"rejected": {"hold_above": 1}}
+    mill = OrdersPipeline(tmp_path, spec)
+    python = mill.pipeline.transform_file
+    python.unlink()
+    python.with_suffix(".sql").write_text(ODD_TOTALS)
+    suite = json.loads(mill.suite.read_text())
+    suite["expectations"][0]["kwargs"] = {"column": "Ärger.Summe", "min_value": 1}
+    mill.suite.write_text(json.dumps(suite))
+    for number, city in enumerate(["Ur", "Uruk", None]):
+        row = {"_id": "a", "shop.city": city, "Ärger": 2, "ORDER ID": 7}
+        line = json.dumps({**row, "when.booked": "2026-03-01T00:00:00"}, ensure_ascii=False)
+        (mill.input / f"{number}.json").write_text(line + "\n")
+
+    assert mill.run("first")["publish"].outcome is Outcome.DONE
+
+    expected = [{"_id": "a", "ORDER ID": 7, "Tag.es": date(2026, 3, 1), "Ärger.Summe": 4}]
+    expected[0]["ANZAHL"] = 2
+    assert DeltaTable(mill.layout.table).to_pyarrow_table().to_pylist() == expected
+    assert pl.read_delta(str(mill.layout.table)).to_dicts() == expected
+    dataset = DeltaTable(mill.layout.table).to_pyarrow_dataset()
+    found = duckdb.from_arrow(dataset).arrow().read_all()
+    assert found.to_pylist() == expected
+    assert [reason for reason, _ in mill.rejected()] == ["rule city_known"]

@@ -113,21 +113,39 @@ def test_partitions_that_differ_in_case_only_are_refused() -> None:
         parse(minimal("output: {partition_by: {day: to_date(at), Day: to_date(at)}}\n"))
 
 
-@pytest.mark.parametrize("name", ["_day", "_rejected", "a-b", "a b", "a/b", "1st", "a=b", "é"])
-def test_a_partition_has_a_plain_name(name: str) -> None:
-    field = field_refused(minimal(f'output: {{partition_by: {{"{name}": to_date(at)}}}}\n'))
+@pytest.mark.parametrize(
+    "name", ["_rejected", "_Metadata", "_tidemill_day", ".day", "a/b", "a=b", "50%", "a`b"]
+)
+def test_a_partition_that_readers_of_folders_would_show_otherwise_is_refused(name: str) -> None:
+    field = field_refused(minimal(f"output: {{partition_by: {{'{name}': to_date(at)}}}}\n"))
     assert field == f"output.partition_by.{name}"
+
+
+@pytest.mark.parametrize("name", ["_day", "a-b", "a b", "1st", "é", "DAY", "a.b", "Größe, cm"])
+def test_columns_and_partitions_keep_the_names_that_they_come_with(name: str) -> None:
+    column = "id string, amount decimal(10,2), at timestamp"
+    odd = minimal(
+        f"output: {{mode: update, keys: ['{name}'], partition_by: {{'{name} 2': to_date(at)}}}}\n",
+        replace={column: f'"`{name}` string, at timestamp"'},
+    )
+    spec = parse(odd)
+    assert spec.sources["orders"].columns == (name, "at")
+    assert (spec.output.keys, [*spec.output.partition_by]) == ((name,), [f"{name} 2"])
 
 
 @pytest.mark.parametrize(
     "schema",
     [
         "id string, _reject string, at timestamp",
+        "id string, _Origin string, at timestamp",
+        "id string, größe int, at timestamp",
+        "id string, a-b int, at timestamp",
+        "id string, `a``b` int, at timestamp",
         "_metadata string, at timestamp",
         '"`_corrupt` string, at timestamp"',
     ],
 )
-def test_names_that_begin_with_an_underscore_are_the_engines(schema: str) -> None:
+def test_columns_that_are_the_engines_or_need_backticks_are_refused(schema: str) -> None:
     text = minimal(replace={"id string, amount decimal(10,2), at timestamp": schema})
     assert field_refused(text) == "sources.orders.schema"
 

@@ -13,7 +13,7 @@ from tidemill.contract.counted import counted
 from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.spec.formats.rules import with_defaults
 from tidemill.spec.formats.table import FORMATS
-from tidemill.spec.model import ENGINE_PREFIX
+from tidemill.spec.model import is_engine_column
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CORRUPT = "_corrupt_record"
@@ -104,8 +104,8 @@ def _counts(frame: DataFrame) -> dict[str, int]:
 
 
 def _notes(name: str, kind: DataType, counts: Mapping[str, Any]) -> Iterator[str]:
-    if name.startswith(ENGINE_PREFIX):
-        yield "a name that begins with '_' is kept for the engine: give it another"
+    if is_engine_column(name):
+        yield "this name is kept for the engine: give it another"
     filled = counts[f"{name}.filled"]
     if filled == 0:
         yield "holds nothing in this sample, so that its type is a guess"

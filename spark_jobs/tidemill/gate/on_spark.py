@@ -13,6 +13,7 @@ from tidemill.gate.columns import Column
 from tidemill.gate.sample import Sample, SampleFile
 from tidemill.gate.suite import Expectation
 from tidemill.increments.judgement import EngineName
+from tidemill.spec.column_types import quoted
 
 if TYPE_CHECKING:
     from great_expectations.core.batch_definition import BatchDefinition
@@ -41,11 +42,13 @@ class OnSpark:
         for file in files:
             way = file.written.model_dump_json()
             alike.setdefault((str(file.sink), way), []).append(file)
-        parts = [self._read(schema, some).select(*schema.names) for some in alike.values()]
+        parts = [
+            self._read(schema, some).select(*map(quoted, schema.names)) for some in alike.values()
+        ]
         nothing = self._session.createDataFrame([], schema)
         frame = reduce(DataFrame.unionByName, parts) if parts else nothing
         return frame.select(
-            *(judged_form(frame[name], column) for name, column in sample.parsed.items())
+            *(judged_form(frame[quoted(name)], column) for name, column in sample.parsed.items())
         )
 
     def _read(self, schema: StructType, files: Sequence[SampleFile]) -> DataFrame:

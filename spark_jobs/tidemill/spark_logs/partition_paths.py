@@ -9,12 +9,10 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from tidemill.contract.errors import Refused
-from tidemill.spec.output import REJECTED, REJECTED_PARTITION
+from tidemill.spec.output import ESCAPED, REJECTED, REJECTED_PARTITION
 
 # What Spark writes for null, and for '' as well.
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-# What it escapes in the name of a partition's directory (`ExternalCatalogUtils`).
-ESCAPED = frozenset({*map(chr, range(1, 32)), *"\"#%'*/:=?\\{[]^\x7f"})
 # What it does not escape in a URI's path, beside letters and digits (`java.net.URI`).
 _PLAIN = "/_-!.~'()*,;:$&+=@"
 

@@ -10,8 +10,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, W
 
 from tidemill.contract.syntax.sql_text import without_java
 
-# Columns that begin so are the engine's own.
-ENGINE_PREFIX = "_"
+# The columns that the engine adds to rows, in lower case, and how its other names begin.
+ENGINE_COLUMNS = frozenset({"_corrupt", "_metadata", "_origin", "_record", "_reject", "_rejected"})
+ENGINE_PREFIX = "_tidemill_"
 
 
 class Model(BaseModel):
@@ -43,7 +44,10 @@ def _is_a_topic(name: str) -> str:
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
-Column = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+# A name that needs no quotes anywhere.
+Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+# A column as it comes: with dots, spaces, any letters. No quoting takes the rest everywhere.
+Column = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f`]+$")]
 # Spark SQL over the columns of a row, or an aggregate over those of many.
 Expression = Annotated[str, StringConstraints(min_length=1), AfterValidator(without_java)]
 PlainName = Annotated[str, AfterValidator(_stays_inside), StringConstraints(min_length=1)]
@@ -65,6 +69,11 @@ class Disagreement(ValueError):
     def __init__(self, message: str, *at: str | int) -> None:
         super().__init__(message)
         self.at = at
+
+
+def is_engine_column(name: str) -> bool:
+    """Whether a column's name is kept for the engine; Spark's columns know no case."""
+    return name.lower() in ENGINE_COLUMNS or name.lower().startswith(ENGINE_PREFIX)
 
 
 def doubled_in(names: Iterable[str]) -> str | None:

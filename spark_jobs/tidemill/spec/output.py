@@ -7,12 +7,14 @@ from pydantic import Field, model_validator
 
 from tidemill.spec.formats.rules import FormatRules, with_defaults
 from tidemill.spec.formats.table import FORMATS, FileFormat
-from tidemill.spec.model import Column, Disagreement, Expression, Model
+from tidemill.spec.model import Column, Disagreement, Expression, Model, is_engine_column
 from tidemill.spec.sources.base import OptionValue, as_text
 
 REJECTED = "_rejected"
 # The partition of rejected rows where the null partition holds good ones.
 REJECTED_PARTITION = "__TIDEMILL_REJECTED__"
+# What Spark escapes in the name of a partition's directory (`ExternalCatalogUtils`).
+ESCAPED = frozenset({*map(chr, range(1, 32)), *"\"#%'*/:=?\\{[]^\x7f"})
 
 NullPartition = Literal["reject", "keep"]
 
@@ -56,6 +58,21 @@ class Output(Model):
             refused = self.rules.writer_option_refused(name, as_text(self.options[name]))
             if refused:
                 raise Disagreement(refused, "options", name)
+        return self
+
+    @model_validator(mode="after")
+    def _partitions_are_seen(self) -> Self:
+        for name in self.partition_by:
+            if is_engine_column(name):
+                msg = f"'{name}' is kept for the engine; give the partition another name"
+                raise Disagreement(msg, "partition_by", name)
+            if name.startswith("."):
+                msg = f"'{name}' names a folder that Spark does not read; begin with another sign"
+                raise Disagreement(msg, "partition_by", name)
+            escaped = next((sign for sign in name if sign in ESCAPED), None)
+            if escaped is not None:
+                msg = f"'{name}' has '{escaped}' in it, which readers of folders show otherwise"
+                raise Disagreement(f"{msg}; leave it out of the name", "partition_by", name)
         return self
 
     @model_validator(mode="after")

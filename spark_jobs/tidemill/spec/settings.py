@@ -7,14 +7,14 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from tidemill.contract.syntax.quantities import Duration, Size
-from tidemill.spec.model import Column, Disagreement, Expression, Model, PlainName
+from tidemill.spec.model import Disagreement, Expression, Model, PlainName, Word
 from tidemill.spec.secret_setting import SECRET, is_secret
 
 # `module:Class` in the project's `spark_jobs/listeners/module.py`, or a class of an installed
 # package, `package.module:Class`.
 Listener = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
 # Metric -> an aggregate over the transform's result, in SQL.
-Metrics = dict[Column, Expression]
+Metrics = dict[Word, Expression]
 
 
 class Trigger(StrEnum):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from tidemill.spec.model import Column, Model, PlainName
+from tidemill.spec.model import Model, PlainName, Word
 from tidemill.spec.sources.base import Options, as_text
 
 # What Spark's Kafka sink sets itself, or takes from the connection.
@@ -96,7 +96,7 @@ class MemorySink(Model):
     """
 
     kind: Literal["memory"]
-    table: Column | None = None
+    table: Word | None = None
 
 
 Sink = Annotated[

@@ -87,14 +87,17 @@ def test_json_lines_become_a_pipeline_that_publishes_them_as_they_come(
     made = tidemill("new", "visits", "--from", str(visits), "--no-transform", "--json").json
     assert made["problems"] == []
     assert made["schema"] == (
-        "who struct<name: string, age: bigint>, pages array<string>, when timestamp, seconds double"
+        "_id bigint, who struct<name: string, age: bigint>, pages array<string>, when timestamp, "
+        "seconds double"
     )
     spec = load_spec(Project(home).spec("visits"))
     assert spec.transform == "none"
     assert spec.output.partition_by == {"day": "to_date(`when`)"}
     assert not Project(home).transform("visits").exists()
-    assert (made["rows"], len(made["notes"])) == (40, 2)
+    assert (made["rows"], len(made["notes"])) == (40, 1)
     assert expected(home, "visits") == {
+        ("_id", NOT_NULL): {},
+        ("_id", "expect_column_values_to_be_unique"): {},
         ("who", NOT_NULL): {"mostly": 0.97},
         ("pages", NOT_NULL): {},
         ("when", NOT_NULL): {},
@@ -137,7 +140,7 @@ def test_nothing_is_overwritten(tidemill: Tidemill, home: Path, parcels: Path) -
         ("empty.csv", "a,b\n", (), "UnknownSample"),
         ("x.avro", "Obj\x01", (), "UnknownSample"),
         ("x.parquet", "no parquet", (), "UnknownSample"),
-        ("x.csv", "_id,b\n1,x\n", (), "UsageError"),
+        ("x.csv", "_origin,b\n1,x\n", (), "UsageError"),
         ("x.csv", "a,b\n1,x\n", ("--preview",), "UsageError"),
     ],
 )

@@ -170,12 +170,15 @@ def test_what_spark_refuses_or_passes_over_is_refused(given: dict[str, Any], wor
         ({"format": "text", "schema": "a string"}, "remove its schema"),
         ({"format": "binary", "options": {"a": 1}}, "remove its options"),
         ({"schema": "a string, A int"}, "twice"),
-        ({"schema": "_a string"}, "kept for the engine"),
+        ({"schema": "_origin string"}, "kept for the engine"),
         ({"schema": "a string", "options": {"Mode": "FAILFAST"}}, "set by the engine"),
         ({"schema": "a string", "options": {"sep": ",", "SEP": ";"}}, "twice"),
         ({"format": "avro", "schema": "a string"}, "JSON of a record"),
         ({"format": "avro", "schema": '"string"'}, "JSON of a record"),
-        ({"format": "avro", "schema": json.dumps({**AVRO, "fields": [{"name": "_a"}]})}, "'_a'"),
+        (
+            {"format": "avro", "schema": json.dumps({**AVRO, "fields": [{"name": "_Record"}]})},
+            "'_Record'",
+        ),
         (
             {"format": "avro", "schema": json.dumps({**AVRO, "fields": AVRO["fields"] * 2})},
             "twice",

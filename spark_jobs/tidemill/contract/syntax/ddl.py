@@ -13,8 +13,12 @@ from difflib import get_close_matches
 
 _OPENING = "<("
 _CLOSING = ">)"
+_QUOTES = "`'\""
+# What Spark takes for a name without backticks.
+_PLAIN = re.compile(r"\w+", re.ASCII)
 _TYPE = re.compile(r"\s*([A-Za-z_]+)")
 _NUMBERS = re.compile(r"\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+_END_OF_NAME = re.compile(r"[\s:]")
 _FIXED_LENGTH = re.compile(r"\b(?:var)?char(?:acter)?\s*\(\s*\d+\s*\)", re.IGNORECASE)
 _QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"")
 _SAME = {
@@ -73,12 +77,15 @@ def column_names(ddl: str) -> tuple[str, ...]:
 
 def split_columns(ddl: str) -> list[str]:
     """The columns of a schema, or the arguments of a type, as they are written."""
-    columns, start, depth, quoted = [], 0, 0, False
+    columns, start, depth, quoted, escaped = [], 0, 0, "", False
     for position, character in enumerate(ddl):
-        if character == "`":
-            quoted = not quoted
+        if escaped:
+            escaped = False
         elif quoted:
-            continue
+            escaped = character == "\\" and quoted != "`"
+            quoted = "" if character == quoted else quoted
+        elif character in _QUOTES:
+            quoted = character
         elif character in _OPENING:
             depth += 1
         elif character in _CLOSING:
@@ -87,7 +94,7 @@ def split_columns(ddl: str) -> list[str]:
             columns.append(ddl[start:position])
             start = position + 1
     if quoted or depth:
-        msg = "a backtick or a bracket is not closed"
+        msg = "a backtick, a quote or a bracket is not closed"
         raise ValueError(msg)
     columns.append(ddl[start:])
     return columns
@@ -97,12 +104,26 @@ def _name(column: str) -> str:
     text = column.strip()
     if text.startswith("`"):
         name, _, rest = text[1:].partition("`")
+        if rest.startswith("`"):
+            msg = (
+                f"column '{text}' has a backtick in its name, which few places can hold; rename it"
+            )
+            raise ValueError(msg)
     else:
-        name, _, rest = text.replace(":", " ", 1).partition(" ")
+        name, _, rest = _unquoted(text)
+        if name and not _PLAIN.fullmatch(name):
+            msg = f"column '{name}' needs backticks: Spark takes only ASCII letters without them"
+            raise ValueError(msg)
     if not name or not rest.strip(" :"):
         msg = f"column '{text}' needs a name and a type"
         raise ValueError(msg)
     return name
+
+
+def _unquoted(text: str) -> tuple[str, str, str]:
+    """The name, the sign after it and the rest of a column whose name has no backticks."""
+    end = _END_OF_NAME.search(text)
+    return (text[: end.start()], end[0], text[end.end() :]) if end else (text, "", "")
 
 
 def fixed_length_type(ddl: str) -> str | None:
@@ -151,10 +172,7 @@ def _types_within(kind: DdlType) -> Iterator[DdlType]:
 
 def _column_type(column: str) -> DdlType:
     text = column.strip()
-    if text.startswith("`"):
-        rest = text[1:].partition("`")[2]
-    else:
-        rest = text.replace(":", " ", 1).partition(" ")[2]
+    rest = text[1:].partition("`")[2] if text.startswith("`") else _unquoted(text)[2]
     return _type(rest.strip().removeprefix(":"))
 
 

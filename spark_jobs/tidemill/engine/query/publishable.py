@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from tidemill.engine.query.reject import REJECT_TYPE
 from tidemill.file_formats.reader import REJECT
+from tidemill.spec.column_types import quoted
 from tidemill.spec.formats.rules import MICROSECONDS
 from tidemill.spec.spec import Spec
 from tidemill.spec.targets import Target
@@ -41,10 +42,10 @@ def publishable(rows: DataFrame, spec: Spec, partitions: Sequence[str]) -> DataF
             said = (
                 f"key {name} longer than {longest} {'bytes' if kind == 'binary' else 'characters'}"
             )
-            reason = F.when(F.length(name) > longest, F.lit(said)).otherwise(reason)
-        reason = F.when(F.col(name).isNull(), F.lit(f"no key {name}")).otherwise(reason)
+            reason = F.when(F.length(F.col(quoted(name))) > longest, F.lit(said)).otherwise(reason)
+        reason = F.when(F.col(quoted(name)).isNull(), F.lit(f"no key {name}")).otherwise(reason)
     if partitions:
-        nowhere = reduce(Column.__and__, (F.col(name).isNull() for name in partitions))
+        nowhere = reduce(Column.__and__, (F.col(quoted(name)).isNull() for name in partitions))
         reason = F.when(nowhere, F.lit(f"no partition {partitions[0]}")).otherwise(reason)
     record = F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns)), MICROSECONDS)
     reject = F.struct(
@@ -64,7 +65,8 @@ def _whole_key_too_long(rows: DataFrame, keys: Sequence[str], targets: Sequence[
     """A reason for rows whose keys together are longer than a target has them; null for others."""
     known = [one.longest_whole_key for one in targets if one.longest_whole_key is not None]
     kinds = {name: rows.schema[name].dataType.typeName() for name in keys}
-    sizes = [F.octet_length(name) for name, kind in kinds.items() if kind in ("string", "binary")]
+    texts = [name for name, kind in kinds.items() if kind in ("string", "binary")]
+    sizes = [F.octet_length(F.col(quoted(name))) for name in texts]
     if not known or not sizes:
         return F.lit(None).cast("string")
     total = reduce(Column.__add__, (F.coalesce(size, F.lit(0)) for size in sizes))

@@ -94,7 +94,7 @@ def tag(source: DataFrame, spec: Spec, name: str, further: Sequence[str] = ()) -
     )
     reject = F.when(reason.isNotNull(), reject)
     try:
-        return located.select(*columns, *further, *cut, reject.alias(REJECT))
+        return located.select(*columns, *further, *map(quoted, cut), reject.alias(REJECT))
     except AnalysisException:
         own = spec.sources[name].row_rules
         refuse_expressions(
@@ -142,7 +142,9 @@ def committed(rows: DataFrame, spec: Spec) -> DataFrame:
         return rows
     # A directory's name is a text, of whatever type the column is.
     named = {
-        name: F.when(rejected, F.lit(REJECTED_PARTITION)).otherwise(F.col(name).cast("string"))
+        name: F.when(rejected, F.lit(REJECTED_PARTITION)).otherwise(
+            F.col(quoted(name)).cast("string")
+        )
         for name in spec.output.partition_by
     }
     return rows.withColumns(named)
@@ -158,7 +160,7 @@ def reasons(spec: Spec, source: str) -> tuple[str, ...]:
 
 def _directory_value(located: DataFrame, partition: str) -> Column:
     """A partition's value as a directory's name has it; null where no directory can have it."""
-    text = F.col(partition).cast("string")
+    text = F.col(quoted(partition)).cast("string")
     return F.when(~_is_far(located, partition) & ~text.isin(*RESERVED), text)
 
 
@@ -182,10 +184,10 @@ def _reason(spec: Spec, source: str, located: DataFrame) -> Column:
     for name in source_partitions(spec):
         missing = _is_far(located, name)
         if not spec.output.keeps_null_partition:
-            missing |= F.col(name).isNull()
+            missing |= F.col(quoted(name)).isNull()
         if _is_text(located, name):
             # '' is null to Spark, the name of the null partition to all who read directories.
-            missing |= F.col(name).isin("", *RESERVED)
+            missing |= F.col(quoted(name)).isin("", *RESERVED)
         reason = reason.when(missing, F.lit(f"no partition {name}"))
     for name, rule in spec.row_rules_of(source).items():
         reason = reason.when(~F.coalesce(F.expr(rule), F.lit(False)), F.lit(f"rule {name}"))

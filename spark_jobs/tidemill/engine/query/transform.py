@@ -24,7 +24,7 @@ from tidemill.engine.query.partition_columns import source_partitions
 from tidemill.engine.query.sql_transform import SqlRefused, SqlTransform
 from tidemill.engine.spark_errors import said
 from tidemill.engine.spark_internals.plan import analysed, items
-from tidemill.spec.model import ENGINE_PREFIX
+from tidemill.spec.model import is_engine_column
 from tidemill.spec.spec import Spec
 
 Transform = Callable[..., DataFrame]
@@ -97,9 +97,13 @@ def apply(
     result = _result(transform, {**rows, **joined}, path)
     if METADATA in result.columns:
         result = result.drop(METADATA)
-    reserved = [name for name in result.columns if name.startswith(ENGINE_PREFIX)]
+    reserved = [*filter(is_engine_column, result.columns)]
     if reserved:
-        raise _error(path, f"returns column '{reserved[0]}'", "Names with '_' are the engine's.")
+        raise _error(
+            path,
+            f"returns column '{reserved[0]}'",
+            "Rename it: the engine adds a column of this name.",
+        )
     before = [_identities(frame) for frame in rows.values()]
     after = _identities(result)
     for name in source_partitions(spec):

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
 # The folder of published rows beside the computed ones; no partition has such a name.
 PUBLISHED = "_published"
-SIGN = "_sign"
-NET = "_net"
+SIGN = "_tidemill_sign"
+NET = "_tidemill_net"
+ADDED, REMOVED = "_tidemill_added", "_tidemill_removed"
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,13 @@ def difference(then: DataFrame, now: DataFrame, keys: Sequence[str]) -> tuple[in
     net = signed.groupBy(*columns).agg(F.sum(SIGN).alias(NET)).where(F.col(NET) != 0)
     by = [F.col(f"`{key}`") for key in keys] or [F.monotonically_increasing_id()]
     groups = net.groupBy(*by).agg(
-        F.sum(F.greatest(NET, F.lit(0))).alias("added"),
-        F.sum(F.greatest(-F.col(NET), F.lit(0))).alias("removed"),
+        F.sum(F.greatest(NET, F.lit(0))).alias(ADDED),
+        F.sum(F.greatest(-F.col(NET), F.lit(0))).alias(REMOVED),
     )
-    changed = F.least("added", "removed")
+    changed = F.least(ADDED, REMOVED)
     (row,) = groups.agg(
-        F.coalesce(F.sum(F.col("added") - changed), F.lit(0)),
-        F.coalesce(F.sum(F.col("removed") - changed), F.lit(0)),
+        F.coalesce(F.sum(F.col(ADDED) - changed), F.lit(0)),
+        F.coalesce(F.sum(F.col(REMOVED) - changed), F.lit(0)),
         F.coalesce(F.sum(changed), F.lit(0)),
     ).collect()
     return int(row[0]), int(row[1]), int(row[2])

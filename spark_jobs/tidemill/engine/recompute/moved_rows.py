@@ -26,9 +26,9 @@ from tidemill.spec.column_types import quoted
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.spec import Spec
 
-POSITION = "_position"
+POSITION = "_tidemill_position"
 # Where a row belongs: a partition's values, or whether its time is among those of a window's.
-THEN, NOW = "_then", "_now"
+THEN, NOW = "_tidemill_then", "_tidemill_now"
 WITHIN, ELSEWHERE = "the interval", "other times"
 
 

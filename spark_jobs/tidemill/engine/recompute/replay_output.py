@@ -17,12 +17,14 @@ from tidemill.engine.spark_errors import from_spark
 from tidemill.engine.spark_internals.java_errors import SPARK_ERRORS
 from tidemill.file_formats.reader import REJECT
 from tidemill.journal.recomputation import BatchRange
+from tidemill.spec.column_types import quoted
 from tidemill.spec.output import OutputMode
 from tidemill.spec.pipeline import Pipeline
 
 Keep = Callable[[DataFrame], DataFrame]
 
 BATCH = "_tidemill_batch"
+PLACE = "_tidemill_place"
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class ReplayOutput:
         rows = self.session.read.schema(schema).option("basePath", str(self.stage)).parquet(*files)
         if output.mode is OutputMode.UPDATE:
             rows = self.keep(_last_of_each(rows, output.keys))
-        rows = rows.select(*planned.rows.columns)
+        rows = rows.select(*map(quoted, planned.rows.columns))
         write_rows(rows, planned, self.pipeline, self.place)
 
     def _put(self, rows: DataFrame, batch: int) -> None:
@@ -86,7 +88,7 @@ class ReplayOutput:
 
 def _last_of_each(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     """The last good row of each key, and every rejected row."""
-    latest = Window.partitionBy(*keys).orderBy(F.desc(BATCH))
-    good = rows.where(F.col(REJECT).isNull()).withColumn("_place", F.row_number().over(latest))
-    last = good.where("_place = 1").drop("_place")
+    latest = Window.partitionBy(*(f"`{key}`" for key in keys)).orderBy(F.desc(BATCH))
+    good = rows.where(F.col(REJECT).isNull()).withColumn(PLACE, F.row_number().over(latest))
+    last = good.where(F.col(PLACE) == 1).drop(PLACE)
     return last.unionByName(rows.where(F.col(REJECT).isNotNull()))

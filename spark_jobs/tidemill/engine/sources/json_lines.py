@@ -14,8 +14,8 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
 from tidemill.spec.sources.file import FileSource
 
-_PARSED = "_parsed"
-_VALUE = "_element_value"
+_PARSED = "_tidemill_parsed"
+_VALUE = "_tidemill_value"
 _BLANKS = " \t\r\n"
 
 

@@ -31,7 +31,7 @@ from tidemill.spark_logs.offset_ranges import Range, joined
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.spec.spec import Spec
 
-PARSED = "_parsed"
+PARSED = "_tidemill_parsed"
 # The columns of Spark's Kafka source.
 RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "

@@ -21,6 +21,7 @@ from tidemill.contract.errors import SpecError
 from tidemill.contract.project import SHIPPED, Project
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.spark_source import SparkSource
+from tidemill.spec.column_types import quoted
 from tidemill.spec.sources.python import PythonSource
 
 
@@ -41,7 +42,7 @@ class SparkPythonSource(SparkSource[PythonSource]):
         reader = self.session.readStream.name(self.name).format(kind.name()).schema(self.schema())
         rows = reader.options(**self.spec.reader_options).load()
         return rows.select(
-            *self.spec.columns,
+            *map(quoted, self.spec.columns),
             F.lit(None).cast("string").alias(CORRUPT),
             F.lit(f"python:{self.name}").alias(ORIGIN),
         )

@@ -15,6 +15,7 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.sources.open_source import SourceSpec
 from tidemill.spark_logs.offset_ranges import Range
+from tidemill.spec.column_types import quoted
 from tidemill.spec.pipeline import Pipeline
 
 
@@ -45,7 +46,7 @@ class SparkSource(Generic[SourceSpec]):
         """The columns that the transform sees."""
         if self.spec.ddl is not None:
             return schema_of(self.spec.ddl, f"sources.{self.name}.schema")
-        return self.stream().select(*self.spec.columns).schema
+        return self.stream().select(*map(quoted, self.spec.columns)).schema
 
     def empty(self) -> DataFrame:
         """A batch without rows that has the schema of the stream."""

@@ -29,6 +29,7 @@ from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.ranges_read import RangesRead
 from tidemill.sources.kinds import open_source
 from tidemill.spark_logs.offset_ranges import Range, joined
+from tidemill.spec.column_types import quoted
 from tidemill.spec.sources.table import Swapped, TableSource
 
 
@@ -90,7 +91,7 @@ class SparkTableSource(SparkSource[TableSource]):
 
     def _rows(self, rows: DataFrame) -> DataFrame:
         return rows.select(
-            *self.spec.columns,
+            *map(quoted, self.spec.columns),
             F.lit(None).cast("string").alias(CORRUPT),
             F.lit(f"table:{self.spec.pipeline}").alias(ORIGIN),
         )

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN
 from tidemill.engine.sources.spark_source import SparkSource
+from tidemill.spec.column_types import quoted
 from tidemill.spec.sources.testing import TrialSource
 
 
@@ -18,7 +19,7 @@ class SparkTrialSource(SparkSource[TrialSource]):
         reader = self.session.readStream.name(self.name).format(self.spec.kind)
         rows = reader.options(**self.spec.reader_options).load()
         return rows.select(
-            *self.spec.columns,
+            *map(quoted, self.spec.columns),
             F.lit(None).cast("string").alias(CORRUPT),
             F.lit(self.spec.origin).alias(ORIGIN),
         )

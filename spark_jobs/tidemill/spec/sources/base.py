@@ -14,7 +14,7 @@ from tidemill.contract.syntax.ddl import (
     refuse_unknown_types,
 )
 from tidemill.spec.event_time import EventTime
-from tidemill.spec.model import ENGINE_PREFIX, Expression, Model, Name, doubled_in, nearest
+from tidemill.spec.model import Expression, Model, Name, doubled_in, is_engine_column, nearest
 
 Ddl = Annotated[str, StringConstraints(min_length=1)]
 OptionValue = str | bool | int
@@ -235,9 +235,9 @@ def check_names(names: Sequence[str], what: str) -> None:
     if doubled:
         msg = f"{what} '{doubled}' is given twice; Spark's columns know no case"
         raise ValueError(msg)
-    reserved = next((name for name in names if name.startswith(ENGINE_PREFIX)), None)
+    reserved = next(filter(is_engine_column, names), None)
     if reserved:
-        msg = f"{what} '{reserved}' begins with '_', which is kept for the engine"
+        msg = f"{what} '{reserved}' is kept for the engine; rename it where it is made"
         raise ValueError(msg)
 
 

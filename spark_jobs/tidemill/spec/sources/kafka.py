@@ -15,7 +15,7 @@ from pydantic import (
 from tidemill.contract.syntax.java_regex import as_python
 from tidemill.contract.syntax.quantities import Duration
 from tidemill.spec.formats.table import jars_of_format
-from tidemill.spec.model import Column, PlainName, Topic, doubled_in
+from tidemill.spec.model import PlainName, Topic, Word, doubled_in
 from tidemill.spec.sources.base import BaseSource, Rating
 from tidemill.spec.sources.kafka_options import ISOLATION_LEVEL, check_options
 from tidemill.spec.sources.kafka_value import KafkaValue
@@ -65,7 +65,7 @@ RECORD_TYPES = {
     "timestampType": "int",
 }
 RecordColumns = Annotated[
-    dict[RecordColumn, Column],
+    dict[RecordColumn, Word],
     BeforeValidator(_named),
     WithJsonSchema(
         {

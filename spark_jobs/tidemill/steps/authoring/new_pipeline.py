@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from sqlglot.dialects.spark import Spark
 from tidemill.contract.errors import UsageError
 from tidemill.contract.project import Project
 from tidemill.sources.files.listing import list_source
-from tidemill.spec.model import ENGINE_PREFIX
+from tidemill.spec.model import is_engine_column
 from tidemill.spec.sources.file import FileSource
 from tidemill.steps.authoring.arrow_types import table_of
 from tidemill.steps.authoring.profile import profile
@@ -33,7 +32,6 @@ MOST_FILES = 20
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 # The earlier, the likelier it says when a row happened.
 _TIME_NAMES = ("event_time", "eventtime", "timestamp", "time", "ts", "at", "date", "created_at")
-_COLUMN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TRANSFORM = '''\
 """The rows of {source}, as they come. What this returns is published."""
 
@@ -147,16 +145,16 @@ def _files(place: Path) -> list[Path]:
 
 
 def _usable(sample: SampleRows) -> tuple[tuple[SampledColumn, ...], list[str]]:
-    kept = [column for column in sample.columns if column.name.startswith(ENGINE_PREFIX)]
+    kept = [column for column in sample.columns if is_engine_column(column.name)]
     if kept and sample.format == "csv":
         raise UsageError(
-            f"The column '{kept[0].name}' begins with '_', which is kept for the engine.",
+            f"The column '{kept[0].name}' has a name that is kept for the engine.",
             remedy="Rename it in the files, or give the spec a header of its own (header: false).",
             column=kept[0].name,
         )
     columns = tuple(column for column in sample.columns if column not in kept)
     notes = [*sample.notes]
-    notes += [f"{one.name} is left out: names with '_' are the engine's" for one in kept]
+    notes += [f"{one.name} is left out: the name is kept for the engine" for one in kept]
     notes += [f"{one.name}: {note}" for one in columns for note in one.notes]
     return columns, notes
 
@@ -166,9 +164,7 @@ def _time_of(columns: Sequence[SampledColumn], rows: Sequence[dict[str, Any]]) -
     found = [
         column
         for column in columns
-        if column.type in _TIMES
-        and _COLUMN.fullmatch(column.name)
-        and all(row.get(column.name) is not None for row in rows)
+        if column.type in _TIMES and all(row.get(column.name) is not None for row in rows)
     ]
     rank = {name: place for place, name in enumerate(_TIME_NAMES)}
     ordered = sorted(

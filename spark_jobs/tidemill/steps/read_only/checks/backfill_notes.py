@@ -1,9 +1,9 @@
 """Notes on partitions that time does not tell, so that no interval of them can be backfilled."""
 
-import re
 from collections.abc import Iterator
 
 from tidemill.spec.spec import Spec
+from tidemill.steps.read_only.checks.spark_sql import words_of
 
 
 def backfill_note(name: str, spec: Spec) -> Iterator[str]:
@@ -25,5 +25,5 @@ def backfill_note(name: str, spec: Spec) -> Iterator[str]:
 
 
 def _names(sql: str, columns: set[str]) -> bool:
-    words = {word.lower() for word in re.findall(r"\w+", sql)}
+    words = {word.lower() for word in words_of(sql)}
     return any(column.lower() in words for column in columns)

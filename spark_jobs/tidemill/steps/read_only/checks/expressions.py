@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tidemill.contract.syntax.unrepeatable_sql import unrepeatable_in_sql
 from tidemill.spec.complaints import Location, field_name
+from tidemill.spec.model import is_engine_column
 from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.checks.problem import Places, Problem
 from tidemill.steps.read_only.checks.select_columns import Columns
@@ -114,6 +115,6 @@ def _problems(place: Place, *, functions_known: bool) -> Iterator[tuple[str, str
 
 
 def unknown_words(words: Collection[str], known: Collection[str]) -> list[str]:
-    """The words that are not known, in any letter case; what the engine adds begins with `_`."""
+    """The words that are neither known, in any letter case, nor the engine's."""
     lower = {one.lower() for one in known}
-    return [word for word in words if word.lower() not in lower and not word.startswith("_")]
+    return [word for word in words if word.lower() not in lower and not is_engine_column(word)]

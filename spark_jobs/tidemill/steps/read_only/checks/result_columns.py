@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tidemill.contract.syntax.ddl import column_names
+from tidemill.spec.model import is_engine_column
 from tidemill.spec.pipeline_files import NO_TRANSFORM
 from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.checks.select_columns import Columns, select_columns
@@ -28,7 +29,7 @@ def source_partitions(spec: Spec) -> tuple[str, ...]:
     return tuple(
         name
         for name, sql in spec.output.partition_by.items()
-        if all(word.lower() in known or word.startswith("_") for word in words_of(sql))
+        if all(word.lower() in known or is_engine_column(word) for word in words_of(sql))
     )
 
 

@@ -78,6 +78,9 @@ def tree_of(sql: str) -> exp.Expr | None:
     Raises:
         NotSparkSql: it cannot be read.
     """
+    unquoted = next((p.text for p in tokens(sql) if p.name == p.text and not p.text.isascii()), "")
+    if unquoted:
+        raise NotSparkSql(_without_backticks(sql, unquoted))
     parts = [_without_inside(part) for part in tokens(sql)]
     if _BEYOND.search("".join(parts)) or _BEYOND_WORDS.match(" ".join(parts)):
         return None
@@ -91,6 +94,13 @@ def tree_of(sql: str) -> exp.Expr | None:
     except RecursionError:
         return None
     return trees[0] if len(trees) == 1 and not isinstance(trees[0], exp.Command) else None
+
+
+def _without_backticks(sql: str, name: str) -> SqlMistake:
+    before = sql[: sql.index(name)]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    what = f"names {name} without backticks, which Spark reads for ASCII letters alone"
+    return SqlMistake(what, f"Write `{name}`.", line, column)
 
 
 def _without_inside(part: Token) -> str:

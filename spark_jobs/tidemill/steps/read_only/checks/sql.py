@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from tidemill.contract.syntax.sql_text import java_call, tokens
 from tidemill.contract.syntax.unrepeatable_sql import unrepeatable_in_sql
+from tidemill.spec.model import is_engine_column
 from tidemill.spec.sinks import ForeachBatchSink, ForeachSink
 from tidemill.spec.spec import Spec
 from tidemill.steps.read_only.checks.problem import Problem
@@ -96,7 +97,7 @@ def _of_names(tree: exp.Expr, text: str, path: Path, spec: Spec) -> Iterator[Pro
     if names is None or unknown_tables(tree, inputs):
         return
     for word in columns_named(tree):
-        if word.lower() not in names and not word.startswith("_"):
+        if word.lower() not in names and not is_engine_column(word):
             known = dict.fromkeys(name for columns in inputs.values() for name in columns or ())
             what = f"names '{word}', which is not a column of its inputs"
             yield Problem(path, _line(text, word), what, nearest(word, known))
