@@ -9,6 +9,7 @@ from pyspark.sql.types import StringType, StructType
 from tidemill.contract.errors import SpecError
 from tidemill.file_formats.reader import REJECT
 from tidemill.file_formats.written_format import written_by
+from tidemill.spec.column_types import quoted
 from tidemill.spec.formats.rules import RejectForm
 from tidemill.spec.output import Output
 
@@ -46,7 +47,7 @@ def in_format(rows: DataFrame, published: StructType, output: Output, path: Path
             columns=[field.name for field in columns],
         )
     name = columns[0].name
-    value = F.when(F.col(REJECT).isNull(), _one_line(F.col(name), output)).otherwise(
+    value = F.when(F.col(REJECT).isNull(), _one_line(F.col(quoted(name)), output)).otherwise(
         F.to_json(REJECT)
     )
     return rows.withColumn(name, value).drop(REJECT)

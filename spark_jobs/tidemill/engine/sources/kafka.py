@@ -28,6 +28,7 @@ from tidemill.ledger.input_file import InputFile
 from tidemill.ledger.ledger import Ledger
 from tidemill.ledger.ranges_read import RangesRead
 from tidemill.spark_logs.offset_ranges import Range, joined
+from tidemill.spec.column_types import quoted
 from tidemill.spec.sources.kafka import KafkaSource, Offsets
 from tidemill.spec.spec import Spec
 
@@ -54,7 +55,7 @@ class SparkKafkaSource(SparkSource[KafkaSource]):
     def schema(self) -> StructType:
         # Without records neither a connection nor the jars of the source are needed.
         rows = _rows(self.session.createDataFrame([], RECORDS), self.spec)
-        return rows.select(*self.spec.columns).schema
+        return rows.select(*map(quoted, self.spec.columns)).schema
 
     def read_again(self, ledger: Ledger, batch: Batch, before: Batch | None) -> DataFrame:
         return self.read_part((), RangesRead(ledger).read_by(batch, before).get(self.name, ()))
