@@ -1,4 +1,4 @@
-"""`tidemill init` and `tidemill forget`: the ways on from a root or folder that was lost."""
+"""`tidemill init` and `tidemill drop`: the ways on from a root or folder that was lost."""
 
 from __future__ import annotations
 
@@ -36,14 +36,9 @@ def test_init_says_the_same_identity_each_time(tidemill: Tidemill) -> None:
     assert tidemill("init", "--id", "other", "--json").json["id"] == "other"
 
 
-@pytest.mark.remedy("PipelineAlive", "PipelineFolderLost")
-def test_forget_lets_a_lost_pipeline_begin_anew(tidemill: Tidemill, history: History) -> None:
-    refusal = tidemill("forget", "orders", "--yes", "--json")
-    assert (refusal.exit_code, refusal.json["code"]) == (ExitCode.REFUSED, "PipelineAlive")
+@pytest.mark.remedy("PipelineFolderLost")
+def test_drop_lets_a_lost_pipeline_start_over(tidemill: Tidemill, history: History) -> None:
     shutil.rmtree(history.layout.home)
     assert refused(history)[0] == "PipelineFolderLost"
-    assert tidemill("forget", "orders", "--yes", "--json").json == {
-        "pipeline": "orders",
-        "known": True,
-    }
+    assert tidemill("drop", "orders", "--table", "--yes", "--json").json["starts_over"]
     assert look(history).outcome is Outcome.DONE

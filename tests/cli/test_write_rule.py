@@ -15,7 +15,6 @@ from tests.cli.test_help import commands
 from tests.support.histories.history_builder import NAME, History, rows
 from tidemill.cli.app import app
 from tidemill.contract.errors import ExitCode
-from tidemill.storage.root_identity import register
 
 READS = {
     *("check", "preview", "test", "render", "plan", "example list", "schema infer"),
@@ -43,11 +42,6 @@ DECISIONS = {
 Prepare = Callable[[History], None]
 
 
-def lost_folder(history: History) -> None:
-    register(history.layout)
-    shutil.rmtree(history.layout.home)
-
-
 def lost_lease(history: History) -> None:
     shutil.rmtree(history.layout.lease)
 
@@ -65,7 +59,7 @@ STAYING: dict[str, tuple[Prepare, tuple[str, ...]]] = {
     "lease repair": (lost_lease, ("lease", "repair", NAME)),
     "checkpoint repair": (torn_commit, ("checkpoint", "repair", NAME)),
     "target repair": (lost_table_log, ("target", "repair", NAME, "delta")),
-    "forget": (lost_folder, ("forget", NAME)),
+    "drop": (lambda _: None, ("drop", NAME)),
 }
 # Their dry runs are computed by Spark, or need older documents or a broker: each has its own test.
 ELSEWHERE = {

@@ -18,7 +18,7 @@ from tidemill.contract.report import Outcome
 from tidemill.spec.pipeline import open_pipeline
 from tidemill.steps.doctor import doctor
 from tidemill.steps.parts.run import perform
-from tidemill.storage.root_identity import forget
+from tidemill.storage.root_identity import unregister
 from tidemill.storage.run_context import RunContext
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -200,7 +200,7 @@ def test_a_published_file_that_was_compacted_and_removed_is_no_reason_to_refuse(
 
 def never_ran(history: History) -> None:
     shutil.rmtree(history.layout.home)
-    forget(history.layout)
+    unregister(history.layout)
 
 
 def nothing_new(_: History) -> None: ...

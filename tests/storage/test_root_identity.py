@@ -12,15 +12,14 @@ from tests.support.file_modes import modes_count
 from tidemill.contract.errors import Refused, UsageError
 from tidemill.contract.layout import Layout
 from tidemill.storage.root_identity import (
-    PipelineAlive,
     PipelineFolderLost,
     RootForeign,
     RootNotInitialised,
-    forget,
     identity_file,
     initialise,
     memory_file,
     root_id_of,
+    unregister,
     verify_born_here,
     verify_pipeline,
     verify_root,
@@ -127,16 +126,15 @@ def test_a_generation_of_another_root_is_refused_until_the_root_is_that_one(root
     verify_born_here(layout, "other", note)
 
 
-def test_a_pipeline_that_lost_its_folder_is_no_new_one_until_it_is_forgotten(root: Path) -> None:
+def test_a_pipeline_that_lost_its_folder_is_no_new_one_until_it_is_dropped(root: Path) -> None:
     layout = Layout(root, "orders")
     verify_pipeline(layout)
     layout.ledger("live-0001").mkdir(parents=True)
     verify_pipeline(layout)
-    assert isinstance(refusal(lambda: forget(layout)), PipelineAlive)
     shutil.rmtree(layout.home)
     error = refusal(lambda: verify_pipeline(layout))
     assert (type(error), error.folder) == (PipelineFolderLost, layout.home)
-    assert forget(layout)
+    unregister(layout)
     verify_pipeline(layout)
 
 

@@ -22,7 +22,7 @@ from tidemill.storage.run_context import RunContext
 # Commands that compute with Spark. Their run's doctor decides whether they can.
 COMPUTES = ("run", "backfill", "rebuild", "redo", "replay", "follow")
 # Commands that need a yes, which a person gives at a terminal.
-ASKING = ("forget", "checkpoint repair", "target repair", "lease repair", "flush")
+ASKING = ("drop", "checkpoint repair", "target repair", "lease repair", "flush")
 DAY = {"from": datetime(2024, 1, 1, tzinfo=UTC), "to": datetime(2024, 1, 2, tzinfo=UTC)}
 VALUES = {"TEXT": "as the message says"}
 

@@ -32,13 +32,13 @@ from tidemill.cli import (
 from tidemill.cli.decisions import (
     accept_loss,
     checkpoint,
+    drop,
     flush,
     follow,
     lease,
     recompute,
     release,
     resolve,
-    root,
     target,
     upgrade,
 )
@@ -93,7 +93,7 @@ GROUPS: dict[str, tuple[Command | Typer, ...]] = {
         recompute.rebuild,
         flush.flush,
         accept_loss.accept_loss,
-        root.forget,
+        drop.drop,
         upgrade.upgrade,
         target.target,
         lease.lease,

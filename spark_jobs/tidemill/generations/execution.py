@@ -34,7 +34,7 @@ def verify_execution(generation: Generation, *, continuous: bool) -> None:
         f"{place} is that of {words[note.continuous]}, and Spark cannot go on from it with "
         f"{words[continuous]}.",
         remedy=f"Go on as it was begun (`tidemill stream {name} --trigger continuous=1s`, or "
-        f"without it), or move {place.parent.parent} away and start over: tidemill forget {name}",
+        f"without it), or move {place.parent.parent} away and start over: tidemill drop {name}",
         born=words[note.continuous],
         asked=words[continuous],
     )

@@ -136,7 +136,7 @@ def _verify_plans(pipeline: Pipeline, generation: Generation) -> None:
             f"written or committed: it would plan them again, and {log.sink} would skip them.",
             remedy=f"After a power cut: tidemill checkpoint repair {layout.name}. If not, restore "
             f"{place} from the newest backup. To start over move {layout.home} away, then: "
-            f"tidemill forget {layout.name}",
+            f"tidemill drop {layout.name}",
             checkpoint=place,
             planned=planned,
             written=written,

@@ -157,7 +157,7 @@ def verify_planned(manifest: Manifest, planned: OffsetEntry, sink: Path) -> None
             f"{folder_of(sink, manifest.batch) / MANIFEST} was written for other input than the "
             f"checkpoint has planned for batch {manifest.batch}: it was lost or set back since.",
             remedy="Restore the newest backup of the checkpoint. To start over move the "
-            f"pipeline's folder away, then: tidemill forget {pipeline_holding(sink)}",
+            f"pipeline's folder away, then: tidemill drop {pipeline_holding(sink)}",
             batch=manifest.batch,
             written=manifest.offsets,
             planned=dict(planned.sources),

@@ -37,10 +37,6 @@ class PipelineFolderLost(Refused):
     """A pipeline was born in this root, and nothing of it is there; carries `folder`."""
 
 
-class PipelineAlive(Refused):
-    """A pipeline is not lost: its folder holds its data; carries `folder`."""
-
-
 class RootIdentity(Document):
     """The identity of a root, independent of its mount point."""
 
@@ -140,12 +136,12 @@ def verify_pipeline(layout: Layout) -> None:
     """
     if _has_data(layout):
         register(layout)
-    elif _register(layout).exists():
+    elif is_registered(layout):
         raise PipelineFolderLost(
             f"{layout.home} holds no data any more, and pipeline '{layout.name}' was born in this "
             "root: all its input would be read again.",
             remedy=f"Restore {layout.home} from a backup. Only if it is to start over: "
-            f"tidemill forget {layout.name}",
+            f"tidemill drop {layout.name} --table",
             folder=layout.home,
         )
 
@@ -185,21 +181,14 @@ def register(layout: Layout, clock: Clock = wall_clock) -> None:
         documents.put_if_absent(_register(layout), born)
 
 
-def forget(layout: Layout) -> bool:
-    """Let a pipeline that lost its folder start over; whether it was known at all.
+def is_registered(layout: Layout) -> bool:
+    """Whether a pipeline is listed as born in its root."""
+    return _register(layout).exists()
 
-    Raises:
-        PipelineAlive: its folder holds its data.
-    """
-    if _has_data(layout):
-        raise PipelineAlive(
-            f"{layout.home} holds the data of '{layout.name}', which cannot be forgotten.",
-            remedy=f"To start over move it away first: mv '{layout.home}' '{layout.home}.old'",
-            folder=layout.home,
-        )
-    known = _register(layout).exists()
+
+def unregister(layout: Layout) -> None:
+    """Let a pipeline of which nothing is left start over."""
     _register(layout).unlink(missing_ok=True)
-    return known
 
 
 def _identity(root: Path) -> RootIdentity | None:

@@ -176,7 +176,7 @@ def test_a_batch_written_from_other_input_is_refused(
     assert refused.value.batch == 0
     assert refused.value.planned == {"orders": {"logOffset": 5}}
     history.layout.home.rename(history.home / "away")
-    carry_out(history, refused.value.remedy, "forget")
+    carry_out(history, refused.value.remedy, "drop")
 
 
 def test_a_key_twice_in_a_batch_is_refused(history: NetHistory, spark: SparkSession) -> None:

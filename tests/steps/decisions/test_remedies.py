@@ -138,7 +138,7 @@ CASES = {
     "ExclusionsChanged": Case(takes_over, "rebuild", rejected_while_it_was_rebuilt),
     "HeadUnexplained": Case(
         lambda history: history.publish(),
-        "forget",
+        "drop",
         started_over_beside_an_old_table,
         first=lambda history: history.layout.home.rename(history.home / "away"),
         then=published,

@@ -77,7 +77,7 @@ class DeltaTarget:
             f"{self.layout.table} counts {counted} as published, and no commit in its history "
             "holds these files.",
             remedy="Restore ledger/, increments/ and journal/ from the backup that belongs to this "
-            f"table. To start over move {self.layout.home} away, then: tidemill forget "
+            f"table. To start over move {self.layout.home} away, then: tidemill drop "
             f"{self.layout.name}",
             path=self.layout.table,
             increment=event.increment,
