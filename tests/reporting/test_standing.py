@@ -21,6 +21,8 @@ from tidemill.reporting.standing import (
     read_standing,
 )
 from tidemill.spec.catalog import SpecFile
+from tidemill.steps.upkeep.vacuum import KEPT, vacuum
+from tidemill.storage.epochs import use_up
 from tidemill.storage.lease import hold
 from tidemill.storage.root_identity import verify_root
 
@@ -236,6 +238,21 @@ def test_a_damaged_document_is_computed_again(history: History) -> None:
 
     assert comparable(standing(history)) == kept
     assert history.layout.status.read_text() != "{"
+
+
+def test_a_document_whose_epoch_was_removed_is_computed_again(history: History) -> None:
+    history.increment(rows(1))
+    history.publish()
+    old = history.layout.status.read_bytes()
+    history.increment(rows(2))
+    history.publish()
+    use_up(history.layout.lease, 2 * KEPT, "many runs")
+    vacuum(history.run())
+    history.layout.status.write_bytes(old)
+    found = standing(history)
+    assert found.published is not None
+    assert found.published.increment == 2
+    assert comparable(found) == derived(history)
 
 
 def test_a_change_of_the_spec_is_seen_before_the_next_run(history: History) -> None:

@@ -18,8 +18,10 @@ from tests.support.histories.left_behind import (
     leave_behind,
     look_alikes,
 )
+from tests.support.histories.spark_log_builder import write_commit
 from tests.support.table_reader import tree
 from tidemill.contract.report import Outcome
+from tidemill.generations.build import begin_build
 from tidemill.ledger.run_increment import remember
 from tidemill.ledger.run_request import RunRequest, fix_request
 from tidemill.reporting.pipeline_status import read_status
@@ -129,10 +131,25 @@ def test_a_damaged_log_refuses_the_whole_vacuum(history: History) -> None:
 def test_a_run_that_has_something_left_to_do_keeps_its_folder(history: History) -> None:
     held = history.increment(rows(1), outcome="held")
     runs_folder = history.layout.runs
-    names = ("a-first", "decision", "other-run-of-it", "over", "over-backfill", "reprocessed-run")
-    for name in names:
+    names = (
+        "a-first",
+        "decision",
+        "other-run-of-it",
+        "over",
+        "over-backfill",
+        "reprocessed-run",
+        "builder",
+    )
+    for name in (*names, "reprocessed-run"):
         (runs_folder / name).mkdir()
     a_human_decision(history, "decision")
+    # Killed between its seal and the note in its folder.
+    history.batch(rows(2))
+    history.judge(history.seal("sealed-and-killed").increment, "held")
+    (runs_folder / "sealed-and-killed" / "increment.json").unlink()
+    history.pipeline.transform_file.parent.mkdir(parents=True)
+    history.pipeline.transform_file.touch()
+    begin_build(history.pipeline, "rebuild", "builder")
     remember(runs_folder / "other-run-of-it", held)
     fix_request(runs_folder / "over-backfill", RunRequest(role="backfill", by="ann", reason="x"))
     (runs_folder / "reprocessed-run" / "reprocessed").mkdir()
@@ -154,3 +171,17 @@ def test_a_leftover_that_is_used_meanwhile_stays(history: History) -> None:
     (folder / "ingest.json").write_text("{}")
     assert not remove(history.layout, planned)
     assert (folder / "doctor.json").exists()
+
+
+def test_files_that_only_sparks_log_names_stay(history: History) -> None:
+    history.increment(rows(1))
+    for number in (1, 2):
+        history.batch(rows(number + 1), commit=False)
+    for number in (1, 2):
+        write_commit(history.checkpoint, number)
+    age(history.layout.home)
+    assert plan_vacuum(history.run()) == []
+    history.ledger.complete()
+    history.judge(history.seal().increment)
+    assert history.publish().outcome is Outcome.DONE
+    assert history.ids() == [1, 2, 3]
