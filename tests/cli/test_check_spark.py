@@ -51,6 +51,18 @@ BROKEN: dict[str, tuple[str, dict[str, Any], dict[str, str | None]]] = {
         {"output": KEYS},
         {"key_lost_and_drawn.yaml": "- id", "key_lost_and_drawn.py": "drawn ="},
     ),
+    "drawn_and_accepted": (
+        "from pyspark.sql import functions as F\n\n\ndef transform(rows):\n"
+        '    return rows.withColumn("drawn", F.rand()).withColumn("now", F.current_timestamp())\n',
+        {"deterministic": False},
+        {},
+    ),
+    "loaded": (
+        "def transform(rows, batch):\n"
+        '    return rows.crossJoin(batch.selectExpr("at AS loaded", "interval_end"))\n',
+        {"statics": {"batch": {"kind": "batch"}}, "output": {**KEYS, "keys": ["loaded"]}},
+        {},
+    ),
     "no_watermark": (
         'def transform(rows):\n    return rows.groupBy("day", "quantity").count()\n',
         {},
@@ -128,3 +140,4 @@ def test_each_broken_pipeline_is_found_with_file_and_line_in_one_session(
     for name, text in expected.items():
         assert str(found[name]).startswith(str(text)), name
     assert not (project / "not-there").exists()
+    assert any(note.startswith("drawn_and_accepted: ") for note in answer.json["notes"])

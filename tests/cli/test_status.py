@@ -44,6 +44,7 @@ def test_a_pipeline_that_never_ran_has_nothing_of_everything(tidemill: Tidemill)
         "lagging": {},
         "last_run": None,
         "writer": None,
+        "given_up": None,
     }
 
 

@@ -23,9 +23,19 @@ def backfill_interval(spec: Spec, dag_run: Any) -> Interval:
     Args:
         dag_run: The run, as Airflow gives it to its tasks.
     """
-    start, end = (_utc(getattr(dag_run, f"data_interval_{side}")) for side in ("start", "end"))
+    start, end = data_interval(dag_run)
     scheduled = None if spec.schedule is None else _scheduled(spec.schedule, spec.timezone, start)
     return start, end if end is None or scheduled is None else max(end, scheduled)
+
+
+def data_interval(dag_run: Any) -> Interval:
+    """The data interval of a run in UTC; None for a run without one, as one started by hand.
+
+    Args:
+        dag_run: The run, as Airflow gives it to its tasks.
+    """
+    start, end = (_utc(getattr(dag_run, f"data_interval_{side}")) for side in ("start", "end"))
+    return start, end
 
 
 def _scheduled(schedule: str, timezone: str, start: datetime | None) -> datetime | None:

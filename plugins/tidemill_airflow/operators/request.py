@@ -12,7 +12,7 @@ from tidemill.contract.errors import UsageError
 from tidemill.contract.syntax.unicode_text import NotUnicode, refuse_no_unicode
 from tidemill.ledger.run_request import LIVE, RunRequest, partition_named
 from tidemill.spec.spec import Spec
-from tidemill_airflow.operators.backfill_interval import backfill_interval
+from tidemill_airflow.operators.backfill_interval import backfill_interval, data_interval
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -50,7 +50,7 @@ def request_of(spec: Spec, context: Context) -> RunRequest:
     elif mode == "live":
         if start or end or partitions or params.get("dry_run"):
             _refuse(params, "from, to, partitions and dry_run are a backfill's, and mode is live.")
-        return LIVE
+        return _live(spec, context)
     if not spec.published:
         _refuse(params, "What Spark's own sink has written cannot be taken back by a backfill.")
     if partitions and (start or end):
@@ -67,6 +67,14 @@ def request_of(spec: Spec, context: Context) -> RunRequest:
         reason=(params.get("reason") or "").strip(),
         asked=wall_clock(),
     )
+
+
+def _live(spec: Spec, context: Context) -> RunRequest:
+    """A live run, with its interval where the transform may ask for it."""
+    if not spec.batch_statics:
+        return LIVE
+    start, end = data_interval(context["dag_run"])
+    return LIVE.model_copy(update={"interval_start": start, "interval_end": end})
 
 
 def refuse_same_dry_run(wanted: RunRequest, context: Context) -> None:

@@ -69,12 +69,15 @@ def plan(
                 "verdict": planned.verdict,
                 "changes": [change.model_dump(mode="json") for change in planned.changes],
                 "due": [due.model_dump(mode="json") for due in planned.due],
+                "given_up": pipeline.spec.given_up,
             }
         )
     else:
         _show(screen, planned)
         for due in planned.due:
             screen.line(f"{name}: {due_in_words(name, due)}")
+        if pipeline.spec.given_up is not None:
+            screen.line(f"{name}: {pipeline.spec.given_up}")
     refused = planned.verdict is Verdict.NOT_ALLOWED
     raise Exit(int(ExitCode.REFUSED if refused else ExitCode.DONE))
 

@@ -63,13 +63,20 @@ def status(
             raise Exit(int(error.exit_code)) from error
         if json:
             found = [due.model_dump(mode="json") for due in read_due(name)]
-            added = {"error": None, "due": found, "standing": standing.model_dump(mode="json")}
+            added = {
+                "error": None,
+                "due": found,
+                "standing": standing.model_dump(mode="json"),
+                "given_up": _given_up(name),
+            }
             screen.document({"pipelines": [{**one.model_dump(mode="json"), **added}]})
         else:
             screen.line(f"state: {standing.state}")
             _show(one, screen, zone_of(name, utc))
             for due in read_due(name):
                 screen.line(due_in_words(name, due))
+            if lost := _given_up(name):
+                screen.line(lost)
         raise Exit(int(exit_code([standing.state], failing)))
     every = by_attention(read_standing(existing_root(), spec) for spec in listed_pipelines())
     if json:
@@ -112,6 +119,13 @@ def _targets(name: str) -> list[str]:
     except TidemillError:
         # What was done with an older spec can be shown while the new one does not load.
         return []
+
+
+def _given_up(name: str) -> str | None:
+    try:
+        return find(name).load().given_up
+    except TidemillError:
+        return None
 
 
 def _show(one: PipelineStatus, screen: Screen, zone: tzinfo) -> None:

@@ -13,6 +13,7 @@ from pydantic import AliasChoices, Field
 
 from tidemill.contract.clock import wall_clock
 from tidemill.contract.document import Document
+from tidemill.contract.errors import Refused
 from tidemill.contract.layout import FIRST_GENERATION, Layout
 from tidemill.increments.exclusions import Excluded, excluded
 from tidemill.increments.snapshot import Snapshot
@@ -24,6 +25,10 @@ from tidemill.spec.pipeline import Pipeline
 from tidemill.storage import documents
 
 LIVE = "live-"
+
+
+class BatchTimeLost(Refused):
+    """A new generation would give rows the time of the run that builds it; carries `statics`."""
 
 
 class GenerationBuild(Document):
@@ -74,6 +79,32 @@ def takeover_of_run(layout: Layout, run_id: str) -> Takeover | None:
     built = {one.generation for one in generation_builds(layout) if one.run_id == run_id}
     return next(
         (takeover for takeover in read_takeovers(layout.home) if takeover.generation in built), None
+    )
+
+
+def refuse_lost_batch_times(pipeline: Pipeline, kind: GenerationKind) -> None:
+    """Refuse to build a generation whose rows would get another batch's time than they had.
+
+    It takes input in by batches of its own, which are not those that brought the rows in.
+
+    Args:
+        kind: The kind of generation.
+
+    Raises:
+        BatchTimeLost: the spec has a static input of the kind `batch`, and is to give the same
+            rows each time.
+    """
+    names = pipeline.spec.batch_statics
+    if not names or not pipeline.spec.deterministic:
+        return
+    command = "rebuild" if kind == "rebuild" else "redo with state"
+    raise BatchTimeLost(
+        f"A {command} of {pipeline.name} reads input in other batches, so that statics.{names[0]} "
+        "would give its rows the time of this run, and not that of the run that took them in.",
+        remedy="Recompute the partitions: "
+        f"tidemill backfill {pipeline.name} --from DAY --to DAY. To accept new times, set "
+        f"deterministic: false in {pipeline.spec_file}.",
+        statics=list(names),
     )
 
 

@@ -111,9 +111,18 @@ class Ledger:
         Args:
             starts: All, where they are known already.
         """
+        planner = self.planner_of(batch, starts)
+        return {} if planner is None else planner.static
+
+    def planner_of(self, batch: int, starts: Iterable[Start] | None = None) -> Start | None:
+        """The start that planned a batch; None where none is known.
+
+        Args:
+            starts: All, where they are known already.
+        """
         found = self.starts() if starts is None else starts
-        planner = [start for start in found if start.last_planned < batch]
-        return planner[-1].static if planner else {}
+        planners = [start for start in found if start.last_planned < batch]
+        return planners[-1] if planners else None
 
     def next_start(self, epoch: int) -> int:
         """The number of a start under an epoch: later ones have greater numbers, always.

@@ -36,6 +36,9 @@ class RunRequest(Document):
         by: The person, as they or Airflow say.
         os_user: User of the asking process; None for live runs and in older documents.
         reason: Why, for the table's history.
+        interval_start: The start of the data interval of Airflow's run, where the spec has a static
+            input of the kind `batch`.
+        interval_end: The end of it.
     """
 
     role: Role = "live"
@@ -51,6 +54,8 @@ class RunRequest(Document):
     os_user: str | None = None
     reason: str = ""
     asked: datetime | None = None
+    interval_start: AwareDatetime | None = None
+    interval_end: AwareDatetime | None = None
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from tidemill.contract.document import FrozenModel
 from tidemill.contract.errors import Refused
 
 IDENTITY_LETTERS = 24
+# The kind whose one row is about the run itself.
+BATCH = "batch"
 
 
 class StaticLost(Refused):
@@ -35,6 +38,21 @@ class PinnedFile(FrozenModel):
     modified_ms: int
 
 
+class BatchTime(FrozenModel):
+    """The run that took a batch in.
+
+    Attributes:
+        at: When it began to read.
+        interval_start: The start of the data interval of Airflow's run.
+        interval_end: Its end, exclusive.
+    """
+
+    at: datetime
+    run_id: str
+    interval_start: datetime | None = None
+    interval_end: datetime | None = None
+
+
 class StaticPin(FrozenModel):
     """One static input at one moment.
 
@@ -43,6 +61,7 @@ class StaticPin(FrozenModel):
         identity: The name of the copy's folder: the same for the same content.
         rows: Where they were counted.
         table_schema: The copy's schema as Spark's JSON, where the spec names no columns.
+        batch: The run, for the kind `batch`, which has no copy.
     """
 
     kind: str
@@ -51,10 +70,18 @@ class StaticPin(FrozenModel):
     version: int | None = None
     rows: int | None = None
     table_schema: dict[str, Any] | None = None
+    batch: BatchTime | None = None
 
     def missing_in(self, folder: Path) -> str | None:
         """The first file that a copy lacks, or that is another; None where it is whole."""
         return next((f.path for f in self.files if not _is_at(folder / f.path, f)), None)
+
+
+def pin_batch(batch: BatchTime) -> StaticPin:
+    """The pin of a static input of the kind `batch`."""
+    return StaticPin(
+        kind=BATCH, identity=identity_of(batch.model_dump(mode="json")), files=(), batch=batch
+    )
 
 
 def identity_of(*parts: Any) -> str:

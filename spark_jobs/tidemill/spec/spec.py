@@ -43,7 +43,7 @@ from tidemill.spec.sources.kafka import KafkaSource
 from tidemill.spec.sources.python import PythonSource
 from tidemill.spec.sources.table import TableSource
 from tidemill.spec.sources.testing import RateMicroBatchSource, RateSource, SocketSource
-from tidemill.spec.static_inputs import Static
+from tidemill.spec.static_inputs import BatchStatic, Static
 from tidemill.spec.targets import DeltaTarget, Target
 from tidemill.spec.wake import Wake
 
@@ -144,6 +144,9 @@ class Spec(Model):
         transform: The stem of the transform's file, by default the pipeline's name; several
             pipelines may name one. `none` publishes the rows of the one source as they come.
         retention: How long `tidemill vacuum` leaves files that nothing needs.
+        deterministic: Whether the same input always gives the same rows. `false` lets the transform
+            use the clock and chance, and a rebuild give new times: rows that are computed again
+            may then be others than those that were published.
         group: Pipelines of the same group share a DAG, of that name, and one Spark application.
     """
 
@@ -175,12 +178,23 @@ class Spec(Model):
     airflow: Airflow = Airflow()
     assets: Assets = Assets()
     retention: Retention = Retention()
+    deterministic: bool = True
     group: Name | None = None
 
     @property
     def published(self) -> bool:
         """Whether a gate stands between the query and its readers; not with a sink of Spark's."""
         return self.sink is None
+
+    @property
+    def given_up(self) -> str | None:
+        """What is lost where the spec does not promise the same rows each time; None otherwise."""
+        if self.deterministic or not self.published:
+            return None
+        return (
+            "deterministic is false: a backfill, redo or rebuild may publish other rows than those "
+            "that were published before."
+        )
 
     def sources_of(self, kind: type[SourceOfKind]) -> dict[str, SourceOfKind]:
         """The sources of one kind, by name."""
@@ -200,6 +214,11 @@ class Spec(Model):
     def row_rules_of(self, source: str) -> dict[str, str]:
         """The rules that one source's rows must keep."""
         return {**self.row_rules, **self.sources[source].row_rules}
+
+    @property
+    def batch_statics(self) -> tuple[str, ...]:
+        """The static inputs whose row is about the run that took a batch in."""
+        return tuple(n for n, one in self.statics.items() if isinstance(one, BatchStatic))
 
     @property
     def connections(self) -> tuple[str, ...]:

@@ -160,6 +160,21 @@ class MariaDbStatic(DatabaseStatic):
     kind: Literal["mariadb"]
 
 
+class BatchStatic(BaseStatic):
+    """One row about the run that took a batch in; the same when the batch is computed again.
+
+    Its columns are `at` (when the run began to read), `run_id`, and `interval_start` and
+    `interval_end`: the data interval of Airflow's run, null for a run without one.
+    """
+
+    kind: Literal["batch"]
+
+    @property
+    def ddl(self) -> str:
+        return "at timestamp, run_id string, interval_start timestamp, interval_end timestamp"
+
+
 Static = Annotated[
-    FileStatic | TableStatic | PostgresStatic | MariaDbStatic, Field(discriminator="kind")
+    FileStatic | TableStatic | PostgresStatic | MariaDbStatic | BatchStatic,
+    Field(discriminator="kind"),
 ]

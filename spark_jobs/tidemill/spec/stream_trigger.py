@@ -149,6 +149,9 @@ def refuse_unsupported(trigger: StreamTrigger, spec: Spec) -> None:
         raise _unsupported(trigger, at, reason, "Use --trigger default or processing-time=10s.")
     if trigger.kind in (TriggerKind.AVAILABLE_NOW, TriggerKind.ONCE):
         return
+    for name in spec.batch_statics:
+        reason = "its one row would be of the start of the stream, however long that runs"
+        raise _unsupported(trigger, f"statics.{name}", reason, "Use --trigger available-now.")
     for name, source in spec.sources.items():
         if source.copied:
             at, reason = f"sources.{name}.fetch", "objects are copied only before a query starts"

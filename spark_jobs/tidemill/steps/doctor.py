@@ -171,7 +171,7 @@ def _warn_of_readers(run: RunContext) -> None:
 
 def _warn_of_clock_or_chance(run: RunContext) -> None:
     pipeline = run.pipeline
-    if not pipeline.spec.published:
+    if not pipeline.spec.published or not pipeline.spec.deterministic:
         return
     for line, name in clock_or_chance(pipeline.transform_file):
         run.log(

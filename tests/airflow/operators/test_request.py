@@ -53,6 +53,12 @@ def test_a_run_that_nobody_asked_for_more_is_live(run_type: str) -> None:
     assert request == RunRequest(role="live")
 
 
+def test_a_live_run_knows_its_interval_where_the_transform_asks_for_it() -> None:
+    asks = parse(minimal("statics: {batch: {kind: batch}}\n"))
+    request = request_of(asks, context_of("scheduled", params=DEFAULTS, interval=DAY))
+    assert (request.role, request.interval_start, request.interval_end) == ("live", *DAY)
+
+
 def test_a_run_of_a_backfill_is_of_its_interval(layout: Layout, doctor: DoctorOperator) -> None:
     doctor.execute(context_of("backfill", params={**DEFAULTS, "reason": "new rule"}, by="ada"))
     assert fixed(layout) == RunRequest(

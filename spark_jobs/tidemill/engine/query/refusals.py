@@ -53,12 +53,19 @@ class TransformNotRepeatable(SpecError):
 
 
 def refuse_unrepeatable(
-    transformed: DataFrame, path: Path, mode: OutputMode = OutputMode.APPEND
+    transformed: DataFrame,
+    path: Path,
+    mode: OutputMode = OutputMode.APPEND,
+    *,
+    deterministic: bool = True,
 ) -> None:
     """Look into what a transform made, before a query starts.
 
     Args:
         transformed: Its result on a streaming DataFrame.
+        deterministic: Whether the spec promises the same rows each time. If it does not, values of
+            the clock and chance may be in the rows; whatever depends on how rows come in batches
+            is refused all the same.
 
     Raises:
         TransformNotRepeatable: it uses the clock, randomness or the like, a timer of processing
@@ -79,12 +86,17 @@ def refuse_unrepeatable(
                     field="transform",
                     expression=read,
                 )
+            first_come = kind(expression) in FIRST_COME
+            if not deterministic and not first_come:
+                continue
             if _unrepeatable(expression, node.isStreaming()):
                 raise TransformNotRepeatable(
                     f"{path}: the transform or an expression of the spec uses "
                     f"{expression.prettyName()}(), which gives another value the next time.",
-                    remedy="Compute it from the row, so that a retry makes the same rows."
-                    if kind(expression) not in FIRST_COME
+                    remedy="Compute it from the row, so that a retry makes the same rows. For a "
+                    "load time add statics: {batch: {kind: batch}}; to accept other rows each "
+                    "time, set deterministic: false."
+                    if not first_come
                     else "Take max_by or min_by, or sort or count at once what is collected.",
                     path=path,
                     field="transform",

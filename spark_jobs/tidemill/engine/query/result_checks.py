@@ -21,7 +21,13 @@ def result_checks(transformed: DataFrame, pipeline: Pipeline) -> tuple[Callable[
     spec, path = pipeline.spec, pipeline.transform_file
     return (
         partial(refuse_unfit_columns, transformed.schema, spec, path),
-        partial(refuse_unrepeatable, transformed, path, spec.output.mode),
+        partial(
+            refuse_unrepeatable,
+            transformed,
+            path,
+            spec.output.mode,
+            deterministic=spec.deterministic,
+        ),
         partial(refuse_keys, transformed, spec, pipeline.spec_file),
         partial(refuse_unfaithful_types, transformed.schema, spec, pipeline.spec_file),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,13 +15,14 @@ from tidemill.engine.sources.input_gone import files_gone
 from tidemill.engine.sources.kinds import spark_source
 from tidemill.increments.exclusions import Excluded
 from tidemill.journal.takeovers import lineage
+from tidemill.ledger.batch_times import with_batch_time
 from tidemill.ledger.ledger import Batch, InputFile, Ledger
 from tidemill.ledger.ranges_read import RangesRead
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.sources.files.clean_source import located
 from tidemill.spark_logs.offset_ranges import Range, outside
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.spec import Source
+from tidemill.spec.spec import Source, Spec
 
 
 class NotReplayable(Refused):
@@ -73,6 +74,28 @@ def reads_of(
             reads.append(_read(ledger, batch, of_ledger.read_by(batch, before), without))
         before = batch
     return reads
+
+
+def with_batch_times(reads: Sequence[Read], spec: Spec) -> list[Read]:
+    """The reads, of which each knows its batch's time, recorded with it or not.
+
+    Args:
+        spec: Today's, which names the static inputs that hold it.
+    """
+    names = spec.batch_statics
+    if not names:
+        return [*reads]
+    return [
+        replace(
+            one,
+            batch=one.batch.model_copy(
+                update={
+                    "static": with_batch_time(one.batch.static, names, one.ledger, one.batch.batch)
+                }
+            ),
+        )
+        for one in reads
+    ]
 
 
 def _read(

@@ -23,7 +23,14 @@ from tidemill.engine.recompute.lateness_bound import bounded_reads
 from tidemill.engine.recompute.moved_rows import origins_to_replace
 from tidemill.engine.recompute.partition_filter import partition_filter
 from tidemill.engine.recompute.past_static_inputs import StaticsOf, past_statics
-from tidemill.engine.recompute.published_input import Inputs, Read, inputs_of, read_prefix, reads_of
+from tidemill.engine.recompute.published_input import (
+    Inputs,
+    Read,
+    inputs_of,
+    read_prefix,
+    reads_of,
+    with_batch_times,
+)
 from tidemill.engine.recompute.scratch_generation import files_in, record_batch, scratch, write_rows
 from tidemill.engine.recompute.strategy import can_recompute_in_batch
 from tidemill.engine.spark_errors import from_spark
@@ -128,9 +135,9 @@ def compute(
     pipeline, place = run.pipeline, scratch(recomputation)
     sink = pipeline.layout.sink(place.generation)
     out = without(pipeline.layout, recomputation)
-    reads = reads_of(
-        pipeline.layout, recomputation.generation, recomputation.first, recomputation.last, out
-    )
+    first, last = recomputation.first, recomputation.last
+    found = reads_of(pipeline.layout, recomputation.generation, first, last, out)
+    reads = with_batch_times(found, pipeline.spec)
     try:
         with past_statics(session, run, reads[-1].batch) as statics:
             return _compute(session, run, recomputation, extent, reads, place, statics)

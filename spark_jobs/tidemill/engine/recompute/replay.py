@@ -83,9 +83,8 @@ def replay(
             remedy=f"Make all of it again: tidemill rebuild {pipeline.name} --reason TEXT.",
             pipeline=pipeline.name,
         )
-    steps = steps_of(
-        layout, recomputation.generation, recomputation.last, without(layout, recomputation)
-    )
+    out = without(layout, recomputation)
+    steps = steps_of(pipeline, recomputation.generation, recomputation.last, out)
     folder = layout.checkpoint(name)
     for old in (layout.sink(name), folder):
         shutil.rmtree(old, ignore_errors=True)

@@ -8,11 +8,11 @@ So a replay starts where live started, wherever that makes a difference.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidemill.contract.layout import Layout
-from tidemill.engine.recompute.published_input import Read, reads_of
+from tidemill.engine.recompute.published_input import Read, reads_of, with_batch_times
 from tidemill.increments.exclusions import Excluded
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.flushes import Flush, read_flush
+from tidemill.spec.pipeline import Pipeline
 
 # The most batches laid out at a time, for one start of the query.
 MOST_BATCHES = 100
@@ -46,7 +46,7 @@ class Step:
         return sum(file.size or 0 for file in self.read.files)
 
 
-def steps_of(layout: Layout, generation: str, last: int, without: Excluded) -> list[Step]:
+def steps_of(pipeline: Pipeline, generation: str, last: int, without: Excluded) -> list[Step]:
     """Every batch of a generation up to one, those included that a fork has of another.
 
     Args:
@@ -57,9 +57,10 @@ def steps_of(layout: Layout, generation: str, last: int, without: Excluded) -> l
     Raises:
         LedgerGap: one of them is missing.
     """
+    layout = pipeline.layout
+    reads = with_batch_times(reads_of(layout, generation, 0, last, without), pipeline.spec)
     return [
-        Step(read, read_flush(layout, read.batch.generation, read.batch.batch))
-        for read in reads_of(layout, generation, 0, last, without)
+        Step(read, read_flush(layout, read.batch.generation, read.batch.batch)) for read in reads
     ]
 
 

@@ -13,8 +13,20 @@ from tidemill.engine.run.start_checks import StartChecks
 from tidemill.engine.run.unfinished_batch import repeat_unfinished
 from tidemill.engine.sources.static_inputs import pin_statics
 from tidemill.generations.verify import open_generation
+from tidemill.ledger.run_request import read_request
 from tidemill.ledger.running_queries import clear_dead
+from tidemill.ledger.static_pins import BatchTime
 from tidemill.storage.run_context import LeasedRun
+
+
+def _batch_time(run: LeasedRun) -> BatchTime:
+    request = read_request(run.layout.run(run.run_id))
+    return BatchTime(
+        at=run.clock(),
+        run_id=run.run_id,
+        interval_start=request.interval_start,
+        interval_end=request.interval_end,
+    )
 
 
 def ingest(session: SparkSession, run: LeasedRun, options: RunOptions | None = None) -> Ingested:
@@ -38,7 +50,7 @@ def ingest(session: SparkSession, run: LeasedRun, options: RunOptions | None = N
     checks = StartChecks(query)
 
     checks.execution()
-    pins = pin_statics(run.pipeline)
+    pins = pin_statics(run.pipeline, batch=_batch_time(run))
     planned, statics = query.plan(pins)
     checks.plan()
     records = RunRecords(query, planned, pins)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from tidemill.engine.run.query_run import QueryRun, Ran
 from tidemill.engine.sources.static_inputs import Pins
 from tidemill.generations.verify import open_generation
+from tidemill.ledger.batch_times import with_batch_time
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.spec.stream_trigger import StreamTrigger, TriggerKind
@@ -32,7 +33,8 @@ def repeat_unfinished(
     generation = open_generation(run.pipeline)
     if not generation.unfinished:
         return None
-    then = generation.ledger.pins_of(generation.planned)
+    ledger, names = generation.ledger, run.pipeline.spec.batch_statics
+    then = with_batch_time(ledger.pins_of(generation.planned), names, ledger, generation.planned)
     pins = {name: _same_kind(then.get(name), pin) for name, pin in today.items()}
     if pins == today:
         return None

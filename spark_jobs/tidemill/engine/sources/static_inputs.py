@@ -2,19 +2,22 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from tidemill.contract.clock import wall_clock
 from tidemill.contract.errors import SpecError
 from tidemill.contract.syntax.hadoop_glob import exactly
 from tidemill.engine.sources.columns import schema_of
-from tidemill.ledger.static_pins import StaticLost, StaticPin
+from tidemill.ledger.static_pins import BatchTime, StaticLost, StaticPin, pin_batch
 from tidemill.sources.static_files import pin_files, pin_table
 from tidemill.spec.pipeline import Pipeline
-from tidemill.spec.static_inputs import DatabaseStatic, FileStatic, Static, TableStatic
+from tidemill.spec.static_inputs import BatchStatic, DatabaseStatic, FileStatic, Static, TableStatic
 
 Pins = Mapping[str, StaticPin]
 Statics = Mapping[str, DataFrame]
@@ -24,12 +27,18 @@ class StaticOfItself(SpecError):
     """A pipeline reads its own table as a static input; carries `static`."""
 
 
-def pin_statics(pipeline: Pipeline, place: Path | None = None, root: Path | None = None) -> Pins:
+def pin_statics(
+    pipeline: Pipeline,
+    place: Path | None = None,
+    root: Path | None = None,
+    batch: BatchTime | None = None,
+) -> Pins:
     """Every static input of a pipeline as it is now; the caller holds the lease.
 
     Args:
         place: Where the copies go; the pipeline's own folder where not given.
         root: Under which other pipelines' tables are; the pipeline's own where not given.
+        batch: The run that reads; one of this moment where not given, as for a preview.
 
     Raises:
         Refused: one is not there, or not as the spec says.
@@ -37,7 +46,10 @@ def pin_statics(pipeline: Pipeline, place: Path | None = None, root: Path | None
     """
     place, root = place or pipeline.layout.statics, root or pipeline.layout.root
     spec = pipeline.spec
-    return {name: _pin(pipeline, name, one, place, root) for name, one in spec.statics.items()}
+    batch = batch or BatchTime(at=wall_clock(), run_id="")
+    return {
+        name: _pin(pipeline, name, one, place, root, batch) for name, one in spec.statics.items()
+    }
 
 
 def read_statics(
@@ -81,7 +93,9 @@ def persisted(pipeline: Pipeline, statics: Statics) -> Iterator[None]:
             frame.unpersist()
 
 
-def _pin(pipeline: Pipeline, name: str, static: Static, place: Path, root: Path) -> StaticPin:
+def _pin(
+    pipeline: Pipeline, name: str, static: Static, place: Path, root: Path, batch: BatchTime
+) -> StaticPin:
     if static.reads_pipeline == pipeline.name:
         raise StaticOfItself(
             f"{pipeline.spec_file}: statics.{name} is the table of this very pipeline.",
@@ -91,6 +105,8 @@ def _pin(pipeline: Pipeline, name: str, static: Static, place: Path, root: Path)
             static=name,
         )
     match static:
+        case BatchStatic():
+            return pin_batch(batch)
         case FileStatic():
             return pin_files(name, static, place / name)
         case TableStatic():
@@ -105,6 +121,8 @@ def _pin(pipeline: Pipeline, name: str, static: Static, place: Path, root: Path)
 def _read(
     session: SparkSession, name: str, static: Static, pin: StaticPin, folder: Path
 ) -> DataFrame:
+    if pin.batch is not None:
+        return _batch_row(session, pin.batch)
     missing = pin.missing_in(folder)
     if missing is not None:
         raise StaticLost(
@@ -126,6 +144,25 @@ def _read(
         reader = session.read.format("parquet")
         schema = _schema_of_copy(name, static, pin)
     return reader.schema(schema).load(files)
+
+
+def _batch_row(session: SparkSession, batch: BatchTime) -> DataFrame:
+    """The row of a static input of the kind `batch`, as constants."""
+    times = (batch.at, batch.interval_start, batch.interval_end)
+    at, start, end = (
+        F.timestamp_micros(F.lit(None if one is None else _microseconds(one)).cast("bigint"))
+        for one in times
+    )
+    return session.range(1, numPartitions=1).select(
+        at.alias("at"),
+        F.lit(batch.run_id).alias("run_id"),
+        start.alias("interval_start"),
+        end.alias("interval_end"),
+    )
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 def _schema_of_copy(name: str, static: Static, pin: StaticPin) -> StructType:

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from tidemill.compatibility.compare import plan_asked_for, refuse_changes
 from tidemill.contract.errors import Refused
 from tidemill.contract.report import Outcome
-from tidemill.generations.build import begin_build, clear_away, takeover_of_run
+from tidemill.generations.build import (
+    begin_build,
+    clear_away,
+    refuse_lost_batch_times,
+    takeover_of_run,
+)
 from tidemill.generations.fork import build_fork, dropped_flushes
 from tidemill.generations.generation import Generation
 from tidemill.generations.verify import open_generation
@@ -68,6 +73,7 @@ def fork_generation(run: LeasedRun, request: RunRequest) -> Takeover:
     born = takeover_of_run(layout, run.run_id)
     if born is not None:
         return born
+    refuse_lost_batch_times(pipeline, "fork")
     generation = open_generation(pipeline)
     snapshot = Snapshot(layout)
     tail = unpublished(snapshot)

@@ -13,6 +13,7 @@ from tidemill.generations.build import (
     GenerationBuild,
     begin_build,
     build_of_run,
+    refuse_lost_batch_times,
 )
 from tidemill.increments.exclusions import excluded
 from tidemill.increments.snapshot import Snapshot
@@ -72,6 +73,7 @@ def rebuild(run: RunContext, request: RunRequest, *, lost_race: bool = False) ->
             remedy="Start over under another pipeline name.",
             pipeline=pipeline.name,
         )
+    refuse_lost_batch_times(pipeline, "rebuild")
     if request.dry_run:
         lost = gone(pipeline, _missing(pipeline, _excludes(pipeline, request), None))
         return Ended(Outcome.DONE, f"no longer held: {lost or 'nothing'}", {"lost": lost.as_dict()})

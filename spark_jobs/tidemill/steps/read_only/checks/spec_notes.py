@@ -30,3 +30,5 @@ def notes_of(name: str, spec: Spec) -> Iterator[str]:
     """The notes on one pipeline."""
     yield from backfill_note(name, spec)
     yield from key_note(name, spec)
+    if spec.given_up is not None:
+        yield f"{name}: {spec.given_up}"

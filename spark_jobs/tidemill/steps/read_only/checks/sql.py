@@ -73,7 +73,7 @@ def problems_of_sql(path: Path, spec: Spec) -> Iterator[Problem]:
             if name not in words:
                 what = f"does not read '{name}'"
                 yield Problem(path, None, what, "Read it, or remove it from the spec.")
-    if spec.published:
+    if spec.published and spec.deterministic:
         columns = {name for source in spec.sources.values() for name in source.columns}
         for used in unrepeatable_in_sql(text, columns):
             what = f"uses {used}, which gives another value the next time"

@@ -45,9 +45,13 @@ def problems_of_transform(path: Path, spec: Spec) -> Iterator[Problem]:
     if isinstance(sink, ForeachSink) and not {"foreach", "ForeachWriter", "*"} & defined:
         remedy = "Add: def foreach(row): …, or a class ForeachWriter."
         yield Problem(path, None, "has neither 'foreach' nor 'ForeachWriter' for the sink", remedy)
-    for line, name in clock_or_chance(path) if spec.published else ():
+    looked_into = spec.published and spec.deterministic
+    for line, name in clock_or_chance(path) if looked_into else ():
         what = f"names {name}: a row that depends on it is another one the next time"
-        remedy = "Compute what is published from the row alone."
+        remedy = (
+            "Compute what is published from the row alone; for a load time add statics: {batch: "
+            "{kind: batch}}; or accept it with deterministic: false."
+        )
         yield Problem(path, line, what, remedy, warning=True)
 
 
