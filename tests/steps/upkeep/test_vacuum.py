@@ -140,7 +140,7 @@ def test_a_run_that_has_something_left_to_do_keeps_its_folder(history: History) 
         "reprocessed-run",
         "builder",
     )
-    for name in (*names, "reprocessed-run"):
+    for name in names:
         (runs_folder / name).mkdir()
     a_human_decision(history, "decision")
     # Killed between its seal and the note in its folder.
