@@ -184,4 +184,4 @@ def test_a_folder_that_may_not_be_read_is_named(
     answer = tidemill("rows", "orders", "--increment", "1", "--json")
 
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.REFUSED, "NotPermitted")
-    assert answer.json["data"] == {"path": str(history.layout.increments / "000001")}
+    assert answer.json["data"] == {"path": str(history.layout.increments)}

@@ -73,6 +73,11 @@ class Layout:
         return self.home / "journal"
 
     @property
+    def settled(self) -> Path:
+        """The records of settled history, which save runs from reading it."""
+        return self.home / "settled"
+
+    @property
     def lease(self) -> Path:
         return self.home / "lease"
 

@@ -6,6 +6,7 @@ per judgement, `release.json` or `rejection.json` where a person decided, and in
 `complete` the net payload that `sealed.json` names.
 """
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,12 +52,16 @@ class Increments:
         """The numbers of all increments, in order."""
         if not self.folder.is_dir():
             return []
-        names = (entry.name for entry in self.folder.iterdir())
-        return sorted(int(n) for n in names if n.isdecimal() and self._sealed(int(n)).exists())
+        names = [entry.name for entry in os.scandir(self.folder)]
+        return sorted(int(n) for n in names if n.isdecimal() and self.is_sealed(int(n)))
 
     def next_number(self) -> int:
         """The number of the next increment."""
         return max(self.numbers(), default=0) + 1
+
+    def is_sealed(self, number: int) -> bool:
+        """Whether there is an increment of a number."""
+        return self._sealed(number).exists()
 
     def sealed(self, number: int) -> Sealed:
         """The sealed set of an increment.

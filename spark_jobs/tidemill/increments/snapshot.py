@@ -1,5 +1,6 @@
 """A pipeline's journal, takeovers and increments, read once and handed down."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from tidemill.contract.layout import FIRST_GENERATION, Layout
@@ -26,9 +27,11 @@ class Snapshot:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.journal = Journal(layout.journal)
-        self.store = Increments(layout.increments)
+        self.journal, self.store = self._open()
         self.read()
+
+    def _open(self) -> tuple[Journal, Increments]:
+        return Journal(self.layout.journal), Increments(self.layout.increments)
 
     def read(self) -> None:
         """Read everything again, such as after an event was withdrawn."""
@@ -107,6 +110,14 @@ class Snapshot:
         gone_out = self.event_of
         return [one for one in self.in_order() if one.number not in gone_out]
 
+    def has_batches_of(self, event: Event, before: Sequence[Event]) -> Event | None:
+        """An earlier event that published batches of an event of live batches; None for none.
+
+        Args:
+            before: The events before it that were read.
+        """
+        return next((one for one in before if one.in_order and _same_batches(one, event)), None)
+
     def last_sealed(self, generation: str) -> int:
         """The last batch of a generation that an increment covers; -1 for none.
 
@@ -162,3 +173,8 @@ class Snapshot:
         for place, one in enumerate(known):
             if one.number == number:
                 known[place] = self.store.read(one.sealed, superseded=one.superseded)
+
+
+def _same_batches(one: Event, other: Event) -> bool:
+    overlap = one.first <= other.last and other.first <= one.last
+    return one.generation == other.generation and overlap

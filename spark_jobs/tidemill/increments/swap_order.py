@@ -78,8 +78,7 @@ def overtaken(snapshot: Snapshot, event: Event, events: Sequence[Event]) -> str 
         A phrase; None where it can go out.
     """
     if event.in_order:
-        of_same_batches = (one for one in events if one.in_order and _same_batches(one, event))
-        other = next(of_same_batches, None)
+        other = snapshot.has_batches_of(event, events)
         if other is not None:
             return f"event {other.seq}, of increment {other.increment:06d}, has its batches"
     elif event.recomputation is not None:
@@ -92,11 +91,6 @@ def overtaken(snapshot: Snapshot, event: Event, events: Sequence[Event]) -> str 
     if snapshot.get(event.increment).superseded:
         return f"another has taken the place of increment {event.increment:06d}"
     return None
-
-
-def _same_batches(one: Event, other: Event) -> bool:
-    overlap = one.first <= other.last and other.first <= one.last
-    return one.generation == other.generation and overlap
 
 
 def touches(layout: Layout, event: Event, partitions: Partitions) -> bool:

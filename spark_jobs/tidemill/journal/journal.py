@@ -33,10 +33,14 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def numbered(self, suffix: str = ".json") -> list[tuple[int, Path]]:
+        """The documents of one kind by the number of their event, in order."""
+        return [*documents.numbered(self.folder, suffix)]
+
     def events(self, after: int = 0) -> list[Event]:
         """The events that count, in order: all, or those with a greater number."""
-        withdrawn = {number for number, _ in documents.numbered(self.folder, WITHDRAWN)}
-        numbered = documents.numbered(self.folder)
+        withdrawn = {number for number, _ in self.numbered(WITHDRAWN)}
+        numbered = self.numbered()
         wanted = (path for number, path in numbered if number > after and number not in withdrawn)
         found = (documents.read(path, Event) for path in wanted)
         return [event for event in found if event is not None]
@@ -78,10 +82,12 @@ class Journal:
 
     def behind(self, target: str) -> list[int]:
         """The numbers of the events that a target has still to apply, in order."""
-        names = {path.name for path in self.folder.iterdir()} if self.folder.is_dir() else set()
-        numbers = [number for number, _ in documents.numbered(self.folder)]
-        settled = (f".{target}.json", WITHDRAWN)
-        return [n for n in numbers if not any(f"{n:06d}{end}" in names for end in settled)]
+        done = {
+            number
+            for suffix in (f".{target}.json", WITHDRAWN)
+            for number, _ in self.numbered(suffix)
+        }
+        return [number for number, _ in self.numbered() if number not in done]
 
     def targets_of(self, seq: int) -> list[str]:
         """The names of the targets that have applied an event."""
@@ -95,7 +101,7 @@ class Journal:
 
     def newest(self) -> int:
         """The number of the last event, be it withdrawn or not; 0 for none."""
-        return max((number for number, _ in documents.numbered(self.folder)), default=0)
+        return max((number for number, _ in self.numbered()), default=0)
 
     def missing(self) -> list[int]:
         """The numbers of events that were there and are not any more, in order."""
@@ -106,7 +112,11 @@ class Journal:
 
     def applied_by(self, target: str) -> list[int]:
         """The numbers of the events that a target has applied, in order."""
-        return [number for number, _ in documents.numbered(self.folder, f".{target}.json")]
+        return [number for number, _ in self.numbered(f".{target}.json")]
+
+    def last_applied(self, target: str) -> int:
+        """The number of the last event that a target has applied, 0 for none."""
+        return max(self.applied_by(target), default=0)
 
     def take_back(self, seq: int, target: str) -> Path:
         """Take back that a target has applied an event, which it then applies again.

@@ -70,10 +70,16 @@ class Ledger:
         self._paths: set[Path] | None = None
         self._latest: int | None = None
 
-    def latest(self) -> int:
-        """The last batch written down, -1 where there is none."""
+    def latest(self, known: int | None = None) -> int:
+        """The last batch written down, -1 where there is none.
+
+        Args:
+            known: A batch that is known to be there, so that earlier ones are not listed.
+        """
         # Asked for several times a second while a query runs: listed once, then gone on from.
-        self._latest = documents.newest(self.folder, self._latest)
+        self._latest = documents.newest(
+            self.folder, known if self._latest is None else self._latest
+        )
         return -1 if self._latest is None else self._latest
 
     def batches(self, first: int = 0, last: int | None = None) -> list[Batch]:
@@ -83,7 +89,8 @@ class Ledger:
             LedgerGap: one of them is missing; without it its loss would go unnoticed.
         """
         found = []
-        for number in range(first, (self.latest() if last is None else last) + 1):
+        until = self.latest(first - 1 if first else None) if last is None else last
+        for number in range(first, until + 1):
             batch = documents.read(self.folder / f"{number:06d}.json", Batch)
             if batch is None:
                 raise self._gap(number)

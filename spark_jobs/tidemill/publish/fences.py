@@ -8,8 +8,10 @@ from deltalake import DeltaTable
 from tidemill.contract.layout import Layout
 from tidemill.file_formats.delta_log import has_table
 from tidemill.increments.increments import Increment, Increments
-from tidemill.journal.journal import Journal
+from tidemill.increments.recent_snapshot import RecentIncrements
 from tidemill.journal.published_files import PublishedFiles
+from tidemill.journal.recent_journal import read_journal
+from tidemill.journal.settled import read_settled
 from tidemill.publish.delta.commit import LEASE_TRANSACTION
 from tidemill.publish.delta.log_head import read_head
 from tidemill.publish.fence import Fence
@@ -21,8 +23,11 @@ from tidemill.storage import documents
 
 def fences_on_disk(layout: Layout) -> list[Fence]:
     """The fences of a pipeline that cost neither a connection nor a look at its whole past."""
+    settled = read_settled(layout, ())
     store = Increments(layout.increments)
-    newest = [_read(store, number) for number in store.numbers()[-1:]]
+    if settled is not None:
+        store = RecentIncrements(layout.increments, settled.increment)
+    newest = [_read(store, store.next_number() - 1)] if store.next_number() > 1 else []
     found = [
         _of_table(layout.table),
         _of_table(layout.rejected),
@@ -71,8 +76,9 @@ def _of_lists(layout: Layout) -> Fence | None:
 
 
 def _of_journal(layout: Layout) -> Fence | None:
-    last = documents.newest(layout.journal)
-    event = Journal(layout.journal).event(last) if last else None
+    journal = read_journal(layout, ())
+    last = journal.newest()
+    event = journal.event(last) if last else None
     return Fence(where=str(layout.journal), epoch=event.epoch) if event else None
 
 

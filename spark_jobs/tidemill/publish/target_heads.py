@@ -13,6 +13,7 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.journal.journal import Event, Journal
 from tidemill.journal.published_files import PublishedFiles
+from tidemill.journal.recent_journal import read_journal
 from tidemill.publish.delta import commit
 from tidemill.publish.delta.log_head import LogHead, read_head
 from tidemill.publish.delta.position import DeltaPosition
@@ -74,9 +75,10 @@ def verify_target(pipeline: Pipeline, name: str) -> None:
         TargetAheadOfJournal: it has what the journal does not know.
         TransientError: a target does not answer.
     """
-    layout, journal = pipeline.layout, Journal(pipeline.layout.journal)
+    layout, counted_by = pipeline.layout, _counted_by(pipeline, name)
+    journal = read_journal(layout, [counted_by])
     # Read first: while we look, another run may publish more.
-    recorded = max(journal.applied_by(_counted_by(pipeline, name)), default=0)
+    recorded = journal.last_applied(counted_by)
     head = head_of(pipeline, name)
     if head is None:
         return
@@ -128,7 +130,7 @@ def _table_head(layout: Layout, table: Path, counted_by: str) -> TargetHead:
     # Our entries have expired since: then the table itself says which batches it holds.
     journal = Journal(layout.journal)
     loaded = commit.load(table)
-    upto = max(journal.applied_by(counted_by), default=0)
+    upto = journal.last_applied(counted_by)
     has = (
         event.seq
         for event in reversed(journal.events())

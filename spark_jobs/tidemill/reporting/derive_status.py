@@ -7,6 +7,7 @@ from typing import Any
 
 from tidemill.contract.report import Outcome, Report
 from tidemill.increments.increment import Increment, State
+from tidemill.increments.recent_snapshot import RecentSnapshot, is_closed
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Applied, Event
 from tidemill.ledger.ledger import Ledger
@@ -52,17 +53,18 @@ def with_history(status: StatusDocument, snapshot: Snapshot, epoch: int) -> Stat
         epoch: The newest epoch of the lease whose writes the snapshot holds.
     """
     known = status if _goes_on(status, snapshot) else _forget(status)
+    if isinstance(snapshot, RecentSnapshot) and known.counted < snapshot.settled.seq:
+        snapshot = Snapshot(snapshot.layout)
     news = snapshot.journal.published(after=known.counted)
     done = [(event, news[event.seq]) for event in snapshot.events if event.seq in news]
     counted = max((event.seq for event, _ in done), default=known.counted)
     visible = {event.increment for event in snapshot.events if event.seq <= counted}
     open_ones = [
-        one
-        for one in snapshot.increments
-        if one.number not in visible and one.state is not State.SUPERSEDED
+        one for one in snapshot.increments if one.number not in visible and not is_closed(one)
     ]
     generation = snapshot.generation
-    latest = Ledger(snapshot.layout, generation).latest()
+    sealed = snapshot.last_sealed(generation)
+    latest = Ledger(snapshot.layout, generation).latest(sealed if sealed >= 0 else None)
     gated = bool(status.about.targets)
     behind = {name: len(snapshot.journal.behind(name)) for name in status.about.targets}
     return known.model_copy(
@@ -73,7 +75,7 @@ def with_history(status: StatusDocument, snapshot: Snapshot, epoch: int) -> Stat
             "days": _days(known.days, done),
             "held": tuple(_held(snapshot, open_ones)),
             "unpublished": len(open_ones),
-            "unsealed": latest - snapshot.last_sealed(generation) if gated else 0,
+            "unsealed": latest - sealed if gated else 0,
             "lagging": {name: lag for name, lag in behind.items() if lag},
             "ran": latest >= 0 or bool(snapshot.increments),
         }
@@ -98,7 +100,7 @@ def with_report(status: StatusDocument, report: Report) -> StatusDocument:
 def _goes_on(status: StatusDocument, snapshot: Snapshot) -> bool:
     """Whether the journal still has what the document counted."""
     counted = status.counted
-    return counted == 0 or any(event.seq == counted for event in snapshot.events)
+    return counted == 0 or snapshot.journal.event(counted) is not None
 
 
 def _forget(status: StatusDocument) -> StatusDocument:

@@ -27,6 +27,7 @@ from tidemill.contract.user_code import clock_or_chance
 from tidemill.generations.execution import verify_execution
 from tidemill.generations.generation import Generation
 from tidemill.generations.verify import open_generation
+from tidemill.increments.recent_snapshot import read_history
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
 from tidemill.ledger.ledger import Batch
@@ -95,7 +96,9 @@ def doctor(
         return asked(run, request, generation)
     verify_execution(generation, continuous=continuous)
     epoch = settled_epoch(layout.lease)
-    batches, snapshot = generation.ledger.batches(), Snapshot(layout)
+    targets = [target.name for target in pipeline.spec.publish]
+    snapshot = read_history(layout, targets, read_run_increment(layout.run(run.run_id)))
+    batches = generation.ledger.batches()
     read = HistoryRead(snapshot, epoch)
     _log_what_is_missing(run, snapshot.journal)
     _check_unpublished_files(generation, batches, _first_unpublished(snapshot, generation.name))
@@ -111,7 +114,7 @@ def doctor(
         found,
         snapshot,
         _open_own(snapshot, run.run_id),
-        targets=[target.name for target in pipeline.spec.publish],
+        targets=targets,
         published=pipeline.spec.published,
     )
     verify_remote_heads(run, due=bool(work))

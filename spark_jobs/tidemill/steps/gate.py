@@ -18,6 +18,7 @@ from tidemill.increments.increments import (
     Verdict,
     hash_of_files,
 )
+from tidemill.increments.recent_snapshot import read_history
 from tidemill.increments.rejected_rows import reasons_counted, rejected_by_reason
 from tidemill.increments.snapshot import Snapshot
 from tidemill.ledger.ledger import Ledger
@@ -47,7 +48,9 @@ def gate(run: RunContext) -> Ended:
     """
     layout = run.pipeline.layout
     with run.hold("gate") as held:
-        snapshot = Snapshot(layout)
+        targets = [target.name for target in run.pipeline.spec.publish]
+        own = read_run_increment(layout.run(run.run_id))
+        snapshot = read_history(layout, targets, own)
         ended = _seal_and_judge(held, snapshot)
         return replace(ended, read=HistoryRead(snapshot, held.epoch))
 

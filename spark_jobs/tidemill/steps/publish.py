@@ -7,6 +7,8 @@ from typing import Any
 from tidemill.contract.report import Outcome
 from tidemill.increments.increment import Increment, State
 from tidemill.increments.increments import Increments
+from tidemill.increments.recent_snapshot import read_history
+from tidemill.increments.settle import settle
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Applied, Event
 from tidemill.ledger.run_increment import read_run_increment, tries
@@ -42,7 +44,7 @@ def publish(run: RunContext) -> Ended:
             reached. Targets beside the head target lag then; the next run goes on there.
     """
     layout = run.pipeline.layout
-    if not Increments(layout.increments).numbers():
+    if not layout.settled.is_dir() and not Increments(layout.increments).numbers():
         return Ended(Outcome.DONE, "nothing to publish")
     while True:
         with run.hold("publish") as held:
@@ -70,7 +72,8 @@ def publish_once(run: LeasedRun) -> Ended:
     """
     layout = run.pipeline.layout
     # Read under the lease: while we waited for it, a gate may have judged one of them again.
-    snapshot = Snapshot(layout)
+    names = [target.name for target in run.pipeline.spec.publish]
+    snapshot = read_history(layout, names, read_run_increment(layout.run(run.run_id)))
     targets = targets_of(run.pipeline, run.epoch, run.log)
     withdraw_overtaken(run, snapshot, targets)
     entries = Entries(run, snapshot)
@@ -84,6 +87,7 @@ def publish_once(run: LeasedRun) -> Ended:
         # Where only a further target failed, consumers see what the head target has applied.
         commit_published(run, snapshot)
     cleaned = clean_sources(run)
+    settle(snapshot, names, run.epoch)
     ended = _lost(run, snapshot, lost) or _ended(run, snapshot, done)
     facts = {**ended.facts, "input": cleaned} if cleaned else ended.facts
     return replace(ended, facts=facts, read=HistoryRead(snapshot, run.epoch))

@@ -17,6 +17,7 @@ from tidemill.contract.layout import Layout
 from tidemill.contract.log import Log
 from tidemill.file_formats.delta_log import put_aside
 from tidemill.journal.journal import Event, Journal
+from tidemill.journal.settled import clear_settled
 from tidemill.publish.outgoing_event import Outgoing
 from tidemill.publish.target_heads import (
     REJECTED,
@@ -113,6 +114,8 @@ def repair_target(pipeline: Pipeline, target: str, run_id: str, log: Log) -> Rep
         if found.restore is not None:
             _restore(pipeline, target, found.restore)
             log(f"version {found.restore} is restored")
+        if found.events:
+            clear_settled(layout, lease.epoch)
         for event in _events(layout, found.events):
             if target == REJECTED:
                 outgoing = Outgoing(pipeline, event, lease.epoch)
