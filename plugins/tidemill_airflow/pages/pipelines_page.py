@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args
 from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from tidemill.reporting.folding import fold
 from tidemill.reporting.standing import (
     PipelineStanding,
     by_attention,
@@ -32,6 +33,12 @@ class Filter:
     state: str = ""
     owner: str = ""
     tag: str = ""
+    unfolded: bool = False
+
+    @property
+    def folds(self) -> bool:
+        """Whether a template's pipelines may share a row: no filter is set."""
+        return not (self.unfolded or self.name.strip() or self.state or self.owner or self.tag)
 
     def keeps(self, one: PipelineStanding) -> bool:
         return (
@@ -46,9 +53,11 @@ class Filter:
 def pipelines(user: GetUserDep, chosen: Annotated[Filter, Depends()]) -> HTMLResponse:
     """Every pipeline whose DAG the user may read, what needs attention first."""
     readable = readable_pipelines(user)
+    kept = [one for one in readable if chosen.keeps(one)]
     return render(
         "pipelines.html",
-        pipelines=[one for one in readable if chosen.keeps(one)],
+        pipelines=fold(kept) if chosen.folds else kept,
+        shown=len(kept),
         count=len(readable),
         chosen=chosen,
         states=_counted(readable),

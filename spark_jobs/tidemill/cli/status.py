@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, tzinfo
 from typing import Annotated
 
-from typer import Argument, Exit
+from typer import Argument, Exit, Option
 
 from tidemill.cli.completion import pipelines
 from tidemill.cli.fail_on import FailOn, exit_code, states_of
@@ -18,6 +18,7 @@ from tidemill.file_formats.delta import Head
 from tidemill.increments.status import IncrementStatus
 from tidemill.ledger.orphans import read_orphans
 from tidemill.reporting.due import due_in_words, read_due
+from tidemill.reporting.folding import Folded, fold
 from tidemill.reporting.pipeline_status import PipelineStatus, read_status
 from tidemill.reporting.standing import (
     PipelineStanding,
@@ -36,15 +37,22 @@ Name = Annotated[
     Argument(metavar="NAME", help="The pipeline.", show_default="all", autocompletion=pipelines),
 ]
 
+Unfolded = Annotated[
+    bool, Option("--unfolded", help="A row for each pipeline of a template, also if all is well.")
+]
+
 
 def status(
     name: Name = None,
     fail_on: FailOn = None,
+    unfolded: Unfolded = False,
     utc: Utc = False,
     json: Json = False,
     csv: Csv = False,
 ) -> None:
     """Show where pipelines stand: all, what needs attention first, or one in detail.
+
+    Pipelines of one template that need no attention are one row, but not in JSON and CSV.
 
     Examples:
       tidemill status
@@ -84,8 +92,16 @@ def status(
     else:
         columns = ("pipeline", "state", "waiting", "published", "rows in 14 days", "rejected")
         now = wall_clock()
-        screen.table("", (*columns, "to decide", "last run"), (_line(one, now) for one in every))
+        rows = every if unfolded or csv else fold(every)
+        screen.table("", (*columns, "to decide", "last run"), (_row(one, now) for one in rows))
     raise Exit(int(exit_code((one.state for one in every), failing)))
+
+
+def _row(one: PipelineStanding | Folded, now: datetime) -> tuple[object, ...]:
+    if isinstance(one, PipelineStanding):
+        return _line(one, now)
+    total = Quantity(sum(one.rows_of_days))
+    return one.name, one.states_in_words, None, None, total, None, None, None
 
 
 def _line(one: PipelineStanding, now: datetime) -> tuple[object, ...]:

@@ -33,7 +33,8 @@ from tidemill.reporting.status_document import (
     waiting_in_words,
 )
 from tidemill.spec.catalog import SpecFile, spec_files
-from tidemill.spec.effective import stamp_of
+from tidemill.spec.each import is_template
+from tidemill.spec.effective import name_of, stamp_of
 from tidemill.spec.pipeline import Pipeline
 from tidemill.spec.root import root
 from tidemill.storage import documents
@@ -59,6 +60,7 @@ class PipelineStanding(StatusDocument):
     """A pipeline as of now: its status document, its state and who writes to it.
 
     Attributes:
+        template: The template that makes it one of several, by `each`; None for any other.
         writer: None where the lease is free.
         waiting: What a run would take in or go on with, in words; empty where nothing waits.
         rows_of_days: The rows of each of the last `DAYS` days, oldest first, today last.
@@ -67,6 +69,7 @@ class PipelineStanding(StatusDocument):
     """
 
     state: PipelineState
+    template: str | None = None
     writer: Writer | None = None
     waiting: str = ""
     rows_of_days: tuple[int, ...] = ()
@@ -131,6 +134,7 @@ def read_standing(root: Path, spec: SpecFile, now: datetime | None = None) -> Pi
     return PipelineStanding(
         **dict(found),
         state=state,
+        template=name_of(spec.path) if is_template(spec.path) else None,
         writer=writer,
         waiting=waiting_in_words(found, now),
         rows_of_days=tuple(one.rows for one in days),

@@ -107,6 +107,21 @@ def test_a_filter_keeps_what_fits(
     assert [one["pipeline"] for one in pages("/pipelines.json", **query).json()] == kept
 
 
+def test_pipelines_of_one_template_share_a_row_unless_a_filter_is_set(
+    mill: ManyPipelines, pages: Pages
+) -> None:
+    mill.add("shops")
+    (spec,) = mill.home.rglob("shops.yaml")
+    spec.write_text(f"each: {{de: {{}}, uk: {{}}}}\n{spec.read_text()}")
+    both = ["shops_de", "shops_uk"]
+
+    folded = pages("/pipelines")
+    assert (names(folded), "2 never run" in folded.text) == ([], True)
+    assert names(pages("/pipelines", unfolded="true")) == both
+    assert names(pages("/pipelines", name="shops")) == both
+    assert [one["template"] for one in pages("/pipelines.json").json()] == ["shops", "shops"]
+
+
 def test_the_page_opens_one_document_for_each_pipeline_and_no_spec(
     mill: ManyPipelines, pages: Pages
 ) -> None:
