@@ -64,6 +64,24 @@ def test_a_changed_default_is_told_of_each_pipeline_that_it_touches(
     assert tidemill("plan", "--against", "before").exit_code == ExitCode.REFUSED
 
 
+def test_a_value_that_only_moves_into_a_default_is_no_change(
+    tidemill: Tidemill, repository: Path
+) -> None:
+    specs = repository / "dags" / "specs"
+    time = "event_time: {column: at}\n"
+    for file in ("feed.yaml", "lone.yaml"):
+        edit(repository, f"dags/specs/{file}", time, "")
+    (specs / "_defaults.yaml").write_text(time)
+    assert touched(tidemill) == {}
+
+    # The same default with another value is a change of every pipeline that it reaches.
+    (specs / "_defaults.yaml").write_text("event_time: {column: at, watermark: 2 hours}\n")
+    found = touched(tidemill)
+    assert set(found) == {"feed_de", "feed_uk", "lone"}
+    for one in found.values():
+        assert "event_time.watermark" in {change["field"] for change in one["changes"]}
+
+
 def test_rows_of_a_template_come_and_go(tidemill: Tidemill, repository: Path) -> None:
     edit(repository, "dags/specs/feed.yaml", "  de: {folder: germany}", "  fr: {folder: france}")
     found = touched(tidemill)
