@@ -79,7 +79,8 @@ def test_a_value_that_only_moves_into_a_default_is_no_change(
     found = touched(tidemill)
     assert set(found) == {"feed_de", "feed_uk", "lone"}
     for one in found.values():
-        assert "event_time.watermark" in {change["field"] for change in one["changes"]}
+        fields = [change["field"] for change in one["changes"]]
+        assert "sources.lines.event_time.watermark" in fields
 
 
 def test_rows_of_a_template_come_and_go(tidemill: Tidemill, repository: Path) -> None:
