@@ -2,7 +2,7 @@
 
 import ast
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 # What Spark's sinks call; all else belongs to the transform, or to both.
 OF_THE_TRANSFORM = frozenset({"transform"})
@@ -27,6 +27,19 @@ def hash_of_code(content: bytes, suffix: str, without: Collection[str] = ()) -> 
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             _drop_docstring(node)
     return hashlib.sha256(ast.dump(module).encode()).hexdigest()
+
+
+def hash_of_codes(content: bytes, suffix: str, helpers: Mapping[str, str]) -> str:
+    """The hash of a transform and of the modules that it imports, whatever their layout.
+
+    Args:
+        helpers: Path beside it -> the code of such a module.
+    """
+    own = hash_of_code(content, suffix)
+    if not helpers:
+        return own
+    each = (f"{name} {hash_of_code(code.encode(), '.py')}" for name, code in helpers.items())
+    return hashlib.sha256("\n".join((own, *each)).encode()).hexdigest()
 
 
 def _drop_docstring(

@@ -6,10 +6,11 @@ from typing import Any
 
 from tidemill.compatibility.binding_rules import judge_of
 from tidemill.compatibility.change import Change, Judge, refuse
-from tidemill.compatibility.code_hash import hash_of_code
+from tidemill.compatibility.code_hash import hash_of_codes
 from tidemill.compatibility.creation_snapshot import (
     CreationSnapshot,
     SpecSnapshot,
+    helpers_of,
     print_of,
     read_fingerprint,
 )
@@ -78,8 +79,10 @@ class Born:
     @property
     def _codes(self) -> tuple[str, str]:
         born, path = self.fingerprint, self.pipeline.transform_file
-        was = hash_of_code(born.code.encode(), born.suffix)
-        return was, hash_of_code(path.read_bytes(), path.suffix) if path.is_file() else ""
+        was = hash_of_codes(born.code.encode(), born.suffix, born.helpers)
+        if not path.is_file():
+            return was, ""
+        return was, hash_of_codes(path.read_bytes(), path.suffix, helpers_of(path))
 
     @property
     def _prints(self) -> tuple[SpecSnapshot, SpecSnapshot]:

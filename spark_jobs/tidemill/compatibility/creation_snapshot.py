@@ -10,12 +10,14 @@ like a change of the pipeline.
 
 from datetime import date, timedelta
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from tidemill.compatibility.code_hash import OF_THE_TRANSFORM, hash_of_code
 from tidemill.contract.document import Document, FrozenModel
+from tidemill.contract.helper_modules import helper_files
 from tidemill.contract.layout import Layout
 from tidemill.contract.syntax.quantities import as_time_string
 from tidemill.ledger.generation_note import (
@@ -94,6 +96,7 @@ class CreationSnapshot(Document):
         spec: With its variables replaced, without what is at its default.
         code: The transform's file.
         suffix: `.py` or `.sql`.
+        helpers: Path beside it -> the code of a module that it imports.
         defaults: `sources.NAME` or `statics.NAME` -> options of its reader that the spec leaves at
             a default, where older generations had another one. What is missing here had that one.
     """
@@ -106,6 +109,7 @@ class CreationSnapshot(Document):
     code: str
     suffix: str
     defaults: dict[str, dict[str, str]] = {}
+    helpers: dict[str, str] = {}
 
     def born(self) -> Spec | None:
         """The spec, without options that are refused since; None where today's version has no such
@@ -136,6 +140,11 @@ def as_born(pipeline: Pipeline, note: GenerationNote) -> bool:
     return (note.spec_hash, note.code_hash) == (hash_of_spec(pipeline.spec), code)
 
 
+def helpers_of(path: Path) -> dict[str, str]:
+    """The code of the modules beside a transform that it imports."""
+    return {name: file.read_text(encoding="utf-8") for name, file in helper_files(path).items()}
+
+
 def put_fingerprint(pipeline: Pipeline, note: GenerationNote) -> None:
     """Put down what a generation is, unless spec and code are others; under the lease."""
     path = pipeline.transform_file
@@ -149,6 +158,7 @@ def put_fingerprint(pipeline: Pipeline, note: GenerationNote) -> None:
         spec=_as_written(pipeline.spec.model_dump(by_alias=True, exclude_unset=True)),
         code=path.read_text(encoding="utf-8"),
         suffix=path.suffix,
+        helpers=helpers_of(path),
         defaults={
             field: dict(source.changed_defaults)
             for field, source in pipeline.spec.file_inputs.items()

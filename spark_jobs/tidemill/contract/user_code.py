@@ -6,18 +6,24 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from tidemill.contract.helper_modules import HelperModules
 from tidemill.contract.syntax.unrepeatable_python import Unrepeatable, unrepeatable_names
 
 
 def load_module(name: str, path: Path) -> ModuleType:
-    """A file as a module that no one else can import.
+    """A file as a module that no one else can import, with the modules beside it that it imports.
 
     Raises:
         Exception: whatever the file raises.
     """
     module = ModuleType(name)
-    _Uncached(name, str(path)).exec_module(module)
+    HelperModules(path.parent, _execute).give_to(module)
+    _execute(module, path)
     return module
+
+
+def _execute(module: ModuleType, path: Path) -> None:
+    _Uncached(module.__name__, str(path)).exec_module(module)
 
 
 def clock_or_chance(path: Path, without: Collection[str] = ()) -> list[Unrepeatable]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tidemill.contract.document import Document
+from tidemill.contract.helper_modules import helper_files
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.windows import Windows
@@ -90,4 +91,8 @@ def hash_of_spec(spec: Spec) -> str:
 
 
 def hash_of_file(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """The hash of a file of code, together with the modules beside it that it imports."""
+    whole = hashlib.sha256(path.read_bytes())
+    for name, helper in helper_files(path).items():
+        whole.update(f"\0{name}\0".encode() + helper.read_bytes())
+    return whole.hexdigest()

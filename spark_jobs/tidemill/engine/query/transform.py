@@ -55,7 +55,8 @@ def load_transform(path: Path) -> Transform:
 def load_module(path: Path) -> ModuleType:
     """The file of a transform as a module that no one else can import.
 
-    Its functions are therefore pickled by value, so that executors need no file of the driver's.
+    Its functions are therefore pickled by value, so that executors need no file of the driver's;
+    so are the modules beside it that it imports.
 
     Raises:
         SpecError: the file is missing, or does not import.

@@ -83,6 +83,10 @@ def _at_birth(born: Born) -> Iterator[Pipeline]:
         code = pipeline.transform_file.with_suffix(born.fingerprint.suffix)
         code.parent.mkdir(parents=True)
         code.write_text(born.fingerprint.code, encoding="utf-8")
+        for name, text in born.fingerprint.helpers.items():
+            helper = code.parent / name
+            helper.parent.mkdir(parents=True, exist_ok=True)
+            helper.write_text(text, encoding="utf-8")
         shared = today.project.home / "spark_jobs" / "data_sources"
         if shared.is_dir():
             (project.home / "spark_jobs" / "data_sources").symlink_to(shared)
