@@ -134,7 +134,10 @@ def test_a_header_that_does_not_match_the_schema_is_an_error_and_not_swapped_col
     mill.assert_whole()
 
 
-ODD_NAMES = "_id string, `shop.city` string, `Ärger` int, `ORDER ID` int, `when.booked` timestamp"
+ODD_NAMES = """
+_id string COMMENT 'The key, as sold', `shop.city` string, `Ärger` int, `ORDER ID` int,
+`when.booked` timestamp
+"""
 ODD_TOTALS = """
 SELECT _id, `ORDER ID`, `Tag.es`, sum(`Ärger`) AS `Ärger.Summe`, count(`shop.city`) AS ANZAHL
 FROM orders
@@ -144,7 +147,7 @@ GROUP BY _id, `ORDER ID`, `Tag.es`
 
 def test_columns_keep_their_names_as_they_come(tmp_path: Path, spark: object) -> None:
     spec = json.loads(json.dumps(SPEC))
-    spec["sources"]["orders"].update(format="json", schema=ODD_NAMES)
+    spec["sources"]["orders"].update(format="json", schema={"file": "odd.ddl"})
     spec["event_time"] = {"column": "when.booked", "watermark": "1 hour"}
     spec["row_rules"] = {"city_known": "`shop.city` IS NOT NULL"}
     partitions = {"Tag.es": "to_date(`when.booked`)"}
@@ -152,6 +155,7 @@ def test_columns_keep_their_names_as_they_come(tmp_path: Path, spark: object) ->
     spec["output"] = {"mode": "update", "keys": keys, "partition_by": partitions}
     spec["gate"] = {"rejected": {"hold_above": 1}}
     mill = OrdersPipeline(tmp_path, spec)
+    (tmp_path / "project" / "odd.ddl").write_text(ODD_NAMES)
     python = mill.pipeline.transform_file
     python.unlink()
     python.with_suffix(".sql").write_text(ODD_TOTALS)
@@ -168,6 +172,10 @@ def test_columns_keep_their_names_as_they_come(tmp_path: Path, spark: object) ->
     expected = [{"_id": "a", "ORDER ID": 7, "Tag.es": date(2026, 3, 1), "Ärger.Summe": 4}]
     expected[0]["ANZAHL"] = 2
     assert DeltaTable(mill.layout.table).to_pyarrow_table().to_pylist() == expected
+    comments = {
+        f.name: f.metadata.get("comment") for f in DeltaTable(mill.layout.table).schema().fields
+    }
+    assert (comments["_id"], comments["ORDER ID"]) == ("The key, as sold", None)
     assert pl.read_delta(str(mill.layout.table)).to_dicts() == expected
     dataset = DeltaTable(mill.layout.table).to_pyarrow_dataset()
     found = duckdb.from_arrow(dataset).arrow().read_all()

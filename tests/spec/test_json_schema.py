@@ -76,7 +76,7 @@ def test_what_loads_follows_the_schema(validator: Draft202012Validator, more: st
         ("output: {mode: upsert}\n", "$.output.mode"),
         ("publish: []\n", "$.publish"),
         ("transform: ../x\n", "$.transform"),
-        ("output: {partition_by: {_day: to_date(at)}}\n", "$.output.partition_by"),
+        ("output: {partition_by: {'a`b': to_date(at)}}\n", "$.output.partition_by"),
         ("env: {lower: x}\n", "$.env"),
     ],
 )

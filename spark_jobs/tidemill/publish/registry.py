@@ -24,7 +24,7 @@ def open_target(target: given.Target, pipeline: Pipeline, epoch: int, log: Log) 
     """One of a pipeline's targets, opened."""
     match target:
         case given.DeltaTarget():
-            return DeltaTarget(pipeline.layout, epoch)
+            return DeltaTarget(pipeline.layout, epoch, descriptions=pipeline.spec.descriptions)
         case given.PostgresTarget():
             from tidemill.publish.database.postgres_target import PostgresTarget
 

@@ -14,8 +14,9 @@ from pydantic import ValidationError
 from tidemill.contract.errors import SpecError
 from tidemill.spec.complaints import Location, field_name, refusal, translate
 from tidemill.spec.each import VARIABLE
-from tidemill.spec.effective import Effective, effective, name_of
+from tidemill.spec.effective import Effective, effective, home_of, name_of
 from tidemill.spec.origins import Layer, Origin, placed
+from tidemill.spec.schema_files.read import SchemaFileWrong, with_schema_files
 from tidemill.spec.spec import Spec
 from tidemill.spec.yaml_text import parse_yaml
 
@@ -50,10 +51,17 @@ def _validated(found: Effective, path: Path, environ: Mapping[str, str]) -> Spec
     lines = dict(zip(found.origins, range(1, len(numbered) + 1), strict=True))
     try:
         document = _expand(found.values, _declared(found.values), (), lines, path, environ)
+
+        def refuse(at: Location, what: str, remedy: str) -> SpecError:
+            return refusal(path, lines.get(at), field_name(at), what, remedy)
+
+        document = with_schema_files(document, home_of(path) or path.parent, refuse)
         try:
             return Spec.model_validate(document)
         except ValidationError as error:
             raise translate(error, lines, path) from error
+    except SchemaFileWrong:
+        raise
     except SpecError as error:
         raise placed(error, numbered, path, found.row) from error.__cause__
 

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from tidemill.contract.syntax.ddl import column_comments
 from tidemill.contract.syntax.quantities import Size
 from tidemill.spec.airflow_settings import Airflow
 from tidemill.spec.assets import Assets
@@ -195,6 +196,12 @@ class Spec(Model):
             "deterministic is false: a backfill, redo or rebuild may publish other rows than those "
             "that were published before."
         )
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """Column -> what the schema of a source says of it; the first source counts."""
+        schemas = [one.ddl for one in self.sources.values() if one.ddl is not None]
+        return {n: text for ddl in reversed(schemas) for n, text in column_comments(ddl).items()}
 
     def sources_of(self, kind: type[SourceOfKind]) -> dict[str, SourceOfKind]:
         """The sources of one kind, by name."""

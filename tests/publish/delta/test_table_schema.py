@@ -221,3 +221,25 @@ def test_a_new_column_of_any_type_can_be_read(
     published.increment([row(2, new=value)])
     assert published.publish().outcome is Outcome.DONE
     assert {one["id"]: one["new"] for one in published.published()} == {1: None, 2: value}
+
+
+def test_descriptions_of_the_sources_columns_reach_the_table(history: History) -> None:
+    spec = history.project.spec(history.name)
+    described = "id long COMMENT 'The key', channel string COMMENT 'web, or shop', at timestamp"
+    spec.write_text(spec.read_text().replace("id long, at timestamp", described))
+    history.increment(rows(1))
+    history.publish()
+    history.increment(rows(2))
+    history.publish()
+    assert _comments(history) == {"id": "The key"}
+
+    history.start(WIDER)
+    history.increment([row(3, channel="web")])
+    history.publish()
+    assert _comments(history) == {"id": "The key", "channel": "web, or shop"}
+    assert history.ids() == [1, 2, 3]
+
+
+def _comments(history: History) -> dict[str, str]:
+    found = {field.name: field.metadata for field in history.delta().schema().fields}
+    return {name: kept["comment"] for name, kept in found.items() if "comment" in kept}

@@ -20,6 +20,10 @@ _TYPE = re.compile(r"\s*([A-Za-z_]+)")
 _NUMBERS = re.compile(r"\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
 _END_OF_NAME = re.compile(r"[\s:]")
 _FIXED_LENGTH = re.compile(r"\b(?:var)?char(?:acter)?\s*\(\s*\d+\s*\)", re.IGNORECASE)
+# The last of a column; one within a struct is followed by a bracket.
+_COMMENT = re.compile(
+    r"""\bCOMMENT\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\s*\Z""", re.IGNORECASE | re.DOTALL
+)
 _QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"")
 _SAME = {
     "byte": "tinyint",
@@ -141,6 +145,16 @@ def column_types(ddl: str) -> Mapping[str, DdlType]:
     return dict(zip(column_names(ddl), map(_column_type, split_columns(ddl)), strict=True))
 
 
+def column_comments(ddl: str) -> Mapping[str, str]:
+    """Column -> what its COMMENT says of it, for those that have one."""
+    found = {}
+    for name, column in zip(column_names(ddl), split_columns(ddl), strict=True):
+        comment = _COMMENT.search(column)
+        if comment:
+            found[name] = re.sub(r"\\(.)", r"\1", comment[1][1:-1])
+    return found
+
+
 def refuse_unknown_types(ddl: str) -> None:
     """Prove that Spark knows the name of each type of a schema, and has decimals of that size.
 
@@ -172,6 +186,7 @@ def _types_within(kind: DdlType) -> Iterator[DdlType]:
 
 def _column_type(column: str) -> DdlType:
     text = column.strip()
+    text = _COMMENT.sub("", text)
     rest = text[1:].partition("`")[2] if text.startswith("`") else _unquoted(text)[2]
     return _type(rest.strip().removeprefix(":"))
 

@@ -6,7 +6,8 @@ commit, a replacement all of them (see `delta_replace`).
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
@@ -21,7 +22,7 @@ from tidemill.publish.delta.position import DeltaPosition
 from tidemill.publish.delta.replace import replace_all
 from tidemill.publish.delta.rewrite import Rewrite, rewrite
 from tidemill.publish.delta.statistics import delta_statistics
-from tidemill.publish.delta.table_schema import new_columns
+from tidemill.publish.delta.table_schema import described, new_columns
 from tidemill.publish.delta.table_sync import sync_table
 from tidemill.publish.payload import Payload
 from tidemill.publish.target import HeadUnexplained
@@ -33,11 +34,16 @@ LISTS = {"replaces_rejects_of", "excludes"}
 
 @dataclass(frozen=True)
 class DeltaTarget:
-    """The published table of one pipeline."""
+    """The published table of one pipeline.
+
+    Args:
+        descriptions: Column -> what readers of a new table are told of it.
+    """
 
     layout: Layout
     epoch: int
     name: str = "delta"
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, event: Event) -> int | None:
         if not self._turn(event).has(commit.load(self.layout.table)):
@@ -148,7 +154,7 @@ class DeltaTarget:
         Raises:
             SnapshotStale: columns were added first, in a commit of their own.
         """
-        offered = Schema.from_arrow(payload.schema)
+        offered = described(Schema.from_arrow(payload.schema), self.descriptions)
         if table is None or event.kind == "replace":
             return offered
         added = new_columns(table.schema(), offered) if payload.files else []
@@ -156,7 +162,7 @@ class DeltaTarget:
             # The adds then start from a snapshot that is compared again.
             said = {"tidemill.increment": f"{event.increment:06d}", "tidemill.run_id": event.run_id}
             table.alter.add_columns(added, commit_properties=commit.properties(self.epoch, said))
-            raise commit.SnapshotStale(", ".join(field.name for field in added))
+            raise commit.SnapshotStale(", ".join(one.name for one in added))
         return table.schema()
 
     def _adds(self, schema: Schema, payload: Payload) -> list[AddAction]:

@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from tidemill.contract.syntax.ddl import (
     DdlType,
@@ -16,7 +23,24 @@ from tidemill.contract.syntax.ddl import (
 from tidemill.spec.event_time import EventTime
 from tidemill.spec.model import Expression, Model, Name, doubled_in, is_engine_column, nearest
 
-Ddl = Annotated[str, StringConstraints(min_length=1)]
+# Spark DDL; a spec may name a file of the project in its place, which is read before the spec is.
+Ddl = Annotated[
+    str,
+    StringConstraints(min_length=1),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {
+                    "type": "object",
+                    "properties": {"file": {"type": "string", "description": "In the project."}},
+                    "required": ["file"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
 OptionValue = str | bool | int
 
 
@@ -154,7 +178,7 @@ class TypedSource(BaseSource):
     """A source whose columns the spec names with their types; they are never inferred.
 
     Attributes:
-        schema_: The columns, as Spark DDL.
+        schema_: The columns, as Spark DDL, or `{file: …}` in the project.
     """
 
     schema_: Ddl = Field(alias="schema")
