@@ -66,7 +66,7 @@ def _place(named: str, home: Path, at: tuple[Any, ...], refuse: Refuse) -> Path:
         raise refuse(at, f"leads out of the project {home}", "Keep the file in the project.")
     if path.suffix not in SUFFIXES:
         remedy = f"Name it after its kind: {', '.join(SUFFIXES)}."
-        raise refuse(at, f"is '{named}', and that is none of the kinds of schema files", remedy)
+        raise refuse(at, f"is '{named}', whose ending says no kind of schema file", remedy)
     if not path.is_file():
         raise refuse(at, f"is '{named}', and there is no file {path}", "Correct the path.")
     return path
