@@ -13,6 +13,8 @@ from tests.bench.group import MEMBERS, GroupSides
 from tests.bench.kafka import KafkaSides, kafka_sides
 from tests.bench.measure import Cost, cost_of
 from tests.bench.page import PageSides
+from tests.bench.past import SHORT as SHORT_PAST
+from tests.bench.past import PastSides
 from tests.bench.results import Comparison, Side
 from tests.bench.sides import FileSides
 from tests.bench.template import FEW, TemplateSides
@@ -35,6 +37,8 @@ def comparisons(home: Path, given: argparse.Namespace) -> Iterator[Comparison]:
         yield from _of_a_group(GroupSides(home / "group", megabytes=given.group))
     if given.days:
         yield from _of_backfills(home / "backfill", given.days, given.day)
+    if given.past:
+        yield from _of_a_past(home / "past", given.past)
     if given.pipelines:
         page = partial(PageSides, home / "page", given.pipelines, YEAR)
         yield Comparison(
@@ -104,6 +108,20 @@ def _of_a_group(sides: GroupSides) -> Iterator[Comparison]:
         ("all tasks", sides.tasks_of),
     ):
         yield Comparison(f"{name} of a group of {MEMBERS} / of one", partial(both, cost))
+
+
+def _of_a_past(home: Path, increments: int) -> Iterator[Comparison]:
+    """What a run costs after many increments, Spark left out."""
+    made: list[PastSides] = []
+
+    def both(*steps: str) -> tuple[Side, Side]:
+        if not made:
+            made.append(PastSides(home, increments))
+        return made[0].sides(*steps)
+
+    for steps in (("doctor",), ("gate", "publish")):
+        title = f"{' and '.join(steps)} after {increments} increments / after {SHORT_PAST}"
+        yield Comparison(title, partial(both, *steps))
 
 
 def _of_a_template(home: Path, pipelines: int) -> Iterator[Comparison]:

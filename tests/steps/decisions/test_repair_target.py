@@ -203,8 +203,8 @@ def test_the_command_says_it_and_does_it(history: History, monkeypatch: pytest.M
         monkeypatch.setenv(name, value)
     torn(history.layout.table)
     command = ["target", "repair", "orders", "delta", "--json"]
-    asked = CliRunner().invoke(app, command, input="n\n")
-    assert (asked.exit_code, refused(history)[0]) == (1, "TargetBehindJournal")
+    asked = CliRunner().invoke(app, command)
+    assert (asked.exit_code, refused(history)[0]) == (ExitCode.USAGE, "TargetBehindJournal")
     done = CliRunner().invoke(app, [*command, "--yes"])
     assert done.exit_code == ExitCode.DONE
     assert json.loads(done.stdout)["events"] == [3]

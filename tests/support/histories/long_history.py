@@ -1,0 +1,90 @@
+"""A pipeline with a long past: copies of one published increment, under a table that ends there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from tests.support.histories.history_builder import History, rows
+from tests.support.histories.spark_batch_builder import plan, write_to_sink_log
+from tests.support.histories.spark_log_builder import write_commit
+from tidemill.contract.layout import FIRST_GENERATION, Layout
+
+# Spark compacts the sink's log with each tenth batch, and reads nothing before that.
+COMPACTED = 10
+
+
+class LongHistory(History):
+    """A pipeline in which the last of its past batches was compacted in the sink's log."""
+
+    @property
+    def written(self) -> int:
+        log = self.sink / "_spark_metadata"
+        stems = (path.stem for path in log.iterdir()) if log.is_dir() else ()
+        return max((int(stem) for stem in stems if stem.isdecimal()), default=-1)
+
+
+def long_history(home: Path, increments: int) -> History:
+    """A pipeline that has published so many increments, and one more by our own steps.
+
+    Args:
+        home: An empty folder.
+        increments: A multiple of 10. They read no files that are still there.
+    """
+    assert increments % COMPACTED == 0
+    (home / "pattern").mkdir(parents=True)
+    pattern = History(home / "pattern")
+    pattern.increment(rows(1))
+    pattern.publish()
+    (home / "long").mkdir()
+    history = LongHistory(home / "long")
+    history.start()
+    for number in range(1, increments + 1):
+        _copy_documents(pattern.layout, history.layout, number)
+    last = increments - 1
+    plan(history.checkpoint, last, [history.arrive("past.csv")])
+    write_to_sink_log(history.sink, last, [])
+    log = history.sink / "_spark_metadata"
+    (log / str(last)).rename(log / f"{last}.compact")
+    write_commit(history.checkpoint, last)
+    for table in ("table", "rejected"):
+        _copy_table(pattern.layout.home / table, history.layout.home / table, increments)
+    history.increment(rows(2))
+    history.publish()
+    return history
+
+
+def _copy_documents(pattern: Layout, layout: Layout, number: int) -> None:
+    day, name = number - 1, f"{number:06d}"
+    batches = {"first": day, "last": day}
+    first, own = pattern.increments / "000001", layout.increments / name
+    _like(first / "sealed.json", own / "sealed.json", increment=number, **batches)
+    _like(first / "001.json", own / "001.json", increment=number)
+    event = layout.journal / f"{name}.json"
+    _like(pattern.journal / "000001.json", event, seq=number, increment=number, **batches)
+    applied = layout.journal / f"{name}.delta.json"
+    _like(pattern.journal / "000001.delta.json", applied, seq=number, version=day)
+    batch = layout.ledger(FIRST_GENERATION) / f"{day:06d}.json"
+    _like(pattern.ledger(FIRST_GENERATION) / "000000.json", batch, batch=day, inputs=[], outputs=[])
+
+
+def _copy_table(source: Path, table: Path, increments: int) -> None:
+    """A Delta table whose only commit says that it is the one of the last increment."""
+    for file in source.rglob("*.parquet"):
+        place = table / file.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, place)
+    (table / "_delta_log").mkdir(exist_ok=True, parents=True)
+    for entry in (source / "_delta_log").glob("*.json"):
+        said = entry.read_text().replace(str(source), str(table))
+        said = re.sub(r'("appId":"orders/[^"]+","version":)0', rf"\g<1>{increments - 1}", said)
+        said = re.sub(r'("tidemill\.journal":")1"', rf'\g<1>{increments}"', said)
+        (table / "_delta_log" / entry.name).write_text(said)
+
+
+def _like(pattern: Path, path: Path, /, **fields: object) -> None:
+    """A document like another, with other values in it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**json.loads(pattern.read_text()), **fields}))
