@@ -49,7 +49,14 @@ INFORMS = {
 
 
 # Kinds that version 0.1 did not have.
-YOUNGER = {"Fetched", "LastFailure", "PipelineStanding", "ReprocessedRun", "StatusDocument"}
+YOUNGER = {
+    "Fetched",
+    "LastFailure",
+    "PipelineStanding",
+    "ReprocessedRun",
+    "Settled",
+    "StatusDocument",
+}
 
 
 def kind_of(path: Path, root: Path) -> type[Document]:
