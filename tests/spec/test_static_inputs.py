@@ -54,7 +54,7 @@ def test_its_format_asks_for_jars() -> None:
         ("orders", TABLE, "statics.orders"),
         ("one", {**FILES, "path": "in/customers"}, "statics.one.path"),
         ("one", {**FILES, "schema": "'id string, ID int'"}, "statics.one.schema"),
-        ("one", {**FILES, "schema": "_id string"}, "statics.one.schema"),
+        ("one", {**FILES, "schema": "_record string"}, "statics.one.schema"),
         ("one", {**FILES, "format": "text", "schema": "id int"}, "statics.one.schema"),
         ("one", {**FILES, "path": "'/in/{a'"}, "statics.one.path"),
         ("one", {**FILES, "options": "{mode: PERMISSIVE}"}, "statics.one.options.mode"),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tidemill.contract.project import REPOSITORY
 
-DEADLINE = 120.0
+DEADLINE = 300.0
 # Seconds between two looks, first and at most: a look may cost what is waited for its time.
 PAUSE, LONGEST_PAUSE = 0.01, 0.25
 
