@@ -31,6 +31,7 @@ def notes(document: Any) -> dict[str, str]:
         (["orders", "--source", "absent"], "NothingToInferFrom"),
         (["orders"], "NothingToInferFrom"),
         (["in", "--format", "csv", "--option", "seperator=;"], "UsageError"),
+        (["in", "--format", "xml"], "UsageError"),
     ],
 )
 def test_where_there_is_nothing_to_infer_from_it_says_so(
@@ -46,7 +47,7 @@ def test_where_there_is_nothing_to_infer_from_it_says_so(
     assert (answer.exit_code, answer.json["code"]) == (ExitCode.USAGE, code)
 
 
-@pytest.mark.parametrize("arguments", [["--format", "xml"], ["--option", "sep", "--format", "csv"]])
+@pytest.mark.parametrize("arguments", [["--format", "ini"], ["--option", "sep", "--format", "csv"]])
 def test_a_wrong_call_is_wrong_usage(tidemill: Tidemill, tmp_path: Path, arguments: Any) -> None:
     assert tidemill("schema", "infer", str(tmp_path), *arguments).exit_code == ExitCode.USAGE
 
@@ -84,6 +85,12 @@ class TestOnSpark:
             "c: holds nothing in this sample, so that its type is a guess",
             "d": "mixed: 1 of 2 are numbers",
         }
+
+    def test_xml_is_inferred_from_its_rows(self, tidemill: Tidemill, tmp_path: Path) -> None:
+        (tmp_path / "a.xml").write_text('<rows><row id="a"><n>1</n></row></rows>')
+        options = ("--format", "xml", "--option", "rowTag=row")
+        found = tidemill("schema", "infer", str(tmp_path), *options, "--json").json
+        assert (found["schema"], found["rows"]) == ("_id string, n bigint", 1)
 
     def test_a_parquet_file_says_what_it_is(self, tidemill: Tidemill, tmp_path: Path) -> None:
         pq.write_table(pa.table({"_id": [1], "s": ["x"]}), tmp_path / "a.parquet")

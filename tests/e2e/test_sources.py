@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from datetime import UTC, date, datetime
@@ -181,3 +182,32 @@ def test_columns_keep_their_names_as_they_come(tmp_path: Path, spark: object) ->
     found = duckdb.from_arrow(dataset).arrow().read_all()
     assert found.to_pylist() == expected
     assert [reason for reason, _ in mill.rejected()] == ["rule city_known"]
+
+
+def test_xml_is_published_its_malformed_rows_are_rejected_and_a_torn_file_is_held(
+    tmp_path: Path, spark: object
+) -> None:
+    spec = json.loads(json.dumps(SPEC))
+    schema = "id string, quantity int, at timestamp"
+    spec["sources"]["orders"].update(format="xml", schema=schema)
+    spec["sources"]["orders"]["options"] = {"rowTag": "order", "attributePrefix": ""}
+    mill = OrdersPipeline(tmp_path, spec)
+    order = '<order id="{}"><quantity>{}</quantity><at>2026-03-01T00:00:00Z</at></order>'
+    many = order.format("c", "many")
+    whole = f"<orders>{order.format('a', 1)}{many}{order.format('b', 2)}</orders>"
+    (mill.input / "1.xml.gz").write_bytes(gzip.compress(whole.encode()))
+
+    reports = mill.run("first")
+
+    assert reports["publish"].outcome is Outcome.DONE, reports["publish"].reason
+    assert (reports["ingest"].facts["rows"], reports["ingest"].facts["rejected"]) == (2, 1)
+    day = date(2026, 3, 1)
+    assert mill.published() == Counter([("a", 1, 2, day), ("b", 2, 4, day)])
+    assert mill.rejected() == Counter([("malformed", many)])
+    (mill.input / "2.xml").write_text(f"<orders>{order.format('d', 4)}")
+    torn = mill.step("doctor", "second").error
+    assert torn is not None
+    assert torn["code"] == "InputPartRead"
+    (mill.input / "2.xml").write_text(f"<orders>{order.format('d', 4)}</orders>")
+    assert mill.run("third")["publish"].outcome is Outcome.DONE
+    assert mill.published()["d", 4, 8, day] == 1

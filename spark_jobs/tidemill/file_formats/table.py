@@ -12,9 +12,10 @@ from tidemill.file_formats.parquet import Parquet
 from tidemill.file_formats.reader import FormatReader, Measured
 from tidemill.file_formats.text import Text
 from tidemill.file_formats.written_format import WriteFormat
+from tidemill.file_formats.xml import Xml
 
 READERS: Mapping[str, FormatReader] = {
-    reader.rules.name: reader for reader in (Csv(), Json(), Parquet(), Orc(), Text(), Avro())
+    reader.rules.name: reader for reader in (Csv(), Json(), Parquet(), Orc(), Text(), Avro(), Xml())
 }
 
 

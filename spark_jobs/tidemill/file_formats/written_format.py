@@ -2,7 +2,7 @@
 
 from tidemill.contract.document import FrozenModel
 from tidemill.spec.formats.rules import FormatRules
-from tidemill.spec.formats.table import FORMATS, FileFormat
+from tidemill.spec.formats.table import FORMATS, OutputFormat
 from tidemill.spec.output import Output
 
 
@@ -13,7 +13,7 @@ class WriteFormat(FrozenModel):
         options: The options of Spark's writer, as text.
     """
 
-    format: FileFormat = "parquet"
+    format: OutputFormat = "parquet"
     options: dict[str, str] = {}
 
     def option(self, name: str, default: str) -> str:

@@ -15,7 +15,7 @@ from tidemill.contract.helper_modules import helper_files
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.windows import Windows
-from tidemill.spec.formats.table import FileFormat
+from tidemill.spec.formats.table import OutputFormat
 from tidemill.spec.output import NullPartition, OutputMode
 from tidemill.spec.spec import Spec
 from tidemill.storage import documents
@@ -51,7 +51,7 @@ class GenerationNote(Document):
     checkpoint: Path
     sink: Path
     writes: Writes = "files"
-    format: FileFormat = "parquet"
+    format: OutputFormat = "parquet"
     mode: OutputMode = OutputMode.APPEND
     keys: tuple[str, ...] = ()
     continuous: bool = False

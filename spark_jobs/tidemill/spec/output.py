@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tidemill.spec.formats.rules import FormatRules, with_defaults
-from tidemill.spec.formats.table import FORMATS, FileFormat
+from tidemill.spec.formats.table import FORMATS, OutputFormat
 from tidemill.spec.model import Column, Disagreement, Expression, Model, is_engine_column
 from tidemill.spec.sources.base import OptionValue, as_text
 
@@ -44,7 +44,7 @@ class Output(Model):
     """
 
     mode: OutputMode = OutputMode.APPEND
-    format: FileFormat = "parquet"
+    format: OutputFormat = "parquet"
     options: dict[str, OptionValue] = {}
     partition_by: dict[Column, Expression] = {}
     null_partition: NullPartition = "reject"

@@ -67,6 +67,9 @@ def feed(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Calla
             (folder / "f.json").write_text("".join(f'{{"word": "{w}"}}\n' for w in WORDS))
         elif kind == "text":
             (folder / "f.txt").write_text("\n".join(WORDS) + "\n")
+        elif kind == "xml":
+            rows = "".join(f"<row><word>{word}</word></row>" for word in WORDS)
+            (folder / "f.xml").write_text(f"<rows>{rows}</rows>")
         elif kind == "parquet":
             pq.write_table(table, folder / "f.parquet")
         elif kind == "orc":
@@ -139,7 +142,8 @@ def source(
             column = "value" if form == "text" else "word"
             schema = f"{column} string"
             path = str(feed(str(form)))
-            return {"kind": kind, "format": form, "path": path, "schema": schema}, column
+            made = {"kind": kind, "format": form, "path": path, "schema": schema}
+            return made | ({"options": {"rowTag": "row"}} if form == "xml" else {}), column
         if kind == "kafka":
             schema = {"json": DDL, "csv": DDL, "avro": AVRO}.get(str(form))
             value = {"format": form, **({"schema": schema} if schema else {})}

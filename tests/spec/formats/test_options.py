@@ -25,6 +25,7 @@ OBJECTS = {
     "orc": "execution.datasources.orc.OrcOptions",
     "text": "execution.datasources.text.TextOptions",
     "avro": "avro.AvroOptions",
+    "xml": "catalyst.xml.XmlOptions",
 }
 
 
@@ -67,6 +68,10 @@ def test_an_unknown_option_is_refused_with_the_nearest_known(
         ("quoteAll", "csv"),
         ("compression", "json"),
         ("enableDateTimeParsingFallback", "json"),
+        ("multiLine", "xml"),
+        ("rowValidationXSDPath", "xml"),
+        ("useLegacyXMLParser", "xml"),
+        ("rootTag", "xml"),
     ],
 )
 def test_an_option_without_effect_is_refused_with_the_reason(option: str, format: str) -> None:

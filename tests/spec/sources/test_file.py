@@ -146,3 +146,19 @@ def test_a_schema_that_the_format_cannot_have_is_refused_without_spark(
     with pytest.raises(SpecError) as refused:
         parse(minimal(replace=replaced))
     assert str(refused.value.field).endswith("schema")
+
+
+def test_xml_needs_the_element_that_is_a_row() -> None:
+    xml = {"    format: csv": "    format: xml"}
+    with pytest.raises(SpecError) as error:
+        source("", **xml)
+    assert error.value.field == "sources.orders.options"
+    assert "rowTag" in str(error.value)
+    found = source("", **{"    format: csv": "    format: xml\n    options: {ROWTAG: order}"})
+    assert found.reader_option("rowTag") == "order"
+
+
+def test_no_output_is_xml() -> None:
+    with pytest.raises(SpecError) as error:
+        parse(minimal("output: {format: xml}\n"))
+    assert error.value.field == "output.format"

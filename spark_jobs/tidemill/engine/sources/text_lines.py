@@ -13,7 +13,7 @@ from pyspark.sql.streaming import DataStreamReader
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidemill.engine.sources.columns import CORRUPT, ORIGIN, RECORD
-from tidemill.spec.sources.file import FileSource
+from tidemill.spec.sources.file import NESTED, FileSource
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # With them Spark knows every encoding that Java knows, and does not fail where one does not fit.
@@ -80,13 +80,17 @@ def with_undecodable(rows: DataFrame, source: FileSource) -> DataFrame:
     Args:
         rows: With `_corrupt`.
     """
-    texts = [name for name, kind in source.types.items() if kind.name == "string"]
+    texts = [
+        F.to_json(F.struct(F.col(f"`{name}`"))) if kind.name in NESTED else F.col(f"`{name}`")
+        for name, kind in source.types.items()
+        if kind.name in ("string", *NESTED)
+    ]
     if source.undecodable == "replace" or not texts:
         return rows
     columns = [F.col(f"`{name}`") for name in source.columns]
     replaced = F.lit(False)
-    for name in texts:
-        replaced |= F.coalesce(F.contains(F.col(f"`{name}`"), F.lit(REPLACEMENT)), F.lit(False))
+    for text in texts:
+        replaced |= F.coalesce(F.contains(text, F.lit(REPLACEMENT)), F.lit(False))
     record = F.when(replaced, F.to_json(F.struct(*columns)))
     return rows.withColumn(CORRUPT, F.coalesce(F.col(CORRUPT), record))
 

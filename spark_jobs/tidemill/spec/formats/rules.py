@@ -90,6 +90,7 @@ class FormatRules:
         inferring: Options that matter only where a schema is inferred.
         infers_by: The option with which Spark infers types; None where it does so unasked.
         not_for_reading: Options that the reader has and does not obey -> why.
+        required: Options that every source has to give -> what they are.
         allowed_values: Options of the writer -> the values they may have.
         one_character: Options of the writer whose value is one character.
         reader_defaults: Options that a source gets unless its spec gives them.
@@ -115,6 +116,7 @@ class FormatRules:
     inferring: str = ""
     infers_by: str | None = None
     not_for_reading: Mapping[str, str] = field(default_factory=dict)
+    required: Mapping[str, str] = field(default_factory=dict)
     allowed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     one_character: tuple[str, ...] = ()
     reader_defaults: Mapping[str, str] = field(default_factory=dict)
@@ -140,6 +142,18 @@ class FormatRules:
     def inference_options(self) -> tuple[str, ...]:
         """The options that matter only where a schema is inferred."""
         return _names(self.inferring)
+
+    def option_missing(self, given: Iterable[str]) -> str | None:
+        """The sentence on an option that a source has to give and does not; None where none is.
+
+        Args:
+            given: The names of its options, in any case.
+        """
+        named = {name.lower() for name in given}
+        for name, what in self.required.items():
+            if name.lower() not in named:
+                return f"{self.name} needs the option '{name}', {what}; add it"
+        return None
 
     def reader_option_refused(self, option: str) -> str | None:
         """The reason why a file source may not give an option of Spark's reader; None if it may.

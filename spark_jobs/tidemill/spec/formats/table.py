@@ -10,10 +10,12 @@ from tidemill.spec.formats.orc import ORC
 from tidemill.spec.formats.parquet import PARQUET
 from tidemill.spec.formats.rules import FormatRules
 from tidemill.spec.formats.text import TEXT
+from tidemill.spec.formats.xml import XML
 
-FileFormat = Literal["csv", "json", "parquet", "orc", "text", "avro"]
+OutputFormat = Literal["csv", "json", "parquet", "orc", "text", "avro"]
+FileFormat = Literal[OutputFormat, "xml"]
 FORMATS: Mapping[str, FormatRules] = {
-    rules.name: rules for rules in (CSV, JSON, PARQUET, ORC, TEXT, AVRO)
+    rules.name: rules for rules in (CSV, JSON, PARQUET, ORC, TEXT, AVRO, XML)
 }
 
 

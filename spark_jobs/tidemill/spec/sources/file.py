@@ -61,12 +61,12 @@ class FileSource(TypedSource):
             gives it, it also rates a column or field that the schema does not name, of CSV and
             JSON one in a file's first line; otherwise that is only said.
         part_read: What to do when Spark would silently read only a part of a file: one that is cut
-            short (parquet, orc, avro), is empty although its format has no empty files, holds more
-            than one JSON value under `multiLine`, or has a line break inside the quotes of CSV,
-            which takes `multiLine`.
+            short (parquet, orc, avro, xml), is empty although its format has no empty files, holds
+            more than one JSON value under `multiLine`, has a line break inside the quotes of CSV,
+            which takes `multiLine`, or rows of XML that Spark does not find.
         undecodable: Whether a row with bytes that are not in its encoding is rejected as malformed,
-            or U+FFFD replaces them, as Spark does (csv, json, text). A row that was delivered with
-            U+FFFD is taken for one whose bytes were replaced before.
+            or U+FFFD replaces them, as Spark does (csv, json, text, xml). A row that was delivered
+            with U+FFFD is taken for one whose bytes were replaced before.
         falling_behind: What to do when more arrives than is processed over several runs.
         cleanSource: What becomes of a file whose rows are published.
         sourceArchiveDir: Where `archive` puts it, under its whole path, as Spark does.
@@ -119,6 +119,9 @@ class FileSource(TypedSource):
             refused = self.rules.reader_option_refused(name)
             if refused:
                 raise Disagreement(refused, "options", name)
+        missing = self.rules.option_missing(self.options)
+        if missing:
+            raise Disagreement(missing, "options")
         return self
 
     @model_validator(mode="after")

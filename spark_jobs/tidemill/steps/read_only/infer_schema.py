@@ -52,6 +52,7 @@ def infer(
     if len(given) == 1 and PIPELINE_NAME.fullmatch(given[0]) and not Path(given[0]).exists():
         pipeline = open_pipeline(given[0], environ)
         chosen = _source_of(pipeline, source)
+        _refuse_unknown(chosen.format, options)
         found = [file.path for file in list_source(chosen).files]
         format, options = chosen.format, {**chosen.reader_options, **options}
     else:
@@ -60,9 +61,9 @@ def infer(
                 "The format of the files is unknown.", remedy="Add --format csv."
             )
         found = [file for one in given for file in _files(Path(one))]
+        _refuse_unknown(format, options)
+        pipeline = _alone(format, options)
         options = {**FORMATS[format].reader_defaults, **options}
-        pipeline = _alone(format)
-    _refuse_unknown(format, options)
     if not found:
         raise NothingToInferFrom(
             f"There is no file in {', '.join(given)}.", remedy="Give files that hold some rows."
@@ -108,9 +109,17 @@ def _files(place: Path) -> list[Path]:
     return [place.resolve()] if place.is_file() else []
 
 
-def _alone(format: str) -> Pipeline:
+def _alone(format: str, options: Mapping[str, str]) -> Pipeline:
     """A pipeline of nothing but a format, for a session that can read it."""
-    source = {"format": format, "path": "/", "schema": "value string"}
+    rules = FORMATS[format]
+    missing = rules.option_missing(options)
+    if missing:
+        raise UsageError(
+            f"{missing}.", remedy=f"Add --option {next(iter(rules.required))}=ORDER.", format=format
+        )
+    wanted = {name.lower() for name in rules.required}
+    needed = {name: value for name, value in options.items() if name.lower() in wanted}
+    source = {"format": format, "path": "/", "schema": "value string", "options": needed}
     spec = Spec(
         sources={"sample": FileSource.model_validate(source)}, sink=ConsoleSink(kind="console")
     )
