@@ -55,6 +55,7 @@ YOUNGER = {
     "PipelineStanding",
     "ReprocessedRun",
     "Settled",
+    "SettledBatches",
     "StatusDocument",
 }
 

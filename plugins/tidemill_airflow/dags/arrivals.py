@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow.sdk import Asset, AssetWatcher
 from airflow.sdk.exceptions import AirflowException
@@ -28,9 +28,6 @@ from tidemill.spec.wake import Wake
 from tidemill.toolchain.extras import missing_extra
 from tidemill_airflow.operators.connections import connection_variables
 from tidemill_airflow.settings import export_settings
-
-if TYPE_CHECKING:
-    from tidemill.ledger.ledger import Batch
 
 # The pause after wake-ups without effect: a failing pipeline is not started every few seconds.
 LONGEST_PAUSE = 3600.0
@@ -121,8 +118,7 @@ class ArrivalTrigger(BaseEventTrigger):
         self.pipeline = pipeline
         self.kind = kind
         self.poke = poke
-        self._generation = ""
-        self._batches: list[Batch] = []
+        self._committed = 0
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         kwargs = {"pipeline": self.pipeline, "kind": self.kind, "poke": self.poke}
@@ -158,7 +154,7 @@ class ArrivalTrigger(BaseEventTrigger):
             )
             return Seen()
         except (TidemillError, AirflowException, ModuleNotFoundError) as error:
-            return Seen(committed=len(self._batches), trouble=str(missing_extra(error) or error))
+            return Seen(committed=self._committed, trouble=str(missing_extra(error) or error))
 
     def _look_at(self, pipeline: Pipeline) -> Seen:
         # Imported here, because they cost what a DAG file must not.
@@ -172,14 +168,12 @@ class ArrivalTrigger(BaseEventTrigger):
         needed = [getattr(spec.sources[name], "conn_id", "") for name in names]
         environ = {**os.environ, **connection_variables(spec, only=needed)}
         ledger = Ledger(pipeline.layout, current(pipeline.layout))
-        if ledger.generation != self._generation:
-            self._generation, self._batches = ledger.generation, []
-        # A batch, once written down, never changes.
-        self._batches += ledger.batches(first=len(self._batches))
-        probes = [open_source(pipeline, name, environ).probe(self._batches) for name in names]
+        batches = ledger.past()
+        self._committed = len(batches)
+        probes = [open_source(pipeline, name, environ).probe(batches) for name in names]
         return Seen(
             new={look.source: look.new for look in probes if look.new != 0},
-            committed=len(self._batches),
+            committed=self._committed,
             due=all_partitions([one.follows for one in probes if one.follows]) is not None,
             # What the doctor would refuse a run for: there has to be a run for it to be said.
             trouble=next((str(look.held) for look in probes if look.held), None),

@@ -8,6 +8,7 @@ from tidemill.contract.errors import Refused
 from tidemill.contract.layout import Layout
 from tidemill.contract.pipeline_class import PipelineClass
 from tidemill.ledger.batch import Batch
+from tidemill.ledger.past_batches import unsettled
 from tidemill.ledger.source_record import source_as_born, source_today
 from tidemill.spec.spec import Spec
 
@@ -61,4 +62,6 @@ def bound_source_changes(
 
 
 def _was_read(name: str, batches: Sequence[Batch]) -> bool:
-    return any(batch.offsets.get(name) for batch in batches)
+    settled, rest = unsettled(batches)
+    before = settled and settled.sources.get(name)
+    return bool(before and before.read) or any(batch.offsets.get(name) for batch in rest)

@@ -5,8 +5,7 @@ the file source's number is not the batch id. So each batch is written down once
 after it was committed and before the next query starts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tidemill.contract.clock import Clock, wall_clock
@@ -17,7 +16,10 @@ from tidemill.file_formats.written_format import WriteFormat
 from tidemill.ledger.batch import Batch, Counts, InputFile, OutputFile, Start
 from tidemill.ledger.generation_note import GenerationNote, read_note
 from tidemill.ledger.input_file import taken_in
+from tidemill.ledger.known_files import KnownFiles
 from tidemill.ledger.output_file import output_files
+from tidemill.ledger.past_batches import PastBatches
+from tidemill.ledger.settled_batches import EVERY, read_settled_batches, settle_batches
 from tidemill.ledger.sink_reader import read_committed
 from tidemill.ledger.static_pins import StaticPin
 from tidemill.spark_logs.checkpoint import (
@@ -67,8 +69,9 @@ class Ledger:
         self.folder = layout.ledger(generation)
         self.sink = layout.sink(generation)
         self.checkpoint = layout.checkpoint(generation)
-        self._paths: set[Path] | None = None
+        self._known = KnownFiles(self.sink, self.batches)
         self._latest: int | None = None
+        self._settled: int | None = None
 
     def latest(self, known: int | None = None) -> int:
         """The last batch written down, -1 where there is none.
@@ -96,6 +99,33 @@ class Ledger:
                 raise self._gap(number)
             found.append(batch)
         return found
+
+    def past(self) -> Sequence[Batch]:
+        """All batches in order; older ones are read only where one of them is asked for.
+
+        Raises:
+            LedgerGap: one of them is missing.
+        """
+        numbers = documents.numbers(self.folder)
+        found = read_settled_batches(self.folder)
+        if found is None or len(numbers) != max(numbers, default=-1) + 1:
+            return self.batches()
+        settled, index = found
+        return PastBatches(settled, index, self.batches(settled.last + 1), self.batches)
+
+    def settle(self, every: int = EVERY) -> None:
+        """Fold the batches into a record, where enough were added since the last one.
+
+        Args:
+            every: The number of batches that are enough.
+        """
+        if self._settled is not None and self.latest() - self._settled < every:
+            return
+        found = read_settled_batches(self.folder)
+        self._settled = -1 if found is None else found[0].last
+        if self.latest() - self._settled >= every:
+            settle_batches(self.folder, self.batches(self._settled + 1), found)
+            self._settled = self.latest()
 
     def starts(self, last: int = 0) -> list[Start]:
         """The starts in order, all or only so many of the last ones."""
@@ -178,12 +208,11 @@ class Ledger:
             (name, checkpoint.inputs(name))
             for name in _file_sources(checkpoint.offsets[n] for n in missing)
         ]
-        known = self._known_paths(latest)
         starts = self.starts()
         sync(spark_files(checkpoint, self.sink, missing), self.layout.root)
         written = []
         for number in missing:
-            files = log.files_of(number, known)
+            files = log.files_of(number, self._known)
             counted = log.rows_in(number)
             read = (rows_in or {}).get(number) if counted is None else counted
             batch = self._batch(number, checkpoint, files, inputs, starts, read, note)
@@ -196,16 +225,10 @@ class Ledger:
             if self._inspect is not None:
                 batch = self._inspect(batch)
             sync(with_checksums(file.path for file in files), self.layout.root)
-            known.update(file.path for file in files)
+            self._known.add(file.path for file in files)
             written.append(documents.put_if_absent(self.folder / f"{number:06d}.json", batch))
+        self.settle()
         return written
-
-    def _known_paths(self, latest: int) -> set[Path]:
-        """Every file of batches up to the latest; read once, then kept as batches are added."""
-        if self._paths is None:
-            batches = self.batches(last=latest)
-            self._paths = {self.sink / file.path for b in batches for file in b.outputs}
-        return self._paths
 
     def _batch(
         self,

@@ -148,13 +148,13 @@ class OpenSource(Generic[SourceSpec]):
         """
 
     def report(
-        self, before: Sequence[Batch], written: Sequence[Batch], log: Log
+        self, batches: Sequence[Batch], written: Sequence[Batch], log: Log
     ) -> ProbeResult | None:
         """After a query: what it read of the source, and what is there now.
 
         Args:
-            before: The batches before the run.
-            written: The batches of the run.
+            batches: All of the generation.
+            written: Those of the run.
             log: Gets a line for each problem that the spec rates `warn`.
 
         Returns:

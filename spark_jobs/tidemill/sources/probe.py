@@ -66,17 +66,17 @@ def inspect(pipeline: Pipeline, batch: Batch) -> Batch:
 
 
 def report_sources(
-    run: RunContext, before: Sequence[Batch], written: Sequence[Batch]
+    run: RunContext, batches: Sequence[Batch], written: Sequence[Batch]
 ) -> list[ProbeResult]:
     """After a query: the input that it read, as far as the ledger tells, and what remains.
 
     Args:
         run: The run; its log gets a line for each problem that the spec rates `warn`.
-        before: The batches before the run.
-        written: The batches of the run.
+        batches: All of the generation.
+        written: Those of the run.
 
     Raises:
         Refused: what was read has changed since, and the spec rates that `hold`.
     """
-    reports = [source.report(before, written, run.log) for source in open_sources(run.pipeline)]
+    reports = [source.report(batches, written, run.log) for source in open_sources(run.pipeline)]
     return [report for report in reports if report is not None]

@@ -30,7 +30,7 @@ from tidemill.generations.verify import open_generation
 from tidemill.increments.recent_snapshot import read_history
 from tidemill.increments.snapshot import Snapshot
 from tidemill.journal.journal import Journal
-from tidemill.ledger.ledger import Batch
+from tidemill.ledger.batch import Batch
 from tidemill.ledger.run_increment import read_run_increment
 from tidemill.ledger.run_request import read_request
 from tidemill.publish.target_heads import verify_tables
@@ -98,7 +98,7 @@ def doctor(
     epoch = settled_epoch(layout.lease)
     targets = [target.name for target in pipeline.spec.publish]
     snapshot = read_history(layout, targets, read_run_increment(layout.run(run.run_id)))
-    batches = generation.ledger.batches()
+    batches = generation.ledger.past()
     read = HistoryRead(snapshot, epoch)
     _log_what_is_missing(run, snapshot.journal)
     _check_unpublished_files(generation, batches, _first_unpublished(snapshot, generation.name))
@@ -192,9 +192,9 @@ def _log_what_is_missing(run: RunContext, journal: Journal) -> None:
         )
 
 
-def _check_unpublished_files(generation: Generation, batches: list[Batch], first: int) -> None:
+def _check_unpublished_files(generation: Generation, batches: Sequence[Batch], first: int) -> None:
     sink = generation.log.sink
-    files = [f.path for batch in batches if batch.batch >= first for f in batch.outputs]
+    files = [f.path for batch in batches[first:] for f in batch.outputs]
     missing = [path for path in files if not (sink / path).is_file()]
     if missing:
         raise FilesMissing(

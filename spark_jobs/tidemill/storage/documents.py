@@ -175,13 +175,21 @@ def read_if_whole(path: Path, model: type[Kind]) -> Kind | None:
 
 def numbered(folder: Path, suffix: str = ".json") -> Iterator[tuple[int, Path]]:
     """The documents named by number in a folder, in order."""
-    found = []
+    for number, name in sorted(_named(folder, suffix)):
+        yield number, folder / name
+
+
+def numbers(folder: Path) -> list[int]:
+    """The numbers of the documents in a folder, in any order."""
+    return [number for number, _ in _named(folder, ".json")]
+
+
+def _named(folder: Path, suffix: str) -> Iterator[tuple[int, str]]:
     if folder.is_dir():
-        for entry in os.scandir(folder):
-            number = entry.name.removesuffix(suffix)
-            if entry.name.endswith(suffix) and number.isdecimal():
-                found.append((int(number), folder / entry.name))
-    yield from sorted(found)
+        for name in os.listdir(folder):  # noqa: PTH208 - a Path for each costs more than the list.
+            number = name.removesuffix(suffix)
+            if name.endswith(suffix) and number.isdecimal():
+                yield int(number), name
 
 
 def exists(folder: Path, number: int) -> bool:
@@ -206,7 +214,7 @@ def newest(folder: Path, known: int | None = None) -> int | None:
             nothing is listed.
     """
     if known is None or not exists(folder, known):
-        return max((number for number, _ in numbered(folder)), default=None)
+        return max(numbers(folder), default=None)
     while exists(folder, known + 1):
         known += 1
     return known

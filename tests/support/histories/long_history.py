@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 
 from tests.support.histories.history_builder import History, rows
@@ -31,7 +33,7 @@ def long_history(home: Path, increments: int) -> History:
 
     Args:
         home: An empty folder.
-        increments: A multiple of 10. They read no files that are still there.
+        increments: A multiple of 10.
     """
     assert increments % COMPACTED == 0
     (home / "pattern").mkdir(parents=True)
@@ -41,10 +43,13 @@ def long_history(home: Path, increments: int) -> History:
     (home / "long").mkdir()
     history = LongHistory(home / "long")
     history.start()
+    past = history.arrive("past.csv")
     for number in range(1, increments + 1):
-        _copy_documents(pattern.layout, history.layout, number)
+        # Each has read a file of its own, of which the last alone is still there.
+        file = past if number == increments else history.inputs / f"{number}.csv"
+        _copy_documents(pattern.layout, history.layout, number, file, past.stat())
     last = increments - 1
-    plan(history.checkpoint, last, [history.arrive("past.csv")])
+    plan(history.checkpoint, last, [past])
     write_to_sink_log(history.sink, last, [])
     log = history.sink / "_spark_metadata"
     (log / str(last)).rename(log / f"{last}.compact")
@@ -56,7 +61,9 @@ def long_history(home: Path, increments: int) -> History:
     return history
 
 
-def _copy_documents(pattern: Layout, layout: Layout, number: int) -> None:
+def _copy_documents(
+    pattern: Layout, layout: Layout, number: int, file: Path, status: os.stat_result
+) -> None:
     day, name = number - 1, f"{number:06d}"
     batches = {"first": day, "last": day}
     first, own = pattern.increments / "000001", layout.increments / name
@@ -66,8 +73,16 @@ def _copy_documents(pattern: Layout, layout: Layout, number: int) -> None:
     _like(pattern.journal / "000001.json", event, seq=number, increment=number, **batches)
     applied = layout.journal / f"{name}.delta.json"
     _like(pattern.journal / "000001.delta.json", applied, seq=number, version=day)
-    batch = layout.ledger(FIRST_GENERATION) / f"{day:06d}.json"
-    _like(pattern.ledger(FIRST_GENERATION) / "000000.json", batch, batch=day, inputs=[], outputs=[])
+    source, ledger = pattern.ledger(FIRST_GENERATION), layout.ledger(FIRST_GENERATION)
+    (begun,) = (source / "starts").iterdir()
+    start = ledger / "starts" / f"{number:06d}.json"
+    _like(begun, start, epoch=number, last_written=day - 1, last_planned=day - 1)
+    modified_ms = status.st_mtime_ns // 1_000_000
+    read = {"source": "orders", "path": str(file), "size": status.st_size}
+    read |= {"modified_ms": modified_ms, "inode": status.st_ino if file.exists() else None}
+    batch = ledger / f"{day:06d}.json"
+    made = {"start": number, "inputs": [read], "outputs": []}
+    _like(source / "000000.json", batch, batch=day, **made)
 
 
 def _copy_table(source: Path, table: Path, increments: int) -> None:
@@ -87,4 +102,10 @@ def _copy_table(source: Path, table: Path, increments: int) -> None:
 def _like(pattern: Path, path: Path, /, **fields: object) -> None:
     """A document like another, with other values in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({**json.loads(pattern.read_text()), **fields}))
+    path.write_text(json.dumps({**_content(pattern), **fields}))
+
+
+@cache
+def _content(pattern: Path) -> dict[str, object]:
+    content: dict[str, object] = json.loads(pattern.read_text())
+    return content

@@ -63,7 +63,7 @@ class RunRecords:
     """
 
     def __init__(self, query: QueryRun, planned: Plan, pins: Pins) -> None:
-        self.batches: list[Batch] = []
+        self.batches: Sequence[Batch] = ()
         self._query, self._planned, self._pins = query, planned, pins
         self._earlier: list[Batch] = []
         self._late: list[LateRows] = []
@@ -82,7 +82,7 @@ class RunRecords:
         self._earlier = generation.ledger.complete()
         for batch in self._earlier:
             run.log(f"batch {batch.batch}: committed by an earlier driver, now in the ledger")
-        self.batches = generation.ledger.batches()
+        self.batches = generation.ledger.past()
 
     def start(self) -> None:
         """Record the start, by which its batches are told from those of others."""
@@ -119,12 +119,11 @@ class RunRecords:
         run, generation = self._query.context, self._query.generation
         self.count_late_rows(ran.reports)
         written = [*self._earlier, *ran.batches]
-        numbers = {batch.batch for batch in written}
-        before = [batch for batch in self.batches if batch.batch not in numbers]
-        files = report_sources(run, before, written)
+        batches = generation.ledger.past()
+        files = report_sources(run, batches, written)
         if run.pipeline.generation is None:
             # While another generation is built, a live run may have copied what no batch names yet.
-            _forget_copies(generation, self._pins, [*before, *written])
+            _forget_copies(generation, self._pins, batches)
         stopped, left = _left(run.pipeline, generation, ran.stopped)
         return Ingested(
             tuple(written),
@@ -164,5 +163,5 @@ def _left(
     """Why a query was stopped, and what it left; a budget that was just enough stopped nothing."""
     if stopped is None or not stopped.startswith("budget."):
         return stopped, ()
-    left = tuple(probe_sources(pipeline, generation.ledger.batches()))
+    left = tuple(probe_sources(pipeline, generation.ledger.past()))
     return (None, ()) if all(look.new == 0 for look in left) else (stopped, left)

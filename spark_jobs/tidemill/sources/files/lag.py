@@ -13,6 +13,7 @@ from tidemill.contract import report as reports
 from tidemill.contract.layout import Layout
 from tidemill.ledger.batch import Batch, Start
 from tidemill.ledger.ledger import Ledger
+from tidemill.ledger.past_batches import since_start
 from tidemill.sources.falling_behind import RUNS, Moment, Pace, pace_behind
 from tidemill.sources.files.listing import Found
 
@@ -31,7 +32,7 @@ def falls_behind(
     starts = Ledger(layout, batches[-1].generation).starts(last=RUNS)
     if not starts:
         return None
-    recent = [batch for batch in batches if batch.start >= starts[0].epoch]
+    recent = since_start(batches, starts[0].epoch)
     moments = [_moment(start, layout, source, recent, new) for start in starts]
     waiting = sum(file.size for file in new)
     return pace_behind(moments, Moment(now, waiting, processed=_bytes(source, recent)))

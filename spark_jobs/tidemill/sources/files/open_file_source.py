@@ -16,6 +16,7 @@ from tidemill.file_formats.table import READERS
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile
 from tidemill.sources.falling_behind import FallingBehind, falling_behind
+from tidemill.sources.files.inputs_read import InputsRead, inputs_read
 from tidemill.sources.files.lag import falls_behind
 from tidemill.sources.files.listing import Found, list_source
 from tidemill.sources.files.problems import (
@@ -43,7 +44,7 @@ class OpenFileSource(OpenSource[FileSource]):
 
     def probe(self, batches: Sequence[Batch]) -> ProbeResult:
         found = scan(self.name, self.spec, batches)
-        problems = problems_of_vanished(self.name, self.spec, found, self.pipeline.layout)
+        problems = problems_of_vanished(self.name, self.spec, found, self.pipeline.layout, batches)
         problems += problems_of_scan(self.name, self.spec, found, self.pipeline.name)
         problems += problems_of_content(self.name, self.spec, [file.path for file in found.new])
         problems += self._falling_behind(batches, found)
@@ -77,8 +78,8 @@ class OpenFileSource(OpenSource[FileSource]):
     def inspect(self, files: Sequence[InputFile]) -> None:
         refuse_held(problems_of_content(self.name, self.spec, [file.on_disk for file in files]))
 
-    def report(self, before: Sequence[Batch], written: Sequence[Batch], log: Log) -> ProbeResult:
-        after = self.probe([*before, *written])
+    def report(self, batches: Sequence[Batch], written: Sequence[Batch], log: Log) -> ProbeResult:
+        after = self.probe(batches)
         for problem in after.problems:
             # The doctor of the run has said what is passed over, and how fast it is read.
             of_doctor = isinstance(problem.error, InputPassedOver | FallingBehind)
@@ -87,9 +88,9 @@ class OpenFileSource(OpenSource[FileSource]):
         # What is wrong with files that were not read is for the next run.
         of_read = (InputChanged, InputRedelivered)
         refuse_held(problem for problem in after.problems if isinstance(problem.error, of_read))
-        known = {file.sha256: file.path for file in self._files_of(before) if file.sha256}
-        read = self._files_of(written)
-        read_twice = _copies(read, known)[:NAMED]
+        read = [f for batch in written for f in batch.inputs if f.source == self.name]
+        known = inputs_read(self.name, batches, by_name=self.spec.fileNameOnly)
+        read_twice = [file.path for file in read if _is_copy(file, known)][:NAMED]
         return replace(after, facts={**after.facts, "read": len(read), "read_twice": read_twice})
 
     def _falling_behind(self, batches: Sequence[Batch], found: Scan) -> list[Problem]:
@@ -97,20 +98,16 @@ class OpenFileSource(OpenSource[FileSource]):
         problem = falling_behind(self.name, self.spec.falling_behind, pace, bytes_in_words)
         return [] if problem is None else [problem]
 
-    def _files_of(self, batches: Sequence[Batch]) -> list[InputFile]:
-        return [file for batch in batches for file in batch.inputs if file.source == self.name]
-
 
 def _is_at(file: InputFile, now: Found | None) -> bool:
     return now is not None and (now.size, now.modified_ms) == (file.size, file.modified_ms)
 
 
-def _copies(read: Sequence[InputFile], known: dict[str, str]) -> list[str]:
-    copies = []
-    for file in read:
-        if file.sha256 is not None and known.setdefault(file.sha256, file.path) != file.path:
-            copies.append(file.path)
-    return copies
+def _is_copy(file: InputFile, known: InputsRead) -> bool:
+    """Whether the content of a file was read before, under another name."""
+    if file.sha256 is None or file.size is None:
+        return False
+    return known.contents(file.size).get(file.sha256, file.path) != file.path
 
 
 def _counts(found: Scan) -> dict[str, Any]:

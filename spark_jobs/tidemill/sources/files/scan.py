@@ -21,6 +21,7 @@ from tidemill.contract.counted import counted
 from tidemill.contract.errors import Refused
 from tidemill.ledger.batch import Batch
 from tidemill.ledger.input_file import InputFile, sha256_of
+from tidemill.sources.files.inputs_read import InputsRead, inputs_read
 from tidemill.sources.files.listing import (
     Found,
     Listing,
@@ -61,7 +62,8 @@ class Scan:
             of the run.
         mistyped_partition: Files below a folder such as `day=noon`, at which Spark fails.
         known: How many of the files that were read are there.
-        gone: Batch and file, of files that were read and are not listed any more.
+        read: The files that were read.
+        listing: The files that Spark would list, and those that it passes over.
         last_arrival: The newest file's time; None where nothing ever arrived.
     """
 
@@ -79,7 +81,8 @@ class Scan:
     partition_of_today: tuple[Found, ...]
     mistyped_partition: tuple[Found, ...]
     known: int
-    gone: tuple[tuple[Batch, InputFile], ...]
+    read: InputsRead
+    listing: Listing
     last_arrival: datetime | None
 
     @property
@@ -112,8 +115,9 @@ def scan(name: str, source: FileSource, batches: Sequence[Batch]) -> Scan:
 
 
 def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[Batch]) -> Scan:
-    read = {file.path: file for batch in batches for file in batch.inputs if file.source == name}
-    overlooked = tuple(f for f in listing.overlooked if str(f.path) not in read)
+    read = inputs_read(name, batches, by_name=source.fileNameOnly)
+    before_at = {f.path: read.at(f.path) for f in (*listing.files, *listing.overlooked)}
+    overlooked = tuple(f for f in listing.overlooked if before_at[f.path] is None)
     if listing.partitioned and overlooked:
         raise InputMixed(
             f"{overlooked[0].path} is beside partition directories (k=v); Spark would take it "
@@ -121,14 +125,13 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
             remedy="Move it into a partition directory, or out of the source's directory.",
             files=[str(file.path) for file in overlooked],
         )
-    newest = max((file.modified_ms for file in read.values()), default=None)
-    names = {Path(path).name: file for path, file in read.items()} if source.fileNameOnly else {}
+    names = read.by_name() if source.fileNameOnly else {}
     new: list[Found] = []
     changed: list[Found] = []
     redelivered: list[Found] = []
     too_old: list[Found] = []
     for file in sorted(listing.files, key=lambda file: (file.modified_ms, file.path)):
-        before = read.get(str(file.path))
+        before = before_at[file.path]
         namesake = names.get(file.path.name)
         if before is not None:
             if not _is_what_was_read(file, before):
@@ -136,14 +139,13 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
         elif namesake is not None:
             if not _has_content_of(file, namesake):
                 redelivered.append(file)
-        elif _too_old(file, source, newest):
+        elif _too_old(file, source, read.newest_ms):
             too_old.append(file)
         else:
             new.append(file)
     if source.fileNameOnly:
         redelivered += _namesakes(new)
-    gone = _gone(name, source, listing, batches)
-    times = [file.modified_ms for file in read.values()]
+    times = [] if read.newest_ms is None else [read.newest_ms]
     times += [file.modified_ms for file in listing.files]
     compared = () if source.same_content is Rating.IGNORE else new
     return Scan(
@@ -151,7 +153,7 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
         new=tuple(new),
         changed=tuple(changed),
         redelivered=tuple(redelivered),
-        same_content=_same_content(compared, read.values()),
+        same_content=_same_content(compared, read),
         too_old=tuple(too_old),
         overlooked=overlooked,
         not_utf8=listing.not_utf8,
@@ -162,27 +164,18 @@ def _compare(name: str, source: FileSource, listing: Listing, batches: Sequence[
         ),
         partition_of_today=tuple(file for file in new if in_partition_of_today(file.path, source)),
         mistyped_partition=tuple(file for file in new if in_mistyped_partition(file.path, source)),
-        known=len(read) - len({file.path for _, file in gone}),
-        gone=gone,
+        known=_known(source, read, before_at),
+        read=read,
+        listing=listing,
         last_arrival=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
     )
 
 
-def _gone(
-    name: str, source: FileSource, listing: Listing, batches: Sequence[Batch]
-) -> tuple[tuple[Batch, InputFile], ...]:
-    there = {_identity(file.path, source) for file in (*listing.files, *listing.overlooked)}
-    return tuple(
-        (batch, file)
-        for batch in batches
-        for file in batch.inputs
-        if file.source == name and _identity(file.on_disk, source) not in there
-    )
-
-
-def _identity(path: Path, source: FileSource) -> str:
-    """The name by which Spark knows a file."""
-    return path.name if source.fileNameOnly else str(path)
+def _known(source: FileSource, read: InputsRead, before_at: Mapping[Path, InputFile | None]) -> int:
+    if not source.fileNameOnly:
+        return sum(before is not None for before in before_at.values())
+    names = {path.name for path in before_at}
+    return sum(path.name in names for path in read.paths)
 
 
 def _is_what_was_read(now: Found, then: InputFile) -> bool:
@@ -215,22 +208,19 @@ def _namesakes(new: Iterable[Found]) -> list[Found]:
     return [file for file in new if first.setdefault(file.path.name, file) is not file]
 
 
-def _same_content(new: Iterable[Found], read: Iterable[InputFile]) -> dict[Found, str]:
+def _same_content(new: Iterable[Found], read: InputsRead) -> dict[Found, str]:
     """Only files of one size are compared, so that most are never opened."""
-    known: dict[int | None, dict[str, str]] = defaultdict(dict)
-    for then in read:
-        if then.sha256 is not None:
-            known[then.size].setdefault(then.sha256, then.path)
     by_size: dict[int, list[Found]] = defaultdict(list)
     for file in new:
         by_size[file.size].append(file)
     found: dict[Found, str] = {}
     for size, files in by_size.items():
-        if size == 0 or len(files) + len(known[size]) < 2:
+        known = dict(read.contents(size)) if size else {}
+        if size == 0 or len(files) + len(known) < 2:
             continue
         for file in files:
             try:
-                first = known[size].setdefault(sha256_of(file.path), str(file.path))
+                first = known.setdefault(sha256_of(file.path), str(file.path))
             except FileNotFoundError:
                 continue
             if first != str(file.path):

@@ -7,6 +7,7 @@ from itertools import pairwise
 from tidemill.contract.document import Document
 from tidemill.contract.layout import Layout
 from tidemill.ledger.batch import Batch
+from tidemill.ledger.past_batches import since_start
 from tidemill.sources.falling_behind import RUNS, Moment, Pace, pace_behind
 from tidemill.spark_logs.offset_ranges import between, records_in
 from tidemill.spec.sources.kafka import Offsets
@@ -53,13 +54,15 @@ def falls_behind(past: Sequence[Arrivals], now: Arrivals, batches: Sequence[Batc
         now: What there is now.
     """
     looks = [*past, now]
+    epochs = [look.epoch for look in looks if look.epoch is not None]
+    recent = since_start(batches, min(epochs)) if epochs else []
     moments = [
         Moment(
             at=look.at,
             lag=look.lag,
             processed=records_in(between(looks[0].position, look.position)),
             left=records_in(between(later.position, look.ends)),
-            ended=max((b.committed for b in batches if b.start == look.epoch), default=None),
+            ended=max((b.committed for b in recent if b.start == look.epoch), default=None),
         )
         for look, later in pairwise([*looks, now])
     ]

@@ -1,12 +1,13 @@
 """Checks whether a feed stopped arriving."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from tidemill.contract.errors import TidemillError
 from tidemill.contract.syntax.quantities import in_words
-from tidemill.ledger.ledger import Batch
+from tidemill.ledger.batch import Batch
+from tidemill.ledger.past_batches import unsettled
 from tidemill.sources.probe_result import ProbeResult
 from tidemill.storage.run_context import RunContext
 
@@ -16,14 +17,17 @@ class FeedOverdue(TidemillError):
 
 
 def last_arrivals(
-    run: RunContext, found: list[ProbeResult], batches: list[Batch], now: datetime
+    run: RunContext, found: list[ProbeResult], batches: Sequence[Batch], now: datetime
 ) -> dict[str, datetime | None]:
     """When something arrived last at each source, by its own date or when a run took it in."""
     arrivals = {}
+    settled, rest = unsettled(batches)
     for look in found:
         # A file with a date to come did not arrive then, and must not silence this for ever.
         times = [look.last_arrival] if look.last_arrival and look.last_arrival <= now else []
-        times += [batch.committed for batch in batches if _brought(batch, look.source)]
+        times += [batch.committed for batch in rest if _brought(batch, look.source)]
+        before = settled and settled.sources.get(look.source)
+        times += [before.brought] if before and before.brought else []
         arrivals[look.source] = max(times, default=_first_look(run))
     return arrivals
 
