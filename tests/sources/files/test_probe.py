@@ -299,12 +299,11 @@ def test_partitions_that_spark_does_not_read_are_not_silently_null(tmp_path: Pat
 
 def test_after_a_run_the_report_says_what_it_read(tmp_path: Path) -> None:
     history, read = read_one(tmp_path)
-    before = history.ledger.batches()
     copy = history.arrive("copy.csv", read.read_text())
     history.batch(rows(1), inputs=[copy, history.arrive("b.csv", "id,at\n22,\n")])
     waits = history.arrive("c.csv", "id,at\n333,\n")
     run: list[Batch] = history.ledger.batches(first=1)
-    (found,) = report_sources(history.run(), before, run)
+    (found,) = report_sources(history.run(), history.ledger.batches(), run)
     assert (found.new, found.backlog_bytes) == (1, waits.stat().st_size)
     assert (found.facts["seen"], found.facts["read"]) == (4, 2)
     assert found.facts["read_twice"] == [str(copy)]

@@ -37,7 +37,7 @@ def test_a_file_that_grew_while_it_was_read_stops_the_run_before_the_gate(tmp_pa
     history = history_of(tmp_path)
     file = growing(history)
     with pytest.raises(InputChanged) as refused:
-        report_sources(history.run(), [], history.ledger.batches())
+        report_sources(history.run(), history.ledger.batches(), history.ledger.batches())
     assert refused.value.files == [str(file)]
 
 
@@ -47,14 +47,16 @@ def test_one_that_was_replaced_stops_it_too(tmp_path: Path) -> None:
     history.batch(rows(1), inputs=[file])
     history.arrive("draft.tmp", "id,at\n22,\n").rename(file)
     with pytest.raises(InputRedelivered):
-        report_sources(history.run(), [], history.ledger.batches())
+        report_sources(history.run(), history.ledger.batches(), history.ledger.batches())
 
 
 def test_where_the_spec_lets_it_pass_it_is_said(tmp_path: Path) -> None:
     history = history_of(tmp_path, ", changed: warn")
     file = growing(history)
     said: list[str] = []
-    (found,) = report_sources(replace(history.run(), log=said.append), [], history.ledger.batches())
+    (found,) = report_sources(
+        replace(history.run(), log=said.append), history.ledger.batches(), history.ledger.batches()
+    )
     assert [str(file) in line for line in said] == [True]
     assert (found.facts["read"], found.facts["changed"]) == (1, 1)
 
