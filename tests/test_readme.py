@@ -137,7 +137,6 @@ def test_three_files_are_a_pipeline(shell: Shell, demo: Demo, mills: Path) -> No
     assert sorted(levels) == [
         ("Calais", Decimal("4.37")),
         ("Dover", Decimal("3.01")),
-        ("Dover", Decimal("3.88")),
         ("Dover", Decimal("4.12")),
     ]
     (rejected,) = published(demo, "tides", "rejected")
@@ -370,11 +369,10 @@ print(json.dumps([
 """
 
 
-@shows("existing-airflow", "consumer")
+@shows("existing-airflow", "dag-file", "consumer")
 def test_an_airflow_that_already_runs_takes_it_in(demo: Demo, mills: Path, tmp_path: Path) -> None:
     home, root = tmp_path / "airflow", tmp_path / "root"
-    for folder in (home / "dags", root):
-        folder.mkdir(parents=True)
+    (home / "dags").mkdir(parents=True)
     (home / "dags" / "orders_report.py").write_text(BLOCKS["consumer"])
     database = sqlite3.connect(home / "airflow.db")
     with sqlite3.connect(demo.kept.home / "airflow.db") as migrated:
@@ -399,10 +397,11 @@ def test_an_airflow_that_already_runs_takes_it_in(demo: Demo, mills: Path, tmp_p
     )
 
     assert shell.run(block).exit_code == 0
+    assert (home / "dags" / "tidemill_pipelines.py").read_text().endswith(BLOCKS["dag-file"])
     parsed = shell.run(f"cd /\npython -c '{PARSE}'")
 
     slots = database.execute("SELECT slots FROM slot_pool WHERE pool = 'tidemill'").fetchall()
-    assert slots == [(4,)]
+    assert slots == [(max(1, (os.cpu_count() or 1) // 2),)]
     connections = database.execute("SELECT conn_id, conn_type, host FROM connection").fetchall()
     assert ("tidemill_spark", "spark", "local[*]") in connections
     dags, errors, apps, aliases = json.loads(parsed.output.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""`tidemill init --airflow` makes a pool and a connection, by Airflow's own commands."""
+"""`tidemill init --airflow` makes a pool, a connection and a DAG file, by Airflow's own commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def test_what_airflow_lacks_is_made_and_what_it_has_is_kept(
 ) -> None:
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "airflow"))
     monkeypatch.setenv("TIDEMILL_ROOT", str(tmp_path / "root"))
-    for name in ("AIRFLOW_CONN_TIDEMILL_SPARK", "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"):
+    for name in (
+        "AIRFLOW_CONN_TIDEMILL_SPARK",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN",
+        "AIRFLOW__CORE__DAGS_FOLDER",
+    ):
         monkeypatch.delenv(name, raising=False)
     refused = tidemill("init", "--airflow", "--json")
     assert (refused.exit_code, refused.json["code"]) == (ExitCode.USAGE, "AirflowRefused")

@@ -10,7 +10,13 @@ from typing import Literal
 
 from tidemill.contract.errors import UsageError
 
-POOL, CONNECTION = "tidemill", "tidemill_spark"
+POOL, CONNECTION, DAG_FILE = "tidemill", "tidemill_spark", "tidemill_pipelines.py"
+LOADER = "tidemill_airflow.dag"
+DAGS = f"""# A DAG for every pipeline on TIDEMILL_PROJECTS.
+from {LOADER} import dags
+
+globals().update({{dag.dag_id: dag for dag in dags()}})
+"""
 
 
 class AirflowRefused(UsageError):
@@ -36,7 +42,7 @@ class Step:
 
 
 def airflow_steps() -> tuple[Step, ...]:
-    """Make the pool and the connection, where Airflow does not have them.
+    """Make the pool, the connection and the DAG file, where Airflow does not have them.
 
     Raises:
         UsageError: there is no Airflow here.
@@ -50,6 +56,7 @@ def airflow_steps() -> tuple[Step, ...]:
     return (
         _step(f"pool {POOL}", ("pools", "get", POOL), pool),
         _step(f"connection {CONNECTION}", ("connections", "get", CONNECTION), connection),
+        _dag_file(),
     )
 
 
@@ -66,6 +73,27 @@ def _step(what: str, get: tuple[str, ...], make: tuple[str, ...]) -> Step:
             output=ended.stderr,
         )
     return Step(what, "made")
+
+
+def _dag_file() -> Step:
+    asked = _airflow("config", "get-value", "core", "dags_folder")
+    # Airflow may log before it answers.
+    answer = asked.stdout.strip().splitlines()
+    if asked.returncode != 0 or not answer:
+        raise AirflowRefused(
+            "airflow config get-value core dags_folder failed.",
+            remedy="Name the folder of DAG files in airflow.cfg: [core] dags_folder",
+            command=["airflow", "config", "get-value", "core", "dags_folder"],
+            output=asked.stderr,
+        )
+    folder = Path(answer[-1])
+    for path in sorted(folder.glob("*.py")):
+        if f"from {LOADER} import dags" in path.read_text(errors="replace"):
+            return Step(f"DAG file {path}", "kept")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / DAG_FILE
+    path.write_text(DAGS)
+    return Step(f"DAG file {path}", "made")
 
 
 def _airflow(*arguments: str) -> subprocess.CompletedProcess[str]:

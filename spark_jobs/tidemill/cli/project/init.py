@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from tidemill.cli.project.airflow_setup import CONNECTION, POOL, airflow_steps
+from tidemill.cli.project.airflow_setup import CONNECTION, DAG_FILE, POOL, airflow_steps
 from tidemill.cli.screen import Json, Screen
 from tidemill.cli.write_rule import DryRun, show_dry_run
 from tidemill.contract.errors import UsageError
@@ -28,7 +28,7 @@ RootId = Annotated[
 ]
 NoExample = Annotated[bool, Option("--no-example", help="Leave out the example pipeline.")]
 Airflow = Annotated[
-    bool, Option("--airflow", help="Make the pool and the connection in Airflow, too.")
+    bool, Option("--airflow", help="Make Airflow's pool, connection and DAG file, too.")
 ]
 
 
@@ -47,7 +47,7 @@ def init(
     Examples:
       tidemill init mills             # a project, and its root in mills/.tidemill
       tidemill init                   # the root that TIDEMILL_ROOT names
-      tidemill init --airflow         # the same, with a pool and a connection in Airflow
+      tidemill init --airflow         # the same, and what Airflow needs
     """
     screen = Screen(json)
     if folder is None and no_example:
@@ -96,4 +96,5 @@ def _plan(made: MadeProject | None, root_id: str | None, *, airflow: bool) -> It
     elif root_id is not None and root_id != known:
         yield f"make root {known} in {root} root {root_id}"
     if airflow:
-        yield f"make the pool {POOL} and the connection {CONNECTION} in Airflow where it lacks them"
+        what = f"the pool {POOL}, the connection {CONNECTION} and the DAG file {DAG_FILE}"
+        yield f"make {what} in Airflow where it lacks them"
