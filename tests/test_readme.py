@@ -27,10 +27,14 @@ from tests.support.checkout import Demo, somebody, up
 from tests.support.pages import BLOCKS, NAMES, PIPELINES, UNNAMED
 from tests.support.reader_shell import Shell
 from tests.support.spec_text import minimal, parse
-from tidemill.contract.project import REPOSITORY, Project
+from tidemill.cli.project.airflow_setup import CONNECTION
+from tidemill.contract.project import PROJECTS, REPOSITORY, Project
 from tidemill.contract.report import Step
 from tidemill.ledger.run_request import RunRequest
 from tidemill.spec.load import load_spec
+from tidemill.spec.root import ROOT
+from tidemill.storage.root_identity import ROOT_ID
+from tidemill_airflow.provider import get_provider_info
 from tidemill_airflow.task_names import resolve_id
 
 if TYPE_CHECKING:
@@ -216,6 +220,21 @@ def test_windows_close_without_what_came_late_and_by_a_flush(shell: Shell, demo:
     assert "late" not in {row["word"] for row in rows}
     # In two windows each; nothing of one file is late, and all four came at once.
     assert sum(row["count"] for row in rows) == 2 * words
+
+
+@shows("chart-values")
+def test_the_values_for_airflows_chart_name_what_tidemill_reads() -> None:
+    values = yaml.safe_load(BLOCKS["chart-values"])
+    given = {one["name"]: one["value"] for one in values["env"]}
+    options = get_provider_info()["config"]["tidemill"]["options"]
+    assert given.keys() <= {ROOT, ROOT_ID, PROJECTS} | {
+        f"AIRFLOW__TIDEMILL__{option.upper()}" for option in options
+    }
+    (mount,) = values["volumeMounts"]
+    assert mount["mountPath"] == given[ROOT]
+    assert mount["name"] in {volume["name"] for volume in values["volumes"]}
+    (secret,) = values["secret"]
+    assert secret["envName"] == f"AIRFLOW_CONN_{CONNECTION.upper()}"
 
 
 def test_the_spec_takes_the_fields_that_are_shown() -> None:
