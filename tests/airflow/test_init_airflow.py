@@ -1,4 +1,4 @@
-"""`tidemill init --airflow` makes a pool, a connection and a DAG file, by Airflow's own commands."""
+"""`tidemill init --airflow` makes pool, connection and DAG file, by Airflow's own commands."""
 
 from __future__ import annotations
 

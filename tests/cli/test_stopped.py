@@ -65,7 +65,7 @@ def test_a_signal_ends_a_command_with_one_sentence(
         # The doctor has ended, and the ingest waits for the lease before it starts a JVM.
         waiting.stdout.readline()
         waiting.send_signal(number)
-        out, err = waiting.communicate(timeout=60)
+        out, err = waiting.communicate(timeout=300)
 
     seen_in(err)
     assert (waiting.returncode, out) == (128 + number, "")
@@ -88,7 +88,7 @@ def test_a_jvm_that_does_not_start_is_told_of_each_pipeline_in_the_one_document(
     java.chmod(0o755)
 
     running = start(mill, "run", "orders", "refunds", "--json", JAVA_HOME=str(java.parent.parent))
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate(timeout=300)
 
     told = json.loads(out)
     assert running.returncode == told["exit_code"] == ExitCode.FAILED
@@ -111,7 +111,7 @@ def test_a_jvm_that_is_killed_is_one_sentence_and_one_document(mill: OrdersPipel
     assert started()
     (java,) = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
     os.kill(int(java), signal.SIGKILL)
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate(timeout=300)
 
     (only,) = json.loads(out)["pipelines"]
     assert running.returncode == ExitCode.FAILED

@@ -38,7 +38,7 @@ def started(words: UngatedPipeline, child_jvm: Path) -> Iterator[subprocess.Pope
     """A stream that has taken one batch, and waits an hour for the next."""
     words.deliver("a.csv", "mill,1")
     with child(STREAM, "stream", NAME, "--trigger", "processing-time=1h") as process:
-        wait_for(lambda: any(query.plan for query in running(words.layout)), deadline=120)
+        wait_for(lambda: any(query.plan for query in running(words.layout)))
         yield process
 
 
@@ -73,7 +73,7 @@ def test_a_stream_is_listed_watched_explained_and_stopped(
     stopped = tidemill("stream", NAME, "--stop", "--json")
     assert stopped.json["query_id"] == listed["query_id"]
     assert lease.current_holder(words.layout.lease) is None
-    printed, _ = started.communicate(timeout=60)
+    printed, _ = started.communicate(timeout=300)
     assert started.returncode == ExitCode.DONE
     # The console sink prints what it was given.
     assert "|mill|" in printed.replace(" ", "")
@@ -87,7 +87,7 @@ def test_a_signal_ends_a_stream_after_its_batch(
     words.deliver("a.csv", "mill,1")
 
     def interrupt() -> None:
-        wait_for(lambda: any(query.batches for query in running(words.layout)), deadline=120)
+        wait_for(lambda: any(query.batches for query in running(words.layout)))
         os.kill(os.getpid(), signal.SIGTERM)
 
     with ThreadPoolExecutor() as other:

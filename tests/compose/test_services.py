@@ -48,7 +48,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory, child_airflow: Path) -> Iter
 def api(stage: Stage) -> Iterator[httpx.Client]:
     """Airflow's REST API, for whoever has the password of `.env`."""
     url = f"http://127.0.0.1:{stage.port('airflow-apiserver', 8080)}"
-    with httpx.Client(base_url=url, timeout=60) as client:
+    with httpx.Client(base_url=url, timeout=300) as client:
         made = log_in(client, stage.composition.environ["ADMIN_PASSWORD"])
         client.headers["Authorization"] = f"Bearer {made.json()['access_token']}"
         yield client

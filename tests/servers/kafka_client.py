@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from tests.support.processes import wait_for
 
-TIMEOUT = 30.0
+TIMEOUT = 120.0
 
 
 class Record(NamedTuple):

@@ -66,7 +66,7 @@ class Daemon(Server):
 
     def view(self) -> Any:
         """What its page says, as data."""
-        return httpx.get(f"{self.page}/json/", timeout=30).json()
+        return httpx.get(f"{self.page}/json/", timeout=120).json()
 
 
 class Cluster:

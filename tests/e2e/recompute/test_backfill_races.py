@@ -27,7 +27,7 @@ SPEC = {
         {"kind": "postgres", "conn_id": "warehouse", "table": "sales"},
     ],
 }
-PATIENCE = 120.0
+PATIENCE = 300.0
 
 
 def test_a_backfill_that_lost_its_race_is_computed_again_and_nothing_is_lost(

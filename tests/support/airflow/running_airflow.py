@@ -49,7 +49,7 @@ class Airflow:
         self.url = url
         self.log = log
         self._environ = environ
-        self._client = httpx.Client(base_url=f"{url}/api/v2", timeout=30)
+        self._client = httpx.Client(base_url=f"{url}/api/v2", timeout=120)
 
     def log_in(self, person: Person) -> None:
         """Ask as somebody from now on."""
